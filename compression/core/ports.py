@@ -1,0 +1,30 @@
+"""What the engine needs from outside: something that counts, something that summarises, someone to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from compression.core.values import Passage, Written
+
+TokenCounter = Callable[[str], int]
+"""Tokens of a text, without the overhead of a message."""
+
+OnStage = Callable[[str, int], Awaitable[None]]
+"""Told the stage's name and the percent done when a stage begins."""
+
+
+class Summariser(Protocol):
+    """Writes a summary with the headings of `compression.core.sections`.
+
+    `window` is the size in tokens of the largest prompt that it can read, None where there is no limit.
+    `provisional` says that its summary is only a note, to be rebuilt from the originals by the next one that works.
+    """
+
+    name: str
+    window: int | None
+    provisional: bool
+
+    async def summarise(self, passage: Passage) -> Written:
+        """Summarise one passage. Raises CompactionFailed("summarise", reason)."""
+        ...

@@ -1,0 +1,205 @@
+"""The values that the engine works on: frozen, and free of rows, settings and frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import ceil
+from typing import Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+MESSAGE_OVERHEAD = 4
+"""Tokens that a message costs on top of its text, for the role and the separators around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A tool call of an assistant message, with its result as it is sent (None: no result was recorded)."""
+
+    call_id: str
+    name: str
+    arguments: str
+    result: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a history. `tokens` is its whole cost in a request, tool calls and results included."""
+
+    id: str
+    role: Role
+    content: str
+    created_at: datetime
+    tokens: int
+    name: str = ""
+    tools: tuple[ToolUse, ...] = ()
+    protected: bool = False
+
+
+Group = tuple[Turn, ...]
+"""Turns that no cut may separate: an assistant message and the tool results that answer it, else a single message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One summary of a run of messages. `digest` is the running hash of the history up to its end."""
+
+    number: int
+    level: int
+    summary: str
+    tokens: int
+    original_tokens: int
+    first_id: str
+    last_id: str
+    last_at: datetime
+    digest: str
+    age: int = 0
+    provisional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A model's usable context, in tokens. `correction` turns our counts into that model's own."""
+
+    size: int
+    reserve: int
+    correction: float = 1.0
+
+    @property
+    def budget(self) -> int:
+        """The most that a request may use, so that the reply still fits."""
+        return self.size - self.reserve
+
+    def corrected(self, tokens: int) -> int:
+        return ceil(tokens * self.correction)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that the next request would use, part by part, as the model would count them."""
+
+    system: int
+    summary: int
+    protected: int
+    live: int
+    window: Window
+
+    @property
+    def total(self) -> int:
+        return self.system + self.summary + self.protected + self.live
+
+    @property
+    def ratio(self) -> float:
+        return self.total / self.window.size
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.ratio)
+
+    @property
+    def over_budget(self) -> bool:
+        return self.total > self.window.budget
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What a compaction starts from.
+
+    `turns` are, in order, the kept messages from before the cut and the whole history after it; the last
+    `waiting` of them are still to be answered and are never condensed.
+    """
+
+    turns: tuple[Turn, ...]
+    window: Window
+    system_tokens: int = 0
+    checkpoints: tuple[Checkpoint, ...] = ()
+    cut: datetime | None = None
+    waiting: int = 0
+
+    @property
+    def kept(self) -> tuple[Turn, ...]:
+        """Messages from before the cut that no checkpoint represents."""
+        return tuple(turn for turn in self.turns if self.cut and turn.created_at <= self.cut)
+
+    @property
+    def digest(self) -> str:
+        """The running hash of everything up to the cut."""
+        return self.checkpoints[-1].digest if self.checkpoints else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """What a person or a caller asks of one compaction, beyond the policy."""
+
+    instructions: str = ""
+    keep_recent: int | None = None
+    up_to: str | None = None
+    quality: Literal["fast", "standard"] = "fast"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of the transcript that fits a summariser, and what is asked about it.
+
+    `text` is the rendering of `turns`; `earlier` is the summary to be folded in ("" where there is none).
+    """
+
+    turns: tuple[Turn, ...]
+    text: str
+    earlier: str
+    max_tokens: int
+    level: int
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a summariser wrote, how it ended, and what it spent (tokens)."""
+
+    text: str
+    finished: bool = True
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Facts of the condensed text: how many were found, stand in the summary, and were repaired into it."""
+
+    found: int = 0
+    kept: int = 0
+    repaired: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A compaction in the making; each stage returns a fuller one. Nothing of it is stored before the last."""
+
+    transcript: Transcript
+    condensed: tuple[Turn, ...] = ()
+    kept: tuple[Turn, ...] = ()
+    tail: tuple[Turn, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    level: int = 0
+    written: tuple[Written, ...] = ()
+    summary: str = ""
+    checkpoints: tuple[Checkpoint, ...] = ()
+    context: str = ""
+    context_tokens: int = 0
+    cut: datetime | None = None
+    verbatim_ids: tuple[str, ...] = ()
+    before: Usage | None = None
+    after: Usage | None = None
+    retention: Retention = field(default_factory=Retention)
+
+    @property
+    def condensed_tokens(self) -> int:
+        return total_tokens(self.condensed)
+
+
+def total_tokens(turns: Sequence[Turn]) -> int:
+    return sum(turn.tokens for turn in turns)
