@@ -1,0 +1,166 @@
+"""Every setting, read from the environment once. Nothing else in the project reads `os.environ`.
+
+A value that cannot be read stops the start with one line that names the variable; what a value may be is
+checked by `compression.conf` and `conversations.checks`.
+"""
+
+from pathlib import Path
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.csp import CSP
+from environs import Env, EnvError
+
+from chatsite.secret_key import read_or_make
+
+env = Env()
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def read(parse, name, default, what):
+    """One variable; a bad value is named without being printed: it may be a secret."""
+    try:
+        return parse(name, default)
+    except (EnvError, ValueError) as error:
+        raise ImproperlyConfigured(f"{name} must be {what}.") from error
+
+
+DEBUG = read(env.bool, "DEBUG", False, "true or false")
+ALLOWED_HOSTS = read(env.list, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names, comma between")
+CSRF_TRUSTED_ORIGINS = read(env.list, "CSRF_TRUSTED_ORIGINS", [], "origins such as https://chat.example, comma between")
+DATA_DIR = Path(read(env.str, "DATA_DIR", str(BASE_DIR / "var"), "a folder"))
+
+DATABASE_URL = env.str("DATABASE_URL", "") or f"sqlite:///{DATA_DIR / 'chatsite.sqlite3'}"
+SECRET_KEY = env.str("SECRET_KEY", "")
+if not SECRET_KEY:
+    if not DATABASE_URL.startswith("sqlite"):
+        raise ImproperlyConfigured("SECRET_KEY must be set where DATABASE_URL is not SQLite.")
+    SECRET_KEY = read_or_make(DATA_DIR / "secret_key")
+
+try:
+    DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
+except Exception:
+    # From None: the parser's own error quotes the address, password included.
+    raise ImproperlyConfigured("DATABASE_URL must look like postgres://user:password@host:5432/name.") from None
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        # SQLite locks on the first write otherwise, and cannot wait for a lock it would upgrade to.
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        # Checkpoints happen in one place (`conversations.upkeep`): SQLite before 3.51.3 can corrupt a database
+        # when one runs beside another connection's write.
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;",
+    }
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "axes",
+    "channels",
+    "django_htmx",
+    "chatsite",
+    "conversations",
+    "compression",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+ROOT_URLCONF = "chatsite.urls"
+ASGI_APPLICATION = "chatsite.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# Served from where they lie: no step to collect them, so that one command is enough.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_MAX_AGE = 300
+
+SECURE_CSP = {
+    "default-src": [CSP.SELF],
+    "img-src": [CSP.SELF, "data:"],
+    "object-src": [CSP.NONE],
+    "base-uri": [CSP.NONE],
+    "form-action": [CSP.SELF],
+    "frame-ancestors": [CSP.NONE],
+}
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+X_FRAME_OPTIONS = "DENY"
+MAX_BODY_BYTES = 25_000_000
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+
+OPENAI_API_KEY = env.str("OPENAI_API_KEY", "")
+OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", "")
+OPENAI_MODEL = env.str("OPENAI_MODEL", "")
+OPENAI_FAST_MODEL = env.str("OPENAI_FAST_MODEL", "")
+OPENAI_STANDARD_MODEL = env.str("OPENAI_STANDARD_MODEL", "")
+OPENAI_CONTEXT_WINDOW = read(env.int, "OPENAI_CONTEXT_WINDOW", None, "a number of tokens")
+MODEL_TIMEOUT_SECONDS = read(env.float, "MODEL_TIMEOUT_SECONDS", 60.0, "a number of seconds")
+BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+COMPRESSION_ENABLED = read(env.bool, "COMPRESSION_ENABLED", True, "true or false")
+COMPRESSION_SUMMARY_ROLE = env.str("COMPRESSION_SUMMARY_ROLE", "system")
+COMPRESSION_THRESHOLD = read(env.float, "COMPRESSION_THRESHOLD", 0.8, "a number from 0.5 to 0.95")
+COMPRESSION_KEEP_RECENT = read(env.int, "COMPRESSION_KEEP_RECENT", 4, "a whole number")
+COMPRESSION_COOLDOWN_SECONDS = read(env.int, "COMPRESSION_COOLDOWN_SECONDS", 30, "a number of seconds")
+COMPRESSION_SUMMARY_MAX_TOKENS = read(env.int, "COMPRESSION_SUMMARY_MAX_TOKENS", 500, "a number of tokens")
+COMPACTION_LOG_DAYS = read(env.int, "COMPACTION_LOG_DAYS", 90, "a number of days")
+TOOL_RESULT_MAX_CHARS = read(env.int, "TOOL_RESULT_MAX_CHARS", 2_000, "a number of characters")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {"chatsite": {"level": "INFO"}, "conversations": {"level": "INFO"}, "axes": {"level": "ERROR"}},
+}

@@ -1,0 +1,6 @@
+from conversations.models.api_key import ApiKey
+from conversations.models.conversation import Conversation
+from conversations.models.message import Message, ToolCall
+from conversations.models.model_profile import ModelProfile
+
+__all__ = ["ApiKey", "Conversation", "Message", "ModelProfile", "ToolCall"]

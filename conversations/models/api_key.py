@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import models
+from django.utils import timezone
+
+PREFIX = "cs_"
+
+
+class ApiKey(models.Model):
+    """A program's way in. Only a hash is stored: the key itself is shown once, when it is made."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=100)
+    hash = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used = models.DateTimeField(null=True, editable=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def make(cls, user: AbstractBaseUser, name: str) -> tuple[ApiKey, str]:
+        """A new key and its plain text. 256 random bits need no slow hash."""
+        plain = PREFIX + secrets.token_urlsafe(32)
+        return cls.objects.create(user=user, name=name, hash=digest(plain)), plain
+
+
+def digest(plain: str) -> str:
+    return hashlib.sha256(plain.encode()).hexdigest()

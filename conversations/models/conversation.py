@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from compression.ids import uuid7
+
+MAX_TITLE = 200
+MAX_SYSTEM_PROMPT = 50_000
+
+
+class Conversation(models.Model):
+    """A conversation and its live state of compression: what is injected, and where history is cut."""
+
+    class Kind(models.TextChoices):
+        CHAT = "chat"
+        AGENT = "agent"
+        GATEWAY = "gateway"
+
+    class Mode(models.TextChoices):
+        ASSISTANT = "assistant"
+        DEVELOPER = "developer"
+        PLANNING = "planning"
+        DEBUGGER = "debugger"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations", db_index=False
+    )
+    title = models.CharField(max_length=MAX_TITLE, blank=True)
+    model = models.ForeignKey("ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    mode = models.CharField(max_length=16, choices=Mode, default=Mode.ASSISTANT)
+    system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT)
+    policy = models.JSONField(default=dict, blank=True)
+    kind = models.CharField(max_length=16, choices=Kind, default=Kind.CHAT)
+    pinned = models.BooleanField(default=False)
+    archived = models.BooleanField(default=False)
+    compressed_context = models.TextField(null=True, editable=False)  # noqa: DJ001: null says never compressed
+    compressed_tokens = models.PositiveIntegerField(default=0, editable=False)
+    compressed_at = models.DateTimeField(null=True, editable=False)
+    verbatim_ids = models.JSONField(default=list, editable=False)
+    compression_version = models.PositiveIntegerField(default=0, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="compressed_together",
+                condition=models.Q(compressed_context__isnull=True, compressed_at__isnull=True)
+                | models.Q(compressed_context__isnull=False, compressed_at__isnull=False),
+            ),
+        ]
+        indexes = [models.Index(fields=["owner", "-updated_at", "-id"], name="conversation_by_owner")]
+
+    def __str__(self) -> str:
+        return self.title or "New chat"
+
+    @property
+    def is_compressed(self) -> bool:
+        return self.compressed_at is not None

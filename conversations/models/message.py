@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from compression.ids import uuid7
+
+
+class Message(models.Model):
+    """One message. A row is never changed by a compaction; a replaced one stays, but leaves the history."""
+
+    class Role(models.TextChoices):
+        SYSTEM = "system"
+        USER = "user"
+        ASSISTANT = "assistant"
+        TOOL = "tool"
+
+    class Status(models.TextChoices):
+        COMPLETE = "complete"
+        STREAMING = "streaming"
+        STOPPED = "stopped"
+        FAILED = "failed"
+        INTERRUPTED = "interrupted"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    # The unique constraint below starts with the conversation: an index of the key alone would only be written.
+    conversation = models.ForeignKey(
+        "Conversation", on_delete=models.CASCADE, related_name="messages", db_index=False
+    )
+    role = models.CharField(max_length=16, choices=Role)
+    name = models.CharField(max_length=100, blank=True)
+    content = models.TextField(blank=True)
+    created_at = models.DateTimeField()
+    token_count = models.PositiveIntegerField(default=0)
+    is_protected = models.BooleanField(default=False)
+    status = models.CharField(max_length=16, choices=Status, default=Status.COMPLETE)
+    replaced_by = models.ForeignKey(
+        "self", on_delete=models.DO_NOTHING, null=True, blank=True, related_name="+", db_index=False
+    )
+    client_id = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001: null is outside the constraint
+    model = models.CharField(max_length=200, blank=True)
+    prompt_tokens = models.PositiveIntegerField(null=True, blank=True)
+    completion_tokens = models.PositiveIntegerField(null=True, blank=True)
+    cached_tokens = models.PositiveIntegerField(null=True, blank=True)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["created_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "created_at"], name="message_order"),
+            models.UniqueConstraint(
+                fields=["conversation", "client_id"], name="message_client_id", condition=Q(client_id__isnull=False)
+            ),
+        ]
+        indexes = [
+            # Read when a server starts, to find the replies that an earlier one left behind.
+            models.Index(fields=["status"], name="message_streaming", condition=Q(status="streaming")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role}: {self.content[:60]}"
+
+    @property
+    def is_streaming(self) -> bool:
+        return self.status == self.Status.STREAMING
+
+    @property
+    def is_failed(self) -> bool:
+        return self.status == self.Status.FAILED
+
+
+class ToolCall(models.Model):
+    """A call that an assistant message made; its result is stored whole and cut only towards the model."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="tool_calls")
+    call_id = models.CharField(max_length=200)
+    name = models.CharField(max_length=200)
+    arguments = models.TextField(blank=True)
+    result = models.TextField(null=True, blank=True)  # noqa: DJ001: null says that no result was recorded
+    created_at = models.DateTimeField()
+    token_count = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["message", "call_id"], name="tool_call_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.arguments[:40]})"

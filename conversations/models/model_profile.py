@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from compression.core.values import Window
+from conversations.secrets import EncryptedTextField
+
+REPLY_TOKENS = 1_000
+"""Kept free for a reply where the profile names no maximum."""
+LOCAL_SHARE = 0.85
+"""Of a local model's nominal window: its template and tokeniser are not ours to count exactly."""
+
+
+class ModelProfile(models.Model):
+    """A model that conversations can use, and how to reach it."""
+
+    class Provider(models.TextChoices):
+        OPENAI = "openai", "OpenAI-compatible"
+        BUILTIN = "builtin", "Built-in"
+
+    class Role(models.TextChoices):
+        CHAT = "chat"
+        FAST = "fast", "fast summaries"
+        STANDARD = "standard", "standard summaries"
+
+    name = models.CharField(max_length=100, unique=True)
+    provider = models.CharField(max_length=16, choices=Provider, default=Provider.OPENAI)
+    model_id = models.CharField(max_length=200)
+    base_url = models.URLField(blank=True, max_length=500)
+    api_key = EncryptedTextField(blank=True)
+    window = models.PositiveIntegerField(
+        default=8_192, validators=[MinValueValidator(1_024), MaxValueValidator(100_000_000)]
+    )
+    max_reply_tokens = models.PositiveIntegerField(null=True, blank=True)
+    price_input = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
+    price_output = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
+    price_cached = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
+    parameters_billion = models.FloatField(null=True, blank=True)
+    role = models.CharField(max_length=16, choices=Role, default=Role.CHAT)
+    is_local = models.BooleanField(default=False)
+    enabled = models.BooleanField(default=True)
+    from_environment = models.BooleanField(default=False, editable=False)
+    token_correction = models.FloatField(default=1.25, editable=False)
+
+    class Meta:
+        ordering = ["-enabled", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def usable_window(self) -> Window:
+        """The window as requests are measured against it, by SPEC: share of a local window, reserve, correction."""
+        size = int(self.window * LOCAL_SHARE) if self.is_local else self.window
+        reserve = min(self.max_reply_tokens or REPLY_TOKENS, size // 4)
+        return Window(size=size, reserve=reserve, correction=self.token_correction)

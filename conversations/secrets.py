@@ -1,0 +1,38 @@
+"""Secrets at rest: encrypted with a key that is derived from SECRET_KEY."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.db import models
+
+
+class EncryptedTextField(models.TextField):
+    """Text that is encrypted in the database and plain in Python."""
+
+    def from_db_value(self, value: str | None, *_: Any) -> str | None:
+        return decrypt(value) if value else value
+
+    def get_prep_value(self, value: str | None) -> str | None:
+        return encrypt(value) if value else value
+
+
+def encrypt(plain: str) -> str:
+    return _fernet().encrypt(plain.encode()).decode()
+
+
+def decrypt(stored: str) -> str:
+    """The plain text, or "" where SECRET_KEY has changed since: the key is then asked for anew."""
+    try:
+        return _fernet().decrypt(stored.encode()).decode()
+    except InvalidToken:
+        return ""
+
+
+def _fernet() -> MultiFernet:
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest())) for key in keys])
