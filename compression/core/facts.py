@@ -1,0 +1,179 @@
+"""Facts of a text: what a summary must not lose, how much of it stands in one, and how it is repaired."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+
+from compression.core.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
+from compression.core.ports import TokenCounter
+from compression.core.rules import find_rules
+from compression.core.sections import KEPT_FACTS
+from compression.core.stopwords import ENGLISH
+
+WEIGHTS = {
+    "rule": 12.0,
+    "error": 6.0,
+    "path": 5.0,
+    "url": 4.0,
+    "email": 4.0,
+    "date": 3.5,
+    "number": 3.5,
+    "identifier": 3.0,
+    "quoted": 2.0,
+    "name": 2.0,
+    "plain": 1.5,
+}
+"""Importance by kind; a fact said n times counts 1 + ln(n) / 4 of it."""
+
+_PATTERNS = (("url", URL), ("email", EMAIL), ("date", DATE), ("number", MEASURE))
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+_WORD = re.compile(r"\w+", re.ASCII)
+_LONGEST_NAME = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing said, verbatim but for whitespace. `kind` is a key of `WEIGHTS`; a higher `weight` matters more."""
+
+    kind: str
+    text: str
+    weight: float
+
+
+def find_facts(texts: Iterable[str]) -> tuple[Fact, ...]:
+    """Distinct facts of `texts`, most important first, then in the order of appearance; linear in their length."""
+    seen: Counter[str] = Counter()
+    first: dict[str, tuple[str, str]] = {}
+    for text in texts:
+        for kind, found in _each(_UNPRINTABLE.sub(" ", text)):
+            key = normalised(found)
+            seen[key] += 1
+            first.setdefault(key, (kind, found))
+    facts = [
+        Fact("number" if kind == "plain" else kind, found, WEIGHTS[kind] * (1 + log(seen[key]) / 4))
+        for key, (kind, found) in first.items()
+    ]
+    return tuple(sorted(facts, key=lambda fact: -fact.weight))
+
+
+def kept_facts(facts: Iterable[Fact], summary: str) -> tuple[Fact, ...]:
+    """The facts whose text stands in `summary`, whatever its case and spacing, not as a part of a longer word or number."""
+    text = normalised(summary)
+    words = set(_WORD.findall(text))
+    return tuple(fact for fact in facts if _stands(normalised(fact.text), text, words))
+
+
+def repair(summary: str, missing: Sequence[Fact], *, budget: int, count: TokenCounter) -> tuple[str, tuple[Fact, ...]]:
+    """Append facts verbatim under `## Kept facts`, in their order, adding at most `budget` tokens.
+
+    A fact that does not fit is passed over for a shorter one. Returns the new summary and the facts that were added.
+    """
+    head = summary if KEPT_FACTS in summary.splitlines() else f"{summary.rstrip()}\n\n{KEPT_FACTS}".lstrip()
+    before = count(summary)
+    left = budget - (count(head) - before)
+    added: list[Fact] = []
+    for fact in missing:
+        cost = count(_line(fact)) + 1
+        if cost <= left:
+            added.append(fact)
+            left -= cost
+    while added:
+        repaired = _with_lines(head, added)
+        if count(repaired) - before <= budget:
+            return repaired, tuple(added)
+        added.pop()
+    return summary, ()
+
+
+def normalised(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _each(text: str) -> Iterator[tuple[str, str]]:
+    """(kind, text) of every fact of one text. What one pattern took is blanked, so that no part of it is found again."""
+    for rule in find_rules(text):
+        yield "rule", rule
+    yield from _quoted(text)
+    for kind, pattern in _PATTERNS:
+        found = [match.rstrip(".,;:!?") for match in pattern.findall(text)]
+        yield from ((kind, match) for match in found)
+        if found:
+            text = pattern.sub(" \n ", text)
+    for chunk in CHUNK.findall(text):
+        if kind := kind_of(chunk):
+            yield kind
+    yield from (("name", name) for name in _names(text))
+
+
+def _quoted(text: str) -> Iterator[tuple[str, str]]:
+    for groups in QUOTED.findall(text):
+        quoted = " ".join("".join(groups).split())
+        if len(quoted) > 2 and any(character.isalnum() for character in quoted):
+            kind = None if " " in quoted else kind_of(quoted)
+            yield kind or ("quoted", quoted)
+
+
+def _names(text: str) -> Iterator[str]:
+    """Runs of at most four capitalised words that do not begin a sentence, in any script with capitals."""
+    for line in text.splitlines():
+        run: list[str] = []
+        starts = True
+        for raw in line.split():
+            word = raw.strip("()[]{}<>,;:.!?\"'“”‘’*_`")
+            if not starts and word[:1].isupper() and _is_name(word):
+                run.append(word)
+                ends = raw[-1] != word[-1]
+            else:
+                ends = True
+            if ends and run or len(run) == _LONGEST_NAME:
+                yield " ".join(run)
+                run = []
+            starts = raw[-1] in ".!?:。！？\"”"
+        if run:
+            yield " ".join(run)
+
+
+def _is_name(word: str) -> bool:
+    return 1 < len(word) <= 40 and word.lower() not in ENGLISH and word.replace("'", "").replace("’", "").replace("-", "").isalpha()
+
+
+def _stands(fact: str, text: str, words: set[str]) -> bool:
+    if not fact or not all(word in words for word in _WORD.findall(fact)):
+        return False
+    start = text.find(fact)
+    while start >= 0:
+        end = start + len(fact)
+        if not _joins(text[start - 1 : start], fact[0], text[start - 2 : start - 1]) and not _joins(
+            fact[-1], text[end : end + 1], text[end + 1 : end + 2]
+        ):
+            return True
+        start = text.find(fact, start + 1)
+    return False
+
+
+def _joins(left: str, right: str, beyond: str) -> bool:
+    """Whether two neighbouring characters belong to one word, or to one number through a point."""
+    if not left or not right:
+        return False
+    return _is_word(left) and _is_word(right) or beyond.isdigit() and (left.isdigit() and right in ".," or left in ".," and right.isdigit())
+
+
+def _is_word(character: str) -> bool:
+    """Letters of scripts that write no spaces between words never join: their neighbours are other words."""
+    return (character.isalnum() or character == "_") and not "\u0e00" <= character <= "\u0fff" and not "\u3040" <= character <= "\ud7ff"
+
+
+def _line(fact: Fact) -> str:
+    return f"- {fact.text}"
+
+
+def _with_lines(head: str, facts: Sequence[Fact]) -> str:
+    """`head` with the facts at the end of its section of kept facts, which is not always its last."""
+    before, heading, after = head.partition(KEPT_FACTS)
+    section, mark, rest = after.partition("\n## ")
+    lines = "\n".join(_line(fact) for fact in facts)
+    return f"{before}{heading}{section.rstrip()}\n{lines}{f'{chr(10)}{mark}{rest}' if mark else ''}"

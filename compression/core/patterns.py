@@ -1,0 +1,81 @@
+"""The shapes of facts in text. Every pattern is linear: bounded or possessive repetition, no nested choice."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+MONTHS = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
+)
+_UNITS = (
+    r"%|‰|°[CF]|[kKMGTP]i?B(?:/s)?|[kMG]?bit/s|[kMG]bps|[kMG]?Hz|[mµun]?s|min|[kcmµn]?m|[kmµ]?g|[mc]?l|[kM]?W|[kM]?Wh|[mk]?V|mA|dB|px|pt|em|rem|fps|rpm"
+    r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|miles?|dollars?|euros?|pounds?|tokens?|bytes?|users?|people|items?"
+    r"|rows?|lines?|files?|requests?|times|pages?|characters?|degrees|percent|am|pm|AM|PM|USD|EUR|GBP|CHF|JPY"
+)
+
+URL = re.compile(r"\b(?:https?|ftp|wss?|ssh|git|file|postgres(?:ql)?|mysql|redis|amqp|s3)://[^\s<>\"'`)\]}|]{2,400}+")
+EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}")
+DATE = re.compile(
+    r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"
+    r"|\b\d{1,2}(?:st|nd|rd|th)? (?:of )?" + MONTHS + r"(?:,? \d{4}\b)?"
+    r"|\b" + MONTHS + r" \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\b" + MONTHS + r" \d{4}\b"
+    r"|\b\d{1,4}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp]\.?[Mm]\b)?"
+    r"|\d{2,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?"
+)
+MEASURE = re.compile(
+    r"(?<![\w.,])[$€£¥₹]\s?\d[\d.,]{0,20}+(?:\s?(?:k|K|M|B|bn|million|billion)\b)?"
+    r"|(?<![\w.,])\d[\d.,]{0,20}\s?(?:" + _UNITS + r"|[$€£¥₹])(?!\w)"
+)
+QUOTED = re.compile(
+    r"\"([^\"\n]{3,80}+)\"|“([^”\n]{3,80}+)”|«([^»\n]{3,80}+)»|「([^」\n]{2,80}+)」|`([^`\n]{2,80}+)`|(?<!\w)'([^'\n]{3,60}+)'(?!\w)"
+)
+CHUNK = re.compile(r"[\w$./~@%:+#\\-]++")
+
+_EDGES = ".:-+#%@"
+_EXTENSION = re.compile(
+    r"[\w@+-][\w.@+-]*\.(?:py|pyi|js|mjs|ts|tsx|jsx|json|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv|tsv|html?|css|scss|svg|png|jpe?g|gif"
+    r"|webp|pdf|docx?|xlsx?|pptx?|sh|bash|zsh|ps1|bat|sql|db|sqlite3?|c|h|cc|cpp|hpp|rs|go|java|kt|swift|rb|php|pl|lua|r|ipynb|xml|zip|tar|gz|tgz"
+    r"|whl|so|dll|exe|pem|key|crt|proto|gradle|mk|tf|vue|svelte)",
+    re.IGNORECASE,
+)
+_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.@+~%-]+(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.-]{2,}/")
+_NO_PATH = frozenset(
+    "and/or he/she she/he his/her him/her her/his yes/no on/off true/false either/or w/o n/a a/b i/o s/he they/them he/him she/her ".split()
+)
+_ADDRESS = re.compile(r"(?:[\w-]+\.)*[\w-]*[A-Za-z\d][\w-]*:\d{2,5}|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5}|/\d{1,2})?")
+_VERSION = re.compile(r"v\d+(?:\.\d+)*|v?\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post|alpha|beta)[.\d]*)?", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?\d{3,}|0x[0-9A-Fa-f]+|#\d+|\d+[/:]\d+")
+_FLAG = re.compile(r"--[A-Za-z][\w-]+")
+_HASH = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ERROR = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure|Fault|Warning|Panic)|E[A-Z]{4,}|SIG[A-Z]{3,}")
+_IDENTIFIER = re.compile(
+    r"[A-Za-z_$]\w+(?:\.[A-Za-z_]\w+)+|\$?[A-Za-z]\w*_\w+|_{1,2}[A-Za-z]\w+|[a-z]+\d*[A-Z]\w*|(?:[A-Z][a-z\d]+){2,}[A-Z]?|[A-Z]{2,10}-\d+"
+    r"|[A-Za-z]\w*(?:::\w+)+|\$[A-Z_]{2,}|@[\w./-]{2,}"
+)
+
+
+@lru_cache(maxsize=32_768)
+def kind_of(chunk: str) -> tuple[str, str] | None:
+    """(kind, text without the punctuation around it) of a run of characters as `CHUNK` finds them, None for a plain word."""
+    text = chunk.rstrip(_EDGES).lstrip(":%+")
+    if len(text) < 2 or len(chunk) > 200 or text.isalpha() and text[1:].islower():
+        return None
+    for kind, pattern in _SHAPES:
+        if pattern.fullmatch(text):
+            return None if text.lower() in _NO_PATH else (kind, text)
+    return None
+
+
+_SHAPES = (
+    ("error", _ERROR),
+    ("number", _ADDRESS),
+    ("number", _VERSION),
+    ("plain", _NUMBER),
+    ("path", _EXTENSION),
+    ("path", _PATH),
+    ("identifier", _FLAG),
+    ("identifier", _HASH),
+    ("identifier", _IDENTIFIER),
+)

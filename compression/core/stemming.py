@@ -1,0 +1,32 @@
+"""Words to terms: one form for "volunteer", "volunteered" and "volunteering"."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_LONGEST = 40
+_ENDINGS = (
+    ("ization", "ize"), ("fulness", "ful"), ("ousness", "ous"), ("iveness", "ive"), ("ingly", ""), ("edly", ""), ("ments", ""), ("ment", ""),
+    ("ness", ""), ("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ings", ""), ("ing", ""), ("ers", ""), ("ed", ""), ("es", ""), ("er", ""), ("ly", ""), ("'s", ""), ("s", ""),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The term of a word: lower case, cut to 40 characters, English endings off; other scripts stay as they are."""
+    text = word.lower()[:_LONGEST].replace("’", "'")
+    if not text.isascii() or text.isdigit() or len(text) <= 3:
+        return text
+    for ending, instead in _ENDINGS:
+        if text.endswith(ending) and len(text) - len(ending) >= 3 and not text.endswith("ss"):
+            return _settled(text[: len(text) - len(ending)] + instead)
+    return _settled(text)
+
+
+def _settled(root: str) -> str:
+    """Doubled consonants and silent endings, so that "planned" meets "plan" and "making" meets "make"."""
+    if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "aeiouls":
+        return root[:-1]
+    if len(root) > 3 and root[-1] in "ei":
+        return root[:-1]
+    return root[:-1] + "i" if len(root) > 2 and root[-1] == "y" else root

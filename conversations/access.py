@@ -1,0 +1,23 @@
+"""The one gate of permission: a person reaches their own conversations, and others do not exist for them."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db.models import QuerySet
+from django.http import Http404
+
+from conversations.models import Conversation
+
+
+def own_conversations(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(owner_id=user.pk, kind=Conversation.Kind.CHAT)
+
+
+def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
+    """The conversation, with its model. Raises Http404 for one that is missing or another person's."""
+    try:
+        return own_conversations(user).select_related("model").get(pk=pk)
+    except Conversation.DoesNotExist:
+        raise Http404("No such conversation.") from None

@@ -1,0 +1,50 @@
+"""Why a request is not carried out: one shape for the page and the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Refused(Exception):
+    """The request was understood and is not carried out; nothing was stored.
+
+    `message` is a sentence for a person, `code` a word for a program, `detail` the figures behind both.
+    """
+
+    code = "invalid"
+    status = 400
+
+    def __init__(self, message: str, *, code: str | None = None, **detail: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.code
+        self.detail = detail
+
+
+class Invalid(Refused):
+    """A field holds what it may not; `detail` names the field and the limit."""
+
+
+class Conflict(Refused):
+    """Right in itself, but not now."""
+
+    code = "conflict"
+    status = 409
+
+
+class TooLarge(Refused):
+    """It fits no request; `detail` holds the figures."""
+
+    code = "context_too_large"
+    status = 413
+
+
+class TooMany(Refused):
+    """Asked too often; `retry_after` in seconds."""
+
+    code = "rate_limited"
+    status = 429
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message, retry_after=retry_after)
+        self.retry_after = retry_after

@@ -1,0 +1,120 @@
+"""What happens in a conversation, told to everyone who listens to it.
+
+A process-local hub: listeners by conversation, and one timer that sends what models have written meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+TICK = 0.04
+"""Seconds that deltas are collected for; the first one of a reply goes out at once."""
+BACKLOG = 256
+"""Events that may wait for a slow listener. Beyond it they are dropped for one `resync`, and the page fetches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One of the types of SPEC 6, with its data as JSON."""
+
+    type: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+RESYNC = Event("resync")
+
+
+class Listener:
+    """The queue of one socket or stream."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.queue: asyncio.Queue[Event] = asyncio.Queue()
+
+    def put(self, event: Event) -> None:
+        if self.queue.qsize() >= BACKLOG:
+            while not self.queue.empty():
+                self.queue.get_nowait()
+            event = RESYNC
+        self.queue.put_nowait(event)
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        while True:
+            yield await self.queue.get()
+
+
+class Hub:
+    def __init__(self) -> None:
+        self.listeners: defaultdict[UUID, set[Listener]] = defaultdict(set)
+        self._pending: dict[UUID, tuple[str, list[str]]] = {}
+        self._begun: set[str] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    @contextmanager
+    def listen(self, conversation_id: UUID) -> Iterator[Listener]:
+        """Hear a conversation's events from now on."""
+        listener = Listener()
+        self.listeners[conversation_id].add(listener)
+        try:
+            yield listener
+        finally:
+            self.listeners[conversation_id].discard(listener)
+            if not self.listeners[conversation_id]:
+                del self.listeners[conversation_id]
+
+    def publish(self, conversation_id: UUID, event: Event) -> None:
+        """Tell all listeners, from any thread; text fed before is told first."""
+        for listener in list(self.listeners.get(conversation_id, ())):
+            listener.loop.call_soon_threadsafe(self._deliver, conversation_id, listener, event)
+
+    def feed(self, conversation_id: UUID, message_id: str, text: str) -> None:
+        """A piece of a reply, on the loop that listens: joined with others for one tick."""
+        if conversation_id not in self.listeners:
+            return
+        if message_id not in self._begun:
+            self._begun.add(message_id)
+            self._send(conversation_id, message_id, text)
+            return
+        self._pending.setdefault(conversation_id, (message_id, []))[1].append(text)
+        loop = asyncio.get_running_loop()
+        if self._timer is None or self._loop is not loop:
+            self._loop, self._timer = loop, loop.call_later(TICK, self._tick)
+
+    def ended(self, conversation_id: UUID, message_id: str) -> None:
+        """No more text will come: what waits goes out now."""
+        self._begun.discard(message_id)
+        self._flush(conversation_id)
+
+    def _deliver(self, conversation_id: UUID, listener: Listener, event: Event) -> None:
+        self._flush(conversation_id)
+        listener.put(event)
+
+    def _tick(self) -> None:
+        self._timer = None
+        for conversation_id in list(self._pending):
+            self._flush(conversation_id)
+
+    def _flush(self, conversation_id: UUID) -> None:
+        if pending := self._pending.pop(conversation_id, None):
+            message_id, pieces = pending
+            self._send(conversation_id, message_id, "".join(pieces))
+
+    def _send(self, conversation_id: UUID, message_id: str, text: str) -> None:
+        event = Event("message.delta", {"id": message_id, "text": text})
+        for listener in self.listeners.get(conversation_id, ()):
+            listener.put(event)
+
+
+hub = Hub()
+
+
+def publish(conversation_id: UUID, type: str, **data: Any) -> None:
+    """Tell everyone who has the conversation open. Call it after the commit that it speaks of."""
+    hub.publish(conversation_id, Event(type, data))

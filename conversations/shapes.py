@@ -1,0 +1,90 @@
+"""Rows and values as JSON, for the API and for events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compression.core.values import Usage
+from compression.models import Compaction
+from conversations.models import Conversation, Message
+
+
+def conversation_json(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "id": str(conversation.id),
+        "title": conversation.title,
+        "model": conversation.model.name if conversation.model else None,
+        "mode": conversation.mode,
+        "system_prompt": conversation.system_prompt,
+        "policy": conversation.policy,
+        "kind": conversation.kind,
+        "pinned": conversation.pinned,
+        "archived": conversation.archived,
+        "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
+        "compression_version": conversation.compression_version,
+        "created_at": conversation.created_at.isoformat(),
+        "updated_at": conversation.updated_at.isoformat(),
+    }
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    return {
+        "id": str(message.id),
+        "role": message.role,
+        "name": message.name,
+        "content": message.content,
+        "created_at": message.created_at.isoformat(),
+        "status": message.status,
+        "token_count": message.token_count,
+        "is_protected": message.is_protected,
+        "model": message.model,
+        "error": message.error,
+        "usage": {
+            "prompt_tokens": message.prompt_tokens,
+            "completion_tokens": message.completion_tokens,
+            "cached_tokens": message.cached_tokens,
+        },
+    }
+
+
+def usage_json(usage: Usage) -> dict[str, Any]:
+    return {
+        "system": usage.system,
+        "summary": usage.summary,
+        "protected": usage.protected,
+        "live": usage.live,
+        "total": usage.total,
+        "reserve": usage.window.reserve,
+        "window": usage.window.size,
+        "percent": usage.percent,
+    }
+
+
+def compaction_json(compaction: Compaction) -> dict[str, Any]:
+    return {
+        "id": str(compaction.id),
+        "trigger": compaction.trigger,
+        "status": compaction.status,
+        "stage": compaction.stage,
+        "percent": compaction.percent,
+        "strategy": compaction.strategy,
+        "summariser": compaction.summariser,
+        "instructions": compaction.instructions,
+        "messages_condensed": compaction.messages_condensed,
+        "pre_tokens": compaction.pre_tokens,
+        "post_tokens": compaction.post_tokens,
+        "reduction_percent": compaction.reduction_percent,
+        "facts_found": compaction.facts_found,
+        "facts_kept": compaction.facts_kept,
+        "facts_repaired": compaction.facts_repaired,
+        "duration_ms": compaction.duration_ms,
+        "prompt_tokens": compaction.prompt_tokens,
+        "completion_tokens": compaction.completion_tokens,
+        "cached_tokens": compaction.cached_tokens,
+        "cost_usd": str(compaction.cost_usd) if compaction.cost_usd is not None else None,
+        "summary_preview": compaction.summary_preview,
+        "steps": compaction.steps,
+        "error": compaction.error or None,
+        "created_at": compaction.created_at.isoformat(),
+        "finished_at": compaction.finished_at and compaction.finished_at.isoformat(),
+    }

@@ -1,0 +1,13 @@
+"""What can be enqueued, by name. Arguments are ids as text, so that a broker could carry them."""
+
+from uuid import UUID
+
+from conversations import compaction, turn
+
+
+async def answer(reply_id: str) -> None:
+    await turn.run(UUID(reply_id))
+
+
+async def compact(compaction_id: str) -> None:
+    await compaction.run(UUID(compaction_id))

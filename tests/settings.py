@@ -1,0 +1,14 @@
+"""The product's settings, with a database and a key that belong to the tests."""
+
+import os
+import tempfile
+
+os.environ.setdefault("SECRET_KEY", "tests-only-0123456789-abcdefghijklmnopqrstuvwxyz-0123456789")
+os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="chatsite-tests-"))
+for name in list(os.environ):
+    if name.startswith(("OPENAI_", "ANTHROPIC_", "COMPRESSION_")):
+        del os.environ[name]
+
+from chatsite.settings import *  # noqa: E402, F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
