@@ -20,11 +20,15 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply. The last one carries why it ended, and what it cost where the provider says so."""
+    """A piece of a reply. The last one carries why it ended, and what it cost where the provider says so.
+
+    `refused`, of the last one: the model declined, and the text is its refusal or what a filter left of the reply.
+    """
 
     text: str = ""
     finish_reason: str | None = None
     spent: Spent | None = None
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +58,18 @@ class Model(Protocol):
 class ModelError(Exception):
     """A fault of a provider. The text is for a person: what happened and what to do, and never a secret.
 
-    `retry_after` is in seconds, where the provider gave one.
+    `retry_after` is in seconds, where the provider gave one. `retryable` says whether asking again soon may help;
+    an error of a kind that usually helps can be one that does not.
     """
 
     retryable = False
 
-    def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, *, retry_after: float | None = None, retryable: bool | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after = retry_after
+        if retryable is not None:
+            self.retryable = retryable
 
 
 class NotConfigured(ModelError):
@@ -92,7 +99,7 @@ class RateLimited(ModelError):
 
 
 class Unavailable(ModelError):
-    """408, 409, 5xx, no connection, a connection that broke before any text, or a time-out."""
+    """408, 5xx, no connection, a connection that broke before any text, or a time-out."""
 
     retryable = True
 

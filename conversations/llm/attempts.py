@@ -1,0 +1,52 @@
+"""Which faults are worth another attempt, and after how long."""
+
+from __future__ import annotations
+
+import math
+import random
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from conversations.llm.base import ModelError
+
+ATTEMPTS = 3
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 20.0
+"""Seconds; a provider that asks for more is not waited for while a person looks on."""
+
+
+def pause_before_next(error: ModelError, *, attempt: int, attempts: int = ATTEMPTS) -> float | None:
+    """Seconds to wait after the failed `attempt` (from 1), or None where the error is final."""
+    if attempt >= attempts or not error.retryable:
+        return None
+    if error.retry_after is not None:
+        return error.retry_after if error.retry_after <= LONGEST_PAUSE else None
+    # Jitter keeps many clients of a server that comes back from asking all at once.
+    return FIRST_PAUSE * float(2 ** (attempt - 1)) * random.uniform(0.5, 1.0)
+
+
+def retry_after(header: str | None) -> float | None:
+    """Seconds that a Retry-After header asks for, as a number or a date; None where it makes no sense."""
+    if not header:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(header)
+        except ValueError:
+            return None
+        seconds = (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def in_words(seconds: float) -> str:
+    """A duration for a person: "2 seconds", "90 minutes", "1 hour"."""
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size and (seconds % size == 0 or seconds >= 2 * size):
+            return _counted(round(seconds / size), unit)
+    return _counted(math.ceil(seconds), "second")
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"

@@ -1,0 +1,117 @@
+"""What is known about models by their ids: context windows in tokens, and prices in US dollars per million tokens."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+OPENAI_URL = "https://api.openai.com/v1"
+UNKNOWN_WINDOW = 8_192
+
+
+class Price(NamedTuple):
+    input: Decimal
+    cached: Decimal
+    output: Decimal
+
+
+WINDOWS = {
+    "gpt-3.5-turbo": 16_385,
+    "gpt-4": 8_192,
+    "gpt-4-turbo": 128_000,
+    "gpt-4o": 128_000,
+    "gpt-4.1": 1_047_576,
+    "gpt-4.5": 128_000,
+    "gpt-5": 400_000,
+    "o1": 200_000,
+    "o1-mini": 128_000,
+    "o1-preview": 128_000,
+    "o3": 200_000,
+    "o4-mini": 200_000,
+    "gpt-oss": 131_072,
+    "llama-3": 8_192,
+    "llama-3.1": 131_072,
+    "llama-3.2": 131_072,
+    "llama-3.3": 131_072,
+    "mistral-small": 32_768,
+    "mistral-large": 131_072,
+    "mistral-nemo": 131_072,
+    "qwen2.5": 32_768,
+    "qwen3": 32_768,
+    "gemma-2": 8_192,
+    "gemma-3": 131_072,
+    "phi-4": 16_384,
+    "deepseek-chat": 131_072,
+    "deepseek-reasoner": 131_072,
+    "smollm2": 8_192,
+}
+"""By the beginning of an id; the longest one that fits counts."""
+
+OPENAI_PRICES = {
+    name: Price(Decimal(input), Decimal(cached), Decimal(output))
+    for name, input, cached, output in [
+        ("gpt-3.5-turbo", "0.50", "0.50", "1.50"),
+        ("gpt-4", "30", "30", "60"),
+        ("gpt-4-turbo", "10", "10", "30"),
+        ("gpt-4o", "2.50", "1.25", "10"),
+        ("gpt-4o-mini", "0.15", "0.075", "0.60"),
+        ("gpt-4.1", "2", "0.50", "8"),
+        ("gpt-4.1-mini", "0.40", "0.10", "1.60"),
+        ("gpt-4.1-nano", "0.10", "0.025", "0.40"),
+        ("gpt-5", "1.25", "0.125", "10"),
+        ("gpt-5-mini", "0.25", "0.025", "2"),
+        ("gpt-5-nano", "0.05", "0.005", "0.40"),
+        ("gpt-5.1", "1.25", "0.125", "10"),
+        ("o1", "15", "7.50", "60"),
+        ("o1-mini", "1.10", "0.55", "4.40"),
+        ("o3", "2", "0.50", "8"),
+        ("o3-mini", "1.10", "0.55", "4.40"),
+        ("o4-mini", "1.10", "0.275", "4.40"),
+    ]
+}
+"""By the exact id, less its date. An id that is not listed has no price: a wrong one would be worse than none."""
+
+_DATE = re.compile(r"-(\d{4}-\d\d-\d\d|latest)$")
+_SPELLING = re.compile(r"^(?:.*/)?(?:meta-)?(llama|gemma|phi)-?(?=\d)")
+_BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
+
+
+def window_of(model_id: str) -> int:
+    """The context window in tokens; `UNKNOWN_WINDOW` for a model that is not known."""
+    name = _SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]
+    if "-chat" in name and name.startswith("gpt-5"):
+        return 128_000
+    fitting = [start for start in WINDOWS if re.match(rf"{re.escape(start)}(?![\d])", name)]
+    return WINDOWS[max(fitting, key=len)] if fitting else UNKNOWN_WINDOW
+
+
+def price_of(model_id: str, base_url: str) -> Price | None:
+    """OpenAI's price for its own models; None for other providers, whose prices differ for the same model."""
+    return OPENAI_PRICES.get(_DATE.sub("", model_id)) if is_openai(base_url) else None
+
+
+def parameters_of(model_id: str) -> float | None:
+    """Billions of parameters, where the id says so: 8.0 for "llama-3.1-8b-instruct"."""
+    found = _BILLIONS.search(model_id.lower())
+    if not found:
+        return None
+    return float(found[1]) / (1_000 if found[2] == "m" else 1)
+
+
+def is_openai(base_url: str) -> bool:
+    """Whether the address is OpenAI's own; an empty one is."""
+    host = urlsplit(base_url).hostname if base_url else "api.openai.com"
+    return host == "openai.com" or str(host).endswith(".openai.com")
+
+
+def is_local(base_url: str) -> bool:
+    """Whether the address is on this machine or a private network, as a model of one's own is."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith((".local", ".localhost", ".internal", ".lan")))
+    return address.is_private or address.is_loopback or address.is_link_local

@@ -1,0 +1,126 @@
+"""Which models there are, which one is used for what, and how each is reached."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.conf import settings
+from django.db import transaction
+
+from conversations.llm import builtin, correction
+from conversations.llm.base import Model
+from conversations.llm.known import is_local, is_openai, parameters_of, price_of, window_of
+from conversations.llm.openai import OpenAICompatible
+from conversations.models import ModelProfile
+
+Quality = Literal["fast", "standard"]
+Provider, Role = ModelProfile.Provider, ModelProfile.Role
+
+DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
+DEFAULT_OTHER_MODEL = "default"
+"""Servers with a single model, such as llama.cpp's, take any name."""
+BUILTIN_NAME = "SmolLM2 135M (demo)"
+
+
+def sync_profiles() -> None:
+    """Make the profiles of the environment what the environment says now.
+
+    What is learned or edited stays: the token correction, and window, prices and limits unless a variable names them.
+    A profile that an administrator made under the same name is left alone.
+    """
+    with transaction.atomic():
+        wanted = [*_openai(), *_builtin()]
+        for row in wanted:
+            _upsert(**row)
+        gone = ModelProfile.objects.filter(from_environment=True, enabled=True)
+        gone.exclude(name__in=[row["name"] for row in wanted]).update(enabled=False)
+
+
+def default_profile() -> ModelProfile | None:
+    """The profile of a new conversation: the first for chat that is enabled, the built-in one last."""
+    chat = ModelProfile.objects.filter(enabled=True, role=Role.CHAT).order_by("id")
+    return chat.exclude(provider=Provider.BUILTIN).first() or chat.first()
+
+
+def summary_profile(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | None:
+    """Who summarises: the profile of that role, else the chat's own.
+
+    None in place of the built-in model: the extractive summariser is better at it.
+    """
+    own = ModelProfile.objects.filter(enabled=True, role=quality).order_by("id").first()
+    chosen = own or chat_profile
+    return None if chosen.provider == Provider.BUILTIN else chosen
+
+
+def connect(profile: ModelProfile) -> Model:
+    """The model behind a profile; nothing is opened or loaded before it is asked."""
+    if profile.provider == Provider.BUILTIN:
+        return builtin.shared()
+    return OpenAICompatible(
+        name=profile.name,
+        model=profile.model_id,
+        base_url=profile.base_url,
+        api_key=profile.api_key,
+        max_tokens=profile.max_reply_tokens,
+        timeout=settings.MODEL_TIMEOUT_SECONDS,
+    )
+
+
+def _openai() -> list[dict[str, Any]]:
+    """The rows that the OPENAI_* settings ask for."""
+    url = settings.OPENAI_BASE_URL
+    if not (settings.OPENAI_API_KEY or url or settings.OPENAI_MODEL):
+        return []
+    chat = settings.OPENAI_MODEL or (DEFAULT_OPENAI_MODEL if is_openai(url) else DEFAULT_OTHER_MODEL)
+    rows = [_openai_row(chat, chat, Role.CHAT)]
+    for model, role in ((settings.OPENAI_FAST_MODEL, Role.FAST), (settings.OPENAI_STANDARD_MODEL, Role.STANDARD)):
+        if model:
+            rows.append(_openai_row(f"{model} ({role.label})", model, role))
+    return rows
+
+
+def _openai_row(name: str, model: str, role: ModelProfile.Role) -> dict[str, Any]:
+    url, window = settings.OPENAI_BASE_URL, settings.OPENAI_CONTEXT_WINDOW
+    price = price_of(model, url)
+    first: dict[str, Any] = {
+        "window": window_of(model),
+        "parameters_billion": parameters_of(model),
+        "token_correction": correction.FIRST["openai" if is_openai(url) else "other"],
+    }
+    if price:
+        first |= {"price_input": price.input, "price_cached": price.cached, "price_output": price.output}
+    always = {
+        "provider": Provider.OPENAI,
+        "model_id": model,
+        "base_url": url,
+        "api_key": settings.OPENAI_API_KEY,
+        "role": role,
+        "is_local": is_local(url),
+    }
+    if window and role == Role.CHAT:
+        always["window"] = window
+    return {"name": name, "always": always, "first": first}
+
+
+def _builtin() -> list[dict[str, Any]]:
+    if not builtin.is_available():
+        return []
+    always = {"provider": Provider.BUILTIN, "model_id": "smollm2-135m-instruct", "role": Role.CHAT, "is_local": True}
+    first = {
+        "window": builtin.WINDOW,
+        "max_reply_tokens": 512,
+        "parameters_billion": 0.135,
+        "token_correction": correction.FIRST["other"],
+    }
+    return [{"name": BUILTIN_NAME, "always": always, "first": first}]
+
+
+def _upsert(*, name: str, always: dict[str, Any], first: dict[str, Any]) -> None:
+    always = always | {"enabled": True}
+    row = ModelProfile.objects.filter(name=name).first()
+    if row is None:
+        ModelProfile.objects.create(name=name, from_environment=True, **(first | always))
+    elif row.from_environment:
+        for field, value in always.items():
+            setattr(row, field, value)
+        row.save(update_fields=always)

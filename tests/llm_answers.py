@@ -1,0 +1,126 @@
+"""What the scripted model server can say, and the requests it was sent."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from compression.core.sections import SECTIONS, SUMMARY
+from compression.core.tokens import count_tokens
+
+SUMMARY_MARKER = "[Compressed Message Summary]"
+TRUNCATED = "… [truncated]"
+
+Fault = Literal[
+    "reset",  # the connection is torn down instead of an answer
+    "stall",  # the headers, then nothing more
+    "half",  # half of the text, then the connection is torn down
+    "half_stall",  # half of the text, then nothing more
+    "unended",  # all of the text, but no finish_reason and no [DONE]
+    "html",  # 200 with a web page
+    "no_choices",  # 200 with an empty list of choices
+    "null",  # 200 with a null content
+    "bytes",  # 200 with bytes that are not UTF-8
+    "error_midway",  # half of the text, then an error event with `code`
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One scripted answer; times in seconds. With a `status` other than 200, `code` and `message` are its error's."""
+
+    text: str = "All right."
+    delay: float = 0.0  # before anything is sent
+    drip: float = 0.0  # before each piece of a stream
+    piece: int | None = None  # characters a piece; None: a word each
+    finish_reason: str = "stop"
+    refusal: bool = False
+    usage: dict[str, Any] | Literal["counted"] | None = "counted"
+    status: int = 200
+    code: str = ""
+    message: str = "scripted"
+    retry_after: str | None = None
+    fault: Fault | None = None
+
+    @property
+    def pieces(self) -> list[str]:
+        if self.piece is None:
+            return re.findall(r"\s*\S+\s*", self.text) or [self.text]
+        return [self.text[start : start + self.piece] for start in range(0, len(self.text), self.piece)]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as the server received it."""
+
+    body: dict[str, Any]
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return self.body["messages"]
+
+    @property
+    def text(self) -> str:
+        """All contents, joined by newlines."""
+        return "\n".join(text_of(message) for message in self.messages)
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it asks for a summary. A compressed chat carries one too, but behind its marker."""
+        systems = (text_of(message) for message in self.messages if message["role"] == "system")
+        return any(SUMMARY in text and SUMMARY_MARKER not in text for text in systems)
+
+    @property
+    def tokens(self) -> int:
+        return sum(count_tokens(text_of(message)) + 4 for message in self.messages)
+
+
+def text_of(message: dict[str, Any]) -> str:
+    """The text of a message whose content is a string, a list of parts, or missing."""
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+
+
+def summary_of(request: Request) -> str:
+    """A valid summary of what a summarisation quotes: all headings, with the first and the last quoted line."""
+    quoted = [line.strip() for line in text_of(request.messages[-1]).splitlines()]
+    quoted = [line[:300] for line in quoted if re.search(r"\w", line) and not line.startswith(("<", "=", "-", "#"))]
+    first, last = (quoted[0], quoted[-1]) if quoted else ("nothing", "nothing")
+    bodies = (f"They began with: {first}", "none", "none", f"Done: {last}", "none")
+    return "\n\n".join(f"## {name}\n{body}" for name, body in zip(SECTIONS, bodies, strict=True))
+
+
+def assert_every_message_represented(
+    messages: Iterable[tuple[str, bool, bool]], *, request: Request, summary_marker: str = SUMMARY_MARKER
+) -> None:
+    """Invariant I1, for one request.
+
+    `messages` are the history that the request was made from, in order, as (content, covered by an active
+    checkpoint, protected). Each must be covered or stand in the request verbatim (or cut, where the sent text ends
+    in "… [truncated]"); one that is covered and not protected must not; and where anything is covered, exactly one
+    message of the request carries the summary. Equal contents are told apart by their number.
+    """
+    rows = list(messages)
+    sent = [text_of(message) for message in request.messages]
+    summaries = [text for text in sent if text.startswith(summary_marker)]
+    assert len(summaries) == any(covered for _, covered, _ in rows), f"{len(summaries)} summaries in the request"
+    contents = {content for content, _, _ in rows}
+    counts = Counter(_original(text, contents) for text in sent)
+    for content in contents:
+        needed = sum(not covered for text, covered, _ in rows if text == content)
+        allowed = sum(protected or not covered for text, covered, protected in rows if text == content)
+        times = counts[content]
+        assert times >= needed, f"neither covered nor sent: {content[:80]!r} ({times} of {needed})"
+        assert times <= allowed, f"covered and still sent: {content[:80]!r} ({times}, at most {allowed})"
+
+
+def _original(sent: str, contents: set[str]) -> str:
+    """The content that a sent text stands for: itself, unless it was cut."""
+    if sent in contents or not sent.endswith(TRUNCATED):
+        return sent
+    start = sent.removesuffix(TRUNCATED).rstrip()
+    return next((content for content in contents if content.startswith(start)), sent)
