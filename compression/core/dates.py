@@ -6,10 +6,23 @@ import re
 from datetime import date, timedelta
 
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"
-)  # fmt: skip
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "a couple of": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
+_SMALL = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "a couple of": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "ten": 10,
+}
 _RELATIVE = re.compile(
     r"\b(?:(?P<day>the day before yesterday|yesterday|tomorrow)(?: (?P<part>morning|afternoon|evening|night))?"
     r"|(?P<which>last|next|this past) (?P<unit>month|year|" + "|".join(_WEEKDAYS) + r")"
@@ -56,9 +69,9 @@ def _neighbour(unit: str, step: int, said: date) -> str:
         return str(said.year + step)
     if unit == "month":
         return _month(said, step)
-    weekday = _WEEKDAYS.index(unit)
-    days = (weekday - said.weekday()) % 7 or 7
-    return f"{unit.capitalize()} {_short(said + timedelta(days=days if step > 0 else days - 7 if days < 7 else -7), said)}"
+    ahead = (_WEEKDAYS.index(unit) - said.weekday()) % 7
+    days = ahead or 7 if step > 0 else ahead - 7
+    return f"{unit.capitalize()} {_short(said + timedelta(days=days), said)}"
 
 
 def _short(day: date, said: date) -> str:

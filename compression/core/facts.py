@@ -61,7 +61,7 @@ def find_facts(texts: Iterable[str]) -> tuple[Fact, ...]:
 
 
 def kept_facts(facts: Iterable[Fact], summary: str) -> tuple[Fact, ...]:
-    """The facts whose text stands in `summary`, whatever its case and spacing, not as a part of a longer word or number."""
+    """The facts whose text stands in `summary`, whatever its case and spacing, not inside a longer word."""
     text = normalised(summary)
     words = set(_WORD.findall(text))
     return tuple(fact for fact in facts if _stands(normalised(fact.text), text, words))
@@ -94,7 +94,7 @@ def normalised(text: str) -> str:
 
 
 def _each(text: str) -> Iterator[tuple[str, str]]:
-    """(kind, text) of every fact of one text. What one pattern took is blanked, so that no part of it is found again."""
+    """(kind, text) of every fact of one text. What one pattern took is blanked, so that it is found once."""
     for rule in find_rules(text):
         yield "rule", rule
     yield from _quoted(text)
@@ -104,8 +104,8 @@ def _each(text: str) -> Iterator[tuple[str, str]]:
         if found:
             text = pattern.sub(" \n ", text)
     for chunk in CHUNK.findall(text):
-        if kind := kind_of(chunk):
-            yield kind
+        if shape := kind_of(chunk):
+            yield shape
     yield from (("name", name) for name in _names(text))
 
 
@@ -129,16 +129,20 @@ def _names(text: str) -> Iterator[str]:
                 ends = raw[-1] != word[-1]
             else:
                 ends = True
-            if ends and run or len(run) == _LONGEST_NAME:
+            if (ends and run) or len(run) == _LONGEST_NAME:
                 yield " ".join(run)
                 run = []
-            starts = raw[-1] in ".!?:。！？\"”"
+            starts = raw[-1] in '.!?:。！？"”'
         if run:
             yield " ".join(run)
 
 
 def _is_name(word: str) -> bool:
-    return 1 < len(word) <= 40 and word.lower() not in ENGLISH and word.replace("'", "").replace("’", "").replace("-", "").isalpha()
+    return (
+        1 < len(word) <= 40
+        and word.lower() not in ENGLISH
+        and word.replace("'", "").replace("’", "").replace("-", "").isalpha()
+    )
 
 
 def _stands(fact: str, text: str, words: set[str]) -> bool:
@@ -159,12 +163,18 @@ def _joins(left: str, right: str, beyond: str) -> bool:
     """Whether two neighbouring characters belong to one word, or to one number through a point."""
     if not left or not right:
         return False
-    return _is_word(left) and _is_word(right) or beyond.isdigit() and (left.isdigit() and right in ".," or left in ".," and right.isdigit())
+    return (_is_word(left) and _is_word(right)) or (
+        beyond.isdigit() and ((left.isdigit() and right in ".,") or (left in ".," and right.isdigit()))
+    )
 
 
 def _is_word(character: str) -> bool:
     """Letters of scripts that write no spaces between words never join: their neighbours are other words."""
-    return (character.isalnum() or character == "_") and not "\u0e00" <= character <= "\u0fff" and not "\u3040" <= character <= "\ud7ff"
+    return (
+        (character.isalnum() or character == "_")
+        and not "\u0e00" <= character <= "\u0fff"
+        and not "\u3040" <= character <= "\ud7ff"
+    )
 
 
 def _line(fact: Fact) -> str:

@@ -40,16 +40,39 @@ _EXTENSION = re.compile(
     r"|whl|so|dll|exe|pem|key|crt|proto|gradle|mk|tf|vue|svelte)",
     re.IGNORECASE,
 )
-_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.@+~%-]+(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.-]{2,}/")
+_PATH = re.compile(
+    r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.@+~%-]+(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.-]{2,}/"
+)
 _NO_PATH = frozenset(
-    "and/or he/she she/he his/her him/her her/his yes/no on/off true/false either/or w/o n/a a/b i/o s/he they/them he/him she/her ".split()
+    [
+        "and/or",
+        "he/she",
+        "she/he",
+        "his/her",
+        "him/her",
+        "her/his",
+        "yes/no",
+        "on/off",
+        "true/false",
+        "either/or",
+        "w/o",
+        "n/a",
+        "a/b",
+        "i/o",
+        "s/he",
+        "they/them",
+        "he/him",
+        "she/her",
+    ]
 )
 _ADDRESS = re.compile(r"(?:[\w-]+\.)*[\w-]*[A-Za-z\d][\w-]*:\d{2,5}|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5}|/\d{1,2})?")
 _VERSION = re.compile(r"v\d+(?:\.\d+)*|v?\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post|alpha|beta)[.\d]*)?", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?\d{3,}|0x[0-9A-Fa-f]+|#\d+|\d+[/:]\d+")
 _FLAG = re.compile(r"--[A-Za-z][\w-]+")
 _HASH = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_ERROR = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure|Fault|Warning|Panic)|E[A-Z]{4,}|SIG[A-Z]{3,}")
+_ERROR = re.compile(
+    r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure|Fault|Warning|Panic)|E(?:CONN|NO|ADDR|PERM|ACCES|AGAIN|TIMED|PIPE|EXIST|INVAL|ISDIR|HOST|NET|BUSY)[A-Z]*|SIG[A-Z]{3,}"
+)
 _IDENTIFIER = re.compile(
     r"[A-Za-z_$]\w+(?:\.[A-Za-z_]\w+)+|\$?[A-Za-z]\w*_\w+|_{1,2}[A-Za-z]\w+|[a-z]+\d*[A-Z]\w*|(?:[A-Z][a-z\d]+){2,}[A-Z]?|[A-Z]{2,10}-\d+"
     r"|[A-Za-z]\w*(?:::\w+)+|\$[A-Z_]{2,}|@[\w./-]{2,}"
@@ -58,9 +81,12 @@ _IDENTIFIER = re.compile(
 
 @lru_cache(maxsize=32_768)
 def kind_of(chunk: str) -> tuple[str, str] | None:
-    """(kind, text without the punctuation around it) of a run of characters as `CHUNK` finds them, None for a plain word."""
+    """(kind, text without punctuation around it) of a run of characters that `CHUNK` finds, None for a plain word."""
     text = chunk.rstrip(_EDGES).lstrip(":%+")
-    if len(text) < 2 or len(chunk) > 200 or text.isalpha() and text[1:].islower():
+    file, colon, line = text.partition(":")
+    if colon and line[:1].isdigit() and _EXTENSION.fullmatch(file.rpartition("/")[2]):
+        text = file
+    if len(text) < 2 or len(chunk) > 200 or (text.isalpha() and text[1:].islower()):
         return None
     for kind, pattern in _SHAPES:
         if pattern.fullmatch(text):

@@ -5,10 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 
 _LONGEST = 40
-_ENDINGS = (
-    ("ization", "ize"), ("fulness", "ful"), ("ousness", "ous"), ("iveness", "ive"), ("ingly", ""), ("edly", ""), ("ments", ""), ("ment", ""),
-    ("ness", ""), ("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ings", ""), ("ing", ""), ("ers", ""), ("ed", ""), ("es", ""), ("er", ""), ("ly", ""), ("'s", ""), ("s", ""),
-)  # fmt: skip
+_REPLACED = {
+    "ization": "ize",
+    "fulness": "ful",
+    "ousness": "ous",
+    "iveness": "ive",
+    "sses": "ss",
+    "ies": "y",
+    "ied": "y",
+}
+_REMOVED = ("ingly", "edly", "ments", "ment", "ness", "ings", "ing", "ers", "ed", "es", "er", "ly", "'s", "s")
+_ENDINGS = (*_REPLACED.items(), *((ending, "") for ending in _REMOVED))
 
 
 @lru_cache(maxsize=65_536)

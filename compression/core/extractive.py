@@ -1,0 +1,71 @@
+"""The summariser without a model: it selects, shortens and orders what was said, and adds nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from compression.core.changes import changes_of, merged
+from compression.core.folding import notes_of_summary
+from compression.core.notes import Note, notes_of, phrase_of, speaker_of
+from compression.core.pieces import Kind
+from compression.core.ports import TokenCounter
+from compression.core.rules import find_rules
+from compression.core.sections import DECISIONS, FILES
+from compression.core.selection import MUST, fitted
+from compression.core.sentences import clean, one_line
+from compression.core.telegraphic import Form
+from compression.core.tokens import count_tokens
+from compression.core.values import Passage, Turn, Written, total_tokens
+
+_ROOM_FOR_WHOLE = 1.2
+_ROOM_FOR_READABLE = 1.6
+
+
+class Extractive:
+    """A `Summariser` that needs no model, no network and no window: deterministic, and done in milliseconds."""
+
+    name = "extractive"
+    window: int | None = None
+    provisional = False
+
+    async def summarise(self, passage: Passage) -> Written:
+        text = await asyncio.to_thread(
+            extract, passage.turns, earlier=passage.earlier, max_tokens=passage.max_tokens, count=count_tokens
+        )
+        return Written(text=text, model=self.name)
+
+
+def extract(turns: Sequence[Turn], *, earlier: str, max_tokens: int, count: TokenCounter) -> str:
+    """A summary of `turns`, with the summary `earlier` folded in, of at most `max_tokens` as `count` counts them.
+
+    Never raises; the same input gives the same text. Under the cost of the five headings (about 25 tokens) only a part
+    of them is returned.
+    """
+    form = _form(total_tokens(turns) + count(earlier), max_tokens)
+    names = frozenset(speaker_of(turn).lower() for turn in turns if turn.name)
+    old = notes_of_summary(earlier, count)
+    new = notes_of(turns, form, names, count, first_stretch=1 + max((note.stretch for note in old), default=-1))
+    changed = merged([note for note in old if note.phrase.section == FILES] + changes_of(new, count), count)
+    rules = _rules(turns, count)
+    notes = [*rules, *changed, *(note for note in old if note.phrase.section != FILES), *new]
+    return fitted(notes, names, max_tokens, count)
+
+
+def _form(tokens: int, max_tokens: int) -> Form:
+    """The more must go, the shorter the notes."""
+    pressure = tokens / max(1, max_tokens)
+    if pressure <= _ROOM_FOR_WHOLE:
+        return Form.WHOLE
+    return Form.READABLE if pressure <= _ROOM_FOR_READABLE else Form.TERSE
+
+
+def _rules(turns: Sequence[Turn], count: TokenCounter) -> list[Note]:
+    """What the person ordered or forbade, word by word: taken before all else."""
+    return [
+        Note(phrase_of(Kind.NOTE, one_line(rule), count, DECISIONS), speaker_of(turn), turn.created_at.date(), 0, MUST)
+        for turn in turns
+        if turn.role == "user"
+        for rule in find_rules(clean(turn.content))
+        if one_line(rule)
+    ]

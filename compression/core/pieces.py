@@ -1,0 +1,119 @@
+"""A message in pieces: sentences of prose, lines of code, commands, errors. One piece is what a note can keep."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from compression.core.sentences import clean, one_line, sentences, split_long
+
+
+class Kind(StrEnum):
+    FIRST_PERSON = "first person"
+    STATEMENT = "statement"
+    ADDRESS = "address"
+    QUESTION = "question"
+    EXCLAMATION = "exclamation"
+    PHATIC = "phatic"
+    CAPTION = "caption"
+    COMMAND = "command"
+    ERROR = "error"
+    PLACE = "place"
+    BODY = "body"
+    OUTPUT = "output"
+    CODE = "code"
+    FILE = "file"
+    NOTE = "note"
+
+
+TECHNICAL = frozenset({Kind.COMMAND, Kind.ERROR, Kind.PLACE, Kind.BODY, Kind.OUTPUT, Kind.CODE})
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    kind: Kind
+    text: str
+
+
+_FENCE = re.compile(r"\s*(?:```|~~~)\s*([\w+-]*)")
+_SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "powershell", "cmd"})
+_PROMPT = re.compile(r"(?:[\w@:~/.-]{0,60}[$#%>]|bash-\$)\s+(?=\S)")
+_LISTED = re.compile(r"\s*\d{1,6}(?:[:|\t]|\s*→)")
+_ERROR = re.compile(
+    r"\s*(?:[-*]\s*)?(?:[\w.]{0,80}(?:Error|Exception|Warning|Failure)\b|E\d{3,4}\b"
+    r"|error\b|ERROR\b|FATAL\b|fatal:|panic:|FAIL(?:ED|URE)?\b|npm ERR!)"
+)
+_PLACE = re.compile(r"\s*[\[(](?:Open file|Current directory|File)\b.{1,200}[\])]\s*|\s*cd\s+\S+\s*")
+_CAPTION = re.compile(r"\s*\[(?:shared an? |image|photo|attachment|file\b).{0,400}\]\s*", re.IGNORECASE)
+_SYMBOLS = frozenset("{}()[]<>=;_/\\|$&*+^~@")
+_FIRST = re.compile(r"\b(?:I|I'm|I've|I'll|I'd|my|My|me|we|We|our|Our|mine|we're|we've|I’m|I’ve|I’ll|I’d)\b")
+_SECOND = re.compile(r"\b(?:you|your|yours|you're|you've|you'll|you’re|you’ve|you’ll|yourself)\b", re.IGNORECASE)
+_PHATIC_WORDS = 7
+
+
+def pieces_of(content: str, *, output: bool = False) -> tuple[Piece, ...]:
+    """The pieces of a message in order; `output` says that it is what a tool printed."""
+    found: list[Piece] = []
+    fence: str | None = None
+    for line in clean(content).splitlines():
+        if opened := _FENCE.match(line):
+            fence = None if fence is not None else opened[1].lower()
+            first = fence is not None
+            continue
+        text = one_line(_LISTED.sub("", line, count=1) if output or fence is not None else line)
+        if not any(map(str.isalnum, text)):
+            continue
+        if fence is not None:
+            found.append(Piece(_fenced_kind(text, fence, first), text))
+            first = False
+        else:
+            found += _unfenced(line, text, output)
+    return tuple(Piece(piece.kind, part) for piece in found for part in split_long(piece.text))
+
+
+def _fenced_kind(text: str, language: str, first: bool) -> Kind:
+    if language in _SHELLS or (not language and first):
+        return Kind.COMMAND
+    return Kind.CODE if language else Kind.BODY
+
+
+def _unfenced(line: str, text: str, output: bool) -> list[Piece]:
+    if _PLACE.fullmatch(line):
+        return [Piece(Kind.PLACE, text)]
+    if _CAPTION.fullmatch(line):
+        return [Piece(Kind.CAPTION, text.strip("[]"))]
+    if (prompt := _PROMPT.match(line)) and len(prompt.group()) > 2:
+        return [Piece(Kind.COMMAND, text[prompt.end() :])]
+    if _ERROR.match(line) and (output or ":" in line):
+        return [Piece(Kind.ERROR, text)]
+    if output or (line[:2] in ("  ", "\t") and _is_code(text)):
+        return [Piece(Kind.CODE if _is_code(text) else Kind.OUTPUT, text)]
+    if _is_code(text):
+        return [Piece(Kind.CODE, text)]
+    return [Piece(_prose_kind(sentence), sentence) for sentence in sentences(text)]
+
+
+def _is_code(text: str) -> bool:
+    """Whether symbols are more than one character in eight, or it ends as only code does."""
+    return text[-1] in "{};" or 8 * sum(map(_SYMBOLS.__contains__, text)) > len(text)
+
+
+def _prose_kind(sentence: str) -> Kind:
+    words = sentence.split()
+    bare = sentence.rstrip("\"'”’)")
+    named = any(word[0].isupper() and word.strip(",.!?") not in ("I", "I'm") for word in words[1:])
+    if (
+        len(words) <= _PHATIC_WORDS
+        and not any(map(str.isdigit, sentence))
+        and not named
+        and not _FIRST.search(sentence)
+    ):
+        return Kind.QUESTION if bare.endswith(("?", "？")) else Kind.PHATIC
+    if bare.endswith(("?", "？")):
+        return Kind.QUESTION
+    if _FIRST.search(sentence):
+        return Kind.FIRST_PERSON
+    if _SECOND.search(sentence):
+        return Kind.ADDRESS
+    return Kind.EXCLAMATION if bare.endswith("!") else Kind.STATEMENT

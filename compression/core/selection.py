@@ -1,0 +1,102 @@
+"""Which notes a summary keeps: rules, a headline, something of every stretch, then the best of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compression.core.coverage import Coverage
+from compression.core.notes import Note, phrase_of
+from compression.core.pieces import Kind
+from compression.core.ports import TokenCounter
+from compression.core.rendering import render
+from compression.core.sections import CONTEXT, SUMMARY
+from compression.core.telegraphic import Form, shorten
+from compression.core.weighing import coverage_of
+
+MUST = 100.0
+"""Weight from which on a note is taken before all others."""
+
+MUSTS_SHARE = 0.3
+HEADLINE_SHARE = 0.12
+LONGEST_HEADLINE = 60
+"""Tokens of the statements under the first heading."""
+
+FLOOR = 0.3
+"""Part of the room that is spread over the stretches by their size before the best of all are taken."""
+
+_SLACK = 1.1
+_HEADLINES = frozenset({Kind.FIRST_PERSON, Kind.STATEMENT, Kind.NOTE})
+
+
+def fitted(notes: Sequence[Note], names: frozenset[str], max_tokens: int, count: TokenCounter) -> str:
+    """The summary of the best notes, in their order, that counts at most `max_tokens`."""
+    empty = render([])
+    room = max_tokens - count(empty)
+    if room <= 0:
+        return _cut(empty, max_tokens, count)
+    order, notes = _chosen(notes, names, room, count)
+    while order:
+        text = render([notes[number] for number in sorted(order)])
+        over = count(text) - max_tokens
+        if over <= 0:
+            return text
+        while order and over > 0:
+            over -= notes[order.pop()].phrase.tokens
+    return empty
+
+
+def _chosen(
+    notes: Sequence[Note], names: frozenset[str], room: int, count: TokenCounter
+) -> tuple[list[int], Sequence[Note]]:
+    """Numbers of the chosen notes in the order of choice, a little more than fit, and the notes with their headline."""
+    coverage = coverage_of(notes, names)
+    coverage.fill([number for number, note in enumerate(notes) if note.weight >= MUST], MUSTS_SHARE * room)
+    notes = _headlined(notes, coverage, min(LONGEST_HEADLINE, HEADLINE_SHARE * room), count)
+    coverage.floors(FLOOR * room, _sizes(notes))
+    coverage.fill(range(len(notes)), _SLACK * room - coverage.spent)
+    return coverage.chosen, notes
+
+
+def _headlined(notes: Sequence[Note], coverage: Coverage, budget: float, count: TokenCounter) -> Sequence[Note]:
+    """Take the statements that cover most, at most two, and put them under the first heading in a readable form."""
+    lines = list(notes)
+    ranked = sorted(
+        (number for number, note in enumerate(notes) if _is_headline(note)),
+        key=lambda number: -coverage.value(number),
+    )
+    for number in ranked[:20]:
+        line = _headline(notes[number], count)
+        if line.phrase.tokens <= budget:
+            budget -= line.phrase.tokens
+            lines[number] = line
+            coverage.take(number)
+            if sum(note.phrase.section == SUMMARY for note in lines) == 2:
+                break
+    return lines
+
+
+def _is_headline(note: Note) -> bool:
+    return note.phrase.kind in _HEADLINES and note.phrase.section == CONTEXT and note.weight < MUST
+
+
+def _headline(note: Note, count: TokenCounter) -> Note:
+    text = note.phrase.text
+    if note.phrase.source not in ("", text):
+        text = shorten(note.phrase.source, Form.READABLE)
+    return replace(
+        note, phrase=phrase_of(note.phrase.kind, f"{note.speaker}: {text}" if note.speaker else text, count, SUMMARY)
+    )
+
+
+def _sizes(notes: Sequence[Note]) -> list[float]:
+    sizes = [0.0] * (1 + max((note.stretch for note in notes), default=0))
+    for note in notes:
+        sizes[note.stretch] += note.phrase.tokens
+    return sizes
+
+
+def _cut(text: str, max_tokens: int, count: TokenCounter) -> str:
+    while text and count(text) > max_tokens:
+        text = text[:-1].rstrip()
+    return text or "-"

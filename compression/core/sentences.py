@@ -1,0 +1,45 @@
+"""Text to sentences: clean, of bounded length, in any script."""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 320
+"""Characters of a sentence; what has no end within them is cut at a space, or anywhere where there is none."""
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
+_HEADING_MARKS = re.compile(r"^(?:[#>*•·–-]{1,6}\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
+_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|No|Fig|cf)|\b[A-Z])\.$")
+_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？｡]+[」』”’）]*|;\s+")
+
+
+def clean(text: str) -> str:
+    """`text` without control characters, invisible marks and lone surrogates; line breaks stay."""
+    return _UNPRINTABLE.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """`text` on one line, without the marks that would make it a heading, a quotation or an item of a list."""
+    return " ".join(_HEADING_MARKS.sub(" ", " ".join(text.split())).split())
+
+
+def sentences(line: str) -> list[str]:
+    """The sentences of one line of prose, none longer than `LONGEST`."""
+    found: list[str] = []
+    start = 0
+    for end in _END.finditer(line):
+        if not _ABBREVIATION.search(line, max(start, end.start() - 8), end.start() + 1):
+            found += split_long(line[start : end.end()].strip())
+            start = end.end()
+    return found + split_long(line[start:].strip())
+
+
+def split_long(text: str) -> list[str]:
+    """`text` in parts of at most `LONGEST` characters."""
+    parts: list[str] = []
+    while len(text) > LONGEST:
+        cut = text.rfind(" ", LONGEST // 2, LONGEST)
+        cut = LONGEST if cut < 0 else cut
+        parts.append(text[:cut])
+        text = text[cut:].lstrip()
+    return [*parts, text] if text else parts

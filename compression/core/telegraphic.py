@@ -1,0 +1,65 @@
+"""Shorter forms of a sentence: what a note keeps of it."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+from compression.core.stopwords import AUXILIARIES, CONJUNCTIONS, DETERMINERS, FILLERS, PREPOSITIONS, SELF
+
+
+class Form(IntEnum):
+    """How much of a sentence stays: all, all but glue (60 % of the tokens), only what bears content (40 %)."""
+
+    WHOLE = 0
+    READABLE = 2
+    TERSE = 3
+
+
+_LEAD_IN = re.compile(
+    r"(?:(?:wow|woah|whoa|yeah|yep|yes|oh|ok|okay|well|so|also|and|but|hey|hi|cool|thanks(?: so much| a lot)?|thank you"
+    r"|by the way|btw|actually|in fact|anyway|of course|sure|i think(?: that)?|i guess|i mean|you know|i'd say"
+    r"|it seems(?: that)?|to be honest|honestly)\b[,!.]*\s+)+",
+    re.IGNORECASE,
+)
+_DROPPED = {
+    Form.READABLE: DETERMINERS | AUXILIARIES | FILLERS,
+    Form.TERSE: DETERMINERS | AUXILIARIES | FILLERS | CONJUNCTIONS | PREPOSITIONS | SELF,
+}
+_EDGES = ',.!?;:…()"“”*_'
+
+
+def shorten(sentence: str, form: Form, names: frozenset[str] = frozenset()) -> str:
+    """The sentence in that form. Quotations stay whole, and so do negations and numbers.
+
+    `names` are the speakers', in lower case: as a form of address they go too.
+    """
+    if form is Form.WHOLE:
+        return sentence
+    text = sentence[lead.end() :] if (lead := _LEAD_IN.match(sentence)) else sentence
+    dropped = _DROPPED[form]
+    kept: list[str] = []
+    quoted = False
+    for word in text.split():
+        bare = word.strip(_EDGES).replace("’", "'")
+        opens = word[0] in '"“`'
+        if quoted or opens or not (bare.lower() in dropped or not bare or _is_address(bare, word, names)):
+            kept.append(word)
+        quoted = (
+            (quoted or opens) and word.rstrip(".,!?;:)")[-1:] not in ('"', "”", "`")
+            if len(word) > 1
+            else quoted != opens
+        )
+    return _closed(" ".join(kept), form)
+
+
+def _is_address(bare: str, word: str, names: frozenset[str]) -> bool:
+    return word[-1] in ",!.?" and bare.lower() in names
+
+
+def _closed(text: str, form: Form) -> str:
+    text = text.rstrip(" .!,;:")
+    return text.replace(",", "") if form is Form.TERSE and '"' not in text and not _DIGIT_COMMA.search(text) else text
+
+
+_DIGIT_COMMA = re.compile(r"\d,\d")

@@ -1,0 +1,56 @@
+"""What a text is about: its terms, by sort, and the pairs that stand side by side."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from compression.core.patterns import kind_of
+from compression.core.stemming import stem
+from compression.core.stopwords import ENGLISH
+
+Sort = Literal["word", "name", "number", "identifier", "path"]
+
+_CHUNK = re.compile(r"[\w$./~@%:+#\\'’-]++")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*+")
+_UNSPACED = re.compile(r"[\u0e00-\u0fff\u3040-\ud7ff]+")
+
+
+class Term(NamedTuple):
+    """A stem, or a path, identifier or number as it is written."""
+
+    text: str
+    sort: Sort
+
+
+def terms_of(text: str) -> tuple[Term, ...]:
+    """Terms of a sentence in order, stop words left out; capitalised words are names unless they begin it."""
+    found: list[Term] = []
+    for position, chunk in enumerate(_CHUNK.findall(text)):
+        for term in _terms(chunk):
+            found.append(Term(term.text, "word") if position == 0 and term.sort == "name" else term)
+    return tuple(found)
+
+
+@lru_cache(maxsize=65_536)
+def _terms(chunk: str) -> tuple[Term, ...]:
+    if shape := kind_of(chunk):
+        kind, text = shape
+        sort: Sort = "path" if kind == "path" else "number" if kind in ("number", "plain") else "identifier"
+        return (Term(text.lower()[:80], sort),)
+    return tuple(
+        term
+        for word in _WORD.findall(chunk)
+        if word.lower().replace("’", "'") not in ENGLISH
+        for term in _of_word(word)
+    )
+
+
+def _of_word(word: str) -> tuple[Term, ...]:
+    if _UNSPACED.search(word):  # no spaces between words: pairs of characters stand for them
+        return tuple(Term(word[at : at + 2], "word") for at in range(max(1, len(word) - 1)))
+    if len(word) < 2 and not word.isdigit():
+        return ()
+    sort: Sort = "number" if any(map(str.isdigit, word)) else "name" if word[0].isupper() else "word"
+    return (Term(stem(word), sort),)

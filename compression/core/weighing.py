@@ -1,0 +1,124 @@
+"""What notes are worth: by their kind, and by the terms that they tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import log
+
+from compression.core.coverage import Candidate, Coverage
+from compression.core.notes import Note
+from compression.core.pieces import TECHNICAL, Kind
+from compression.core.sections import CONTEXT
+from compression.core.stemming import stem
+from compression.core.stopwords import GENERIC
+
+KIND_WEIGHTS = {
+    Kind.FIRST_PERSON: 1.0,
+    Kind.STATEMENT: 0.5,
+    Kind.ADDRESS: 0.15,
+    Kind.QUESTION: 0.05,
+    Kind.EXCLAMATION: 0.4,
+    Kind.PHATIC: 0.02,
+    Kind.CAPTION: 0.15,
+    Kind.COMMAND: 4.0,
+    Kind.ERROR: 2.5,
+    Kind.PLACE: 1.5,
+    Kind.BODY: 0.6,
+    Kind.OUTPUT: 0.5,
+    Kind.CODE: 0.35,
+    Kind.FILE: 2.0,
+    Kind.NOTE: 1.0,
+}
+"""What a kind of piece is worth, tuned on public chats and coding-agent runs."""
+
+PROSE_BESIDE_CODE = 0.7
+TECHNICAL_SHARE = 0.3
+"""Part of the tokens from which on a conversation is weighed as work on a machine: paths, names and numbers matter."""
+
+SORT_WEIGHTS = {"path": 3.0, "identifier": 2.0, "number": 2.0, "name": 0.1, "word": 0.1}
+DECAY, TECHNICAL_DECAY = 0.6, 0.3
+PAIR_WORTH = 0.6
+DATE_PRICE, LINE_PRICE = 7.0, 3.0
+
+_GENERIC = frozenset(map(stem, GENERIC))
+
+
+def is_technical(notes: Sequence[Note]) -> bool:
+    total = sum(note.phrase.tokens for note in notes)
+    return sum(note.phrase.tokens for note in notes if note.phrase.kind in TECHNICAL) > TECHNICAL_SHARE * total
+
+
+def coverage_of(notes: Sequence[Note], names: frozenset[str]) -> Coverage:
+    """The notes as candidates: their terms and pairs of terms as features, their date and line as headers."""
+    technical = is_technical(notes)
+    weights = term_weights(notes, names, technical)
+    decay = TECHNICAL_DECAY if technical else DECAY
+    features, headers = _Numbers(), _Numbers()
+    candidates = []
+    for note in notes:
+        texts = [term.text for term in note.phrase.terms]
+        told = [features.of(text, weights[text], decay) for text in dict.fromkeys(texts)]
+        told += [
+            features.of(pair, PAIR_WORTH * min(weights[pair[0]], weights[pair[1]]))
+            for pair in dict.fromkeys(pairwise(texts))
+        ]
+        leads = (
+            ((note.day, DATE_PRICE), ((note.stretch, note.speaker), LINE_PRICE))
+            if note.phrase.section == CONTEXT
+            else ()
+        )
+        paid = tuple(headers.of(key, price) for key, price in leads)
+        candidates.append(Candidate(tuple(told), note.phrase.tokens, kind_weight(note, technical), paid, note.stretch))
+    return Coverage(candidates, features.values, features.decays, headers.values)
+
+
+def kind_weight(note: Note, technical: bool) -> float:
+    if technical and note.phrase.kind in (Kind.FIRST_PERSON, Kind.STATEMENT, Kind.ADDRESS):
+        return note.weight * PROSE_BESIDE_CODE
+    return note.weight * KIND_WEIGHTS[note.phrase.kind]
+
+
+def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) -> dict[str, float]:
+    """Rare terms, names and numbers weigh more; praise, the speakers' own names and what is only asked weigh less."""
+    frequency = Counter(term.text for note in notes for term in note.phrase.terms)
+    sorts = _sorts(notes)
+    if technical:
+        return {text: SORT_WEIGHTS[sorts[text]] * (1 + log(n)) for text, n in frequency.items()}
+    told = {term.text for note in notes if note.phrase.kind is not Kind.QUESTION for term in note.phrase.terms}
+    spoken = {stem(word) for name in names for word in name.split()}
+    return {
+        text: n**-0.4
+        * (1.0 if sorts[text] == "word" else 2.0)
+        * (0.35 if text in _GENERIC else 1.0)
+        * (0.05 if text not in told or text in spoken else 1.0)
+        for text, n in frequency.items()
+    }
+
+
+def _sorts(notes: Sequence[Note]) -> dict[str, str]:
+    """A term's most telling sort: one that is a name anywhere is a name."""
+    sorts: dict[str, str] = {}
+    for note in notes:
+        for text, sort in note.phrase.terms:
+            if sorts.get(text, "word") == "word":
+                sorts[text] = sort
+    return sorts
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """Keys to running numbers, with a value and a decay each."""
+
+    values: list[float] = field(default_factory=list)
+    decays: list[float] = field(default_factory=list)
+    _known: dict[Hashable, int] = field(default_factory=dict)
+
+    def of(self, key: Hashable, value: float, decay: float = 0.0) -> int:
+        number = self._known.setdefault(key, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+            self.decays.append(decay)
+        return number
