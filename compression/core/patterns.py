@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from compression.core.stopwords import words
+
 MONTHS = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
@@ -43,27 +45,9 @@ _EXTENSION = re.compile(
 _PATH = re.compile(
     r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.@+~%-]+(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.-]{2,}/"
 )
-_NO_PATH = frozenset(
-    [
-        "and/or",
-        "he/she",
-        "she/he",
-        "his/her",
-        "him/her",
-        "her/his",
-        "yes/no",
-        "on/off",
-        "true/false",
-        "either/or",
-        "w/o",
-        "n/a",
-        "a/b",
-        "i/o",
-        "s/he",
-        "they/them",
-        "he/him",
-        "she/her",
-    ]
+_NO_PATH = words(
+    "and/or he/she she/he his/her him/her her/his yes/no on/off true/false either/or w/o n/a a/b i/o s/he "
+    "they/them he/him she/her"
 )
 _ADDRESS = re.compile(r"(?:[\w-]+\.)*[\w-]*[A-Za-z\d][\w-]*:\d{2,5}|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5}|/\d{1,2})?")
 _VERSION = re.compile(r"v\d+(?:\.\d+)*|v?\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post|alpha|beta)[.\d]*)?", re.IGNORECASE)

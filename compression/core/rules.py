@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from compression.core.stopwords import words
+
 LONGEST = 240
 """Characters of a rule's text; a longer one is cut at a word, so that it still stands in its source."""
 
@@ -19,144 +21,16 @@ _CLAUSE_END = re.compile(r"[\n;。！？；]|[.!?](?=[\s\"'”’)*_`]|$)")
 _PREFIX = re.compile(r"[\w'’]+")
 _NEXT = re.compile(r"\s*([\w'’]+)")
 
-_LEAD_INS = frozenset(
-    [
-        "please",
-        "pls",
-        "and",
-        "but",
-        "so",
-        "also",
-        "ok",
-        "okay",
-        "yes",
-        "again",
-        "then",
-        "note",
-        "rule",
-        "important",
-        "remember",
-        "reminder",
-        "that",
-        "this",
-        "you",
-        "should",
-        "must",
-        "shall",
-        "can",
-        "may",
-        "will",
-        "need",
-        "have",
-        "are",
-        "to",
-        "want",
-        "like",
-        "would",
-        "i'd",
-        "i’d",
-        "from",
-        "now",
-        "on",
-        "in",
-        "future",
-        "the",
-        "going",
-        "forward",
-        "for",
-        "project",
-        "bitte",
-        "por",
-        "favor",
-        "merci",
-        "s'il",
-        "te",
-        "vous",
-        "plaît",
-        "però",
-        "пожалуйста",
-        "just",
-        "really",
-    ]
+_LEAD_INS = words(
+    "please pls and but so also ok okay yes again then note rule important remember reminder that this you should "
+    "must shall can may will need have are to want like would i'd i’d from now on in future the going forward for "
+    "project bitte por favor merci s'il te vous plaît però пожалуйста just really"
 )
-_NOT_IMPERATIVE = frozenset(
-    [
-        "worry",
-        "mind",
-        "know",
-        "think",
-        "hesitate",
-        "you",
-        "care",
-        "remember",
-        "have",
-        "see",
-        "get",
-        "feel",
-        "want",
-        "need",
-        "like",
-        "even",
-        "be",
-        "been",
-        "had",
-        "has",
-        "seen",
-        "thought",
-        "knew",
-        "heard",
-        "gonna",
-        "going",
-        "wanted",
-        "a",
-        "an",
-        "the",
-        "i",
-        "it",
-        "is",
-        "was",
-        "were",
-        "are",
-        "nice",
-        "good",
-        "great",
-        "fun",
-        "up",
-        "so",
-        "happy",
-        "welcome",
-        "glad",
-        "here",
-        "there",
-        "say",
-        "said",
-        "made",
-        "makes",
-        "make",
-        "loved",
-        "love",
-        "felt",
-        "found",
-        "in",
-        "at",
-        "as",
-        "ever",
-        "again",
-        "too",
-        "quite",
-        "sure",
-        "that",
-        "this",
-        "my",
-        "your",
-        "his",
-        "her",
-        "their",
-        "our",
-        "than",
-        "much",
-        "too",
-    ]
+_NOT_IMPERATIVE = words(
+    "worry mind know think hesitate you care remember have see get feel want need like even be been had has seen "
+    "thought knew heard gonna going wanted a an the i it is was were are nice good great fun up so happy welcome "
+    "glad here there say said made makes make loved love felt found in at as ever again too quite sure that this "
+    "my your his her their our than much too"
 )
 _FREE = ("must not", "mustn", "must never", "must always", "under no circumstances")
 _UNCHECKED = ("make sure", "be sure to", "from now on", "only", "use only", "stop using")
