@@ -1,7 +1,13 @@
-"""What text from outside may hold, whatever way it comes in."""
+"""What may come in from outside, whatever way it comes."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD
 from conversations.errors import Invalid
 
 MAX_CONTENT = 200_000
@@ -26,3 +32,69 @@ def clean_text(field: str, value: object, *, limit: int = MAX_CONTENT, allow_bla
     if not allow_blank and not value.strip():
         raise Invalid(f"{field}: must not be empty.", field=field)
     return value
+
+
+def parse_json(text: str) -> Any:
+    """JSON and nothing looser: no key twice, no NaN, no number beyond a float. Raises Invalid, naming the place."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise Invalid(f"not valid JSON: {error.msg} at {where}.", line=error.lineno, column=error.colno) from None
+    except ValueError as error:
+        raise Invalid(f"not valid JSON: {error}.") from None
+    except RecursionError:
+        raise Invalid("not valid JSON: nested too deeply.") from None
+
+
+def clean_policy(field: str, value: object) -> dict[str, Any]:
+    """A conversation's own settings of compression. Raises Invalid for an unknown one or one out of range."""
+    if not isinstance(value, dict):
+        raise Invalid(f"{field}: must be an object.", field=field)
+    for key, setting in value.items():
+        place = f"{field}.{key}"
+        if key not in POLICY:
+            raise Invalid(f"{place}: there is no such setting.", field=place)
+        allowed, what = POLICY[key]
+        if not allowed(setting):
+            raise Invalid(f"{place}: must be {what}.", field=place)
+    return value
+
+
+def _between(low: float, high: float, *, whole: bool = False) -> tuple[Callable[[object], bool], str]:
+    kinds = int if whole else (int, float)
+
+    def allowed(value: object) -> bool:
+        return isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
+
+    return allowed, f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
+
+
+POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
+    "enabled": (lambda value: isinstance(value, bool), "true or false"),
+    "threshold": _between(MIN_THRESHOLD, MAX_THRESHOLD),
+    "target_ratio": _between(0.1, MAX_THRESHOLD),
+    "keep_recent": _between(0, 100, whole=True),
+    "min_messages": _between(1, 1_000, whole=True),
+    "cooldown": _between(0, 86_400, whole=True),
+    "summary_max_tokens": _between(100, 4_000, whole=True),
+}
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} appears twice")
+    return found
+
+
+def _constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return number

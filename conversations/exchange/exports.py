@@ -1,0 +1,131 @@
+"""A conversation as a file: ours, which can be imported again, and Markdown, which can be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import QuerySet
+
+from compression.models import Checkpoint, Compaction
+from conversations.exchange.chatsite import FORMAT, VERSION
+from conversations.models import Conversation, Message, ToolCall
+from conversations.transcript import HISTORY
+
+
+def as_json(conversation: Conversation) -> dict[str, Any]:
+    """Everything that makes up the conversation, without its owner, keys or addresses of models."""
+    messages = list(_history(conversation))
+    checkpoints = [_checkpoint_json(row) for row in conversation.checkpoints.filter(active=True)]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "conversation": _conversation_json(conversation),
+        "messages": [entry for message in messages for entry in _message_entries(message)],
+        "checkpoints": checkpoints,
+        "totals": {
+            "messages": len(messages),
+            "tokens": sum(message.token_count for message in messages),
+            "compressions": _compressions(conversation),
+            "summary_tokens": conversation.compressed_tokens,
+        },
+    }
+
+
+def as_markdown(conversation: Conversation) -> str:
+    messages = list(_history(conversation))
+    head = [
+        f"# {_one_line(str(conversation))}",
+        "",
+        f"- Started: {conversation.created_at:%Y-%m-%d %H:%M} UTC",
+        f"- Messages: {len(messages)}",
+        f"- Compressions: {_compressions(conversation)}",
+    ]
+    return "\n".join([*head, *(line for message in messages for line in _message_lines(message)), ""])
+
+
+def _history(conversation: Conversation) -> QuerySet[Message]:
+    return conversation.messages.filter(HISTORY).order_by("created_at").prefetch_related("tool_calls")
+
+
+def _compressions(conversation: Conversation) -> int:
+    return conversation.compactions.filter(status=Compaction.Status.SUCCEEDED).count()
+
+
+def _conversation_json(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "id": str(conversation.id),
+        "title": conversation.title,
+        "model": conversation.model.name if conversation.model else None,
+        "mode": conversation.mode,
+        "system_prompt": conversation.system_prompt,
+        "policy": conversation.policy,
+        "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
+        "created_at": conversation.created_at.isoformat(),
+        "updated_at": conversation.updated_at.isoformat(),
+    }
+
+
+def _message_entries(message: Message) -> Iterator[dict[str, Any]]:
+    """The message, then a message for each result of its calls, as OpenAI's API has it."""
+    calls = list(message.tool_calls.all())
+    entry: dict[str, Any] = {
+        "id": str(message.id),
+        "role": message.role,
+        "content": message.content,
+        "created_at": message.created_at.isoformat(),
+        "status": message.status,
+        "is_protected": message.is_protected,
+        "token_count": message.token_count,
+    }
+    optional = {"name": message.name, "model": message.model, "tool_calls": [_call_json(call) for call in calls]}
+    yield entry | {key: value for key, value in optional.items() if value}
+    for call in calls:
+        if call.result is not None:
+            result = {"role": Message.Role.TOOL.value, "tool_call_id": call.call_id, "content": call.result}
+            yield result | {"created_at": call.created_at.isoformat()}
+
+
+def _call_json(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
+    """`ratio` is the summary's tokens over those of the messages from `first_message` to `last_message`."""
+    return {
+        "number": checkpoint.number,
+        "level": checkpoint.level,
+        "age": checkpoint.age,
+        "summary": checkpoint.summary,
+        "tokens": checkpoint.token_count,
+        "original_tokens": checkpoint.original_tokens,
+        "ratio": round(checkpoint.token_count / checkpoint.original_tokens, 4) if checkpoint.original_tokens else None,
+        "first_message": str(checkpoint.first_message),
+        "last_message": str(checkpoint.last_message),
+        "last_message_at": checkpoint.last_message_at.isoformat(),
+        "model": checkpoint.model,
+        "created_at": checkpoint.created_at.isoformat(),
+    }
+
+
+def _message_lines(message: Message) -> Iterator[str]:
+    name = f" ({_one_line(message.name)})" if message.name else ""
+    yield f"\n## {message.get_role_display()}{name}, {message.created_at:%Y-%m-%d %H:%M}\n"
+    if message.content:
+        yield message.content
+    for call in message.tool_calls.all():
+        yield f"\nCall of `{_one_line(call.name)}`:\n\n{_fenced(call.arguments)}"
+        if call.result is not None:
+            yield f"\nResult:\n\n{_fenced(call.result)}"
+
+
+def _fenced(text: str) -> str:
+    """A code block whose fence is longer than any in the text."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

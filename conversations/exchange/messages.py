@@ -1,0 +1,118 @@
+"""Messages in the shape of OpenAI's chat completions, with dates, as both our formats hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from conversations.exchange.reading import (
+    fault,
+    read_choice,
+    read_date,
+    read_flag,
+    read_list,
+    read_object,
+    read_text,
+)
+from conversations.exchange.source import Call, Line, Result
+from conversations.models import Message
+from conversations.validation import clean_text
+
+MAX_MESSAGES = 100_000
+MAX_CALLS = 1_000
+MAX_NAME = 100
+MAX_CALL_TEXT = 200
+ROLES = tuple(Message.Role.values)
+STATUSES = tuple(
+    str(status) for status in (Message.Status.COMPLETE, Message.Status.STOPPED, Message.Status.INTERRUPTED)
+)
+
+
+class Reader:
+    """Reads the messages of one file in order, and knows which calls have been made and answered so far.
+
+    A result belongs to the latest call of its id: real transcripts use the same id again and again.
+    """
+
+    def __init__(self) -> None:
+        self.results: dict[int, Result] = {}
+        self._calls: dict[str, int] = {}
+        self._call_numbers = count()
+        self._ids: set[str] = set()
+
+    def read(self, raw: object) -> Iterator[Line]:
+        """The messages that become rows. A tool result that answers an earlier call goes to `results` instead."""
+        for index, entry in enumerate(read_list("messages", raw, limit=MAX_MESSAGES)):
+            place = f"messages[{index}]"
+            message = read_object(place, entry)
+            role = read_choice(f"{place}.role", message.get("role"), ROLES)
+            if not (role == Message.Role.TOOL and self._answers(place, message)):
+                yield self._line(place, role, message)
+
+    def _line(self, place: str, role: str, message: dict[str, Any]) -> Line:
+        return Line(
+            role=role,
+            content=_content(place, message),
+            created_at=read_date(f"{place}.created_at", message.get("created_at")),
+            name=read_text(f"{place}.name", message.get("name"), limit=MAX_NAME),
+            calls=self._read_calls(place, role, message),
+            is_protected=read_flag(f"{place}.is_protected", message.get("is_protected")),
+            status=read_choice(f"{place}.status", message.get("status", "complete"), STATUSES),
+            model=read_text(f"{place}.model", message.get("model"), limit=200),
+            id=self._id(place, message.get("id")),
+        )
+
+    def _answers(self, place: str, message: dict[str, Any]) -> bool:
+        call_id = read_text(f"{place}.tool_call_id", message.get("tool_call_id"), limit=MAX_CALL_TEXT)
+        if call_id not in self._calls:
+            return False
+        number = self._calls[call_id]
+        if number in self.results:
+            raise fault(f"{place}.tool_call_id", f"a second result of the call {call_id!r}.")
+        self._id(place, message.get("id"))
+        date = read_date(f"{place}.created_at", message.get("created_at"))
+        self.results[number] = Result(_content(place, message), date)
+        return True
+
+    def _read_calls(self, place: str, role: str, message: dict[str, Any]) -> tuple[Call, ...]:
+        raw = message.get("tool_calls")
+        if not raw:
+            return ()
+        if role != Message.Role.ASSISTANT:
+            raise fault(f"{place}.tool_calls", "only an assistant message makes calls.")
+        calls = [
+            self._call(f"{place}.tool_calls[{index}]", call)
+            for index, call in enumerate(read_list(f"{place}.tool_calls", raw, limit=MAX_CALLS))
+        ]
+        ids = [call.call_id for call in calls]
+        if twice := next((call_id for call_id in ids if ids.count(call_id) > 1), None):
+            raise fault(f"{place}.tool_calls", f"the call id {twice!r} appears twice.")
+        self._calls |= {call.call_id: call.number for call in calls}
+        return tuple(calls)
+
+    def _call(self, place: str, raw: object) -> Call:
+        call = read_object(place, raw)
+        function = read_object(f"{place}.function", call.get("function"))
+        return Call(
+            next(self._call_numbers),
+            clean_text(f"{place}.id", call.get("id"), limit=MAX_CALL_TEXT),
+            clean_text(f"{place}.function.name", function.get("name"), limit=MAX_CALL_TEXT),
+            read_text(f"{place}.function.arguments", function.get("arguments")),
+        )
+
+    def _id(self, place: str, raw: object) -> str | None:
+        if raw is None:
+            return None
+        message_id = clean_text(f"{place}.id", raw, limit=MAX_CALL_TEXT)
+        if message_id in self._ids:
+            raise fault(f"{place}.id", f"the message id {message_id!r} appears twice.")
+        self._ids.add(message_id)
+        return message_id
+
+
+def _content(place: str, message: dict[str, Any]) -> str:
+    """A message's text. Null is for calls without a word, as in OpenAI's API; a missing one is a fault."""
+    if "content" not in message:
+        raise fault(f"{place}.content", "is missing.")
+    return read_text(f"{place}.content", message["content"])

@@ -1,0 +1,43 @@
+"""The neutral form: a title and messages, one conversation a file. Anything else in it is left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from conversations.exchange.messages import Reader
+from conversations.exchange.reading import fault, read_text
+from conversations.exchange.source import Line, Source
+from conversations.models import Message
+from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
+
+NAME = "a conversation with a title and messages"
+
+
+def recognises(data: object) -> bool:
+    return isinstance(data, dict) and "messages" in data and "format" not in data
+
+
+def read(data: dict[str, Any]) -> Source:
+    reader = Reader()
+    lines = list(reader.read(data["messages"]))
+    system_prompt = ""
+    if lines and lines[0].role == Message.Role.SYSTEM:
+        system_prompt = _system_prompt(lines.pop(0))
+    return Source(
+        title=read_text("title", data.get("title"), limit=MAX_TITLE),
+        system_prompt=system_prompt,
+        lines=tuple(_pinned(line) for line in lines),
+        results=reader.results,
+    )
+
+
+def _system_prompt(line: Line) -> str:
+    if len(line.content) > MAX_SYSTEM_PROMPT:
+        raise fault("messages[0].content", f"a system prompt has at most {MAX_SYSTEM_PROMPT:,} characters.")
+    return line.content
+
+
+def _pinned(line: Line) -> Line:
+    """A later system message is an instruction that must stay in force: no summary may swallow it."""
+    return replace(line, is_protected=True) if line.role == Message.Role.SYSTEM else line

@@ -1,0 +1,62 @@
+"""Values out of a file's JSON. What is wrong is named by its place: `messages[12].role: …`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from conversations.errors import Invalid
+from conversations.validation import MAX_CONTENT, clean_text
+
+LAST_YEAR = 9998
+"""Room after the last message of a file, so that the conversation can go on."""
+
+
+def fault(place: str, what: str) -> Invalid:
+    return Invalid(f"{place}: {what}", field=place)
+
+
+def read_object(place: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise fault(place, "must be an object.")
+    return value
+
+
+def read_list(place: str, value: object, *, limit: int) -> list[Any]:
+    if not isinstance(value, list):
+        raise fault(place, "must be a list.")
+    if len(value) > limit:
+        raise fault(place, f"at most {limit:,}, not {len(value):,}.")
+    return value
+
+
+def read_text(place: str, value: object, *, limit: int = MAX_CONTENT) -> str:
+    """Text that may be empty; null and a missing field are empty too."""
+    return "" if value is None else clean_text(place, value, limit=limit, allow_blank=True)
+
+
+def read_choice(place: str, value: object, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise fault(place, f"must be one of {', '.join(choices)}.")
+    return str(value)
+
+
+def read_flag(place: str, value: object) -> bool:
+    """A missing flag is off."""
+    if value is not None and not isinstance(value, bool):
+        raise fault(place, "must be true or false.")
+    return bool(value)
+
+
+def read_date(place: str, value: object) -> datetime | None:
+    """An ISO 8601 date, in UTC where it names no zone; None where there is none."""
+    if value is None or value == "":
+        return None
+    try:
+        date = datetime.fromisoformat(clean_text(place, value, limit=64))
+        date = (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise fault(place, "must be a date such as 2026-11-21T09:30:00Z.") from None
+    if date.year > LAST_YEAR:
+        raise fault(place, f"must not be after the year {LAST_YEAR}.")
+    return date

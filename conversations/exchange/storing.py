@@ -1,0 +1,101 @@
+"""What was read becomes rows: everything in one transaction, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from itertools import batched
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from compression.core.values import ToolUse
+from conversations.exchange.source import Call, Line, Source
+from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.transcript import message_tokens, tool_tokens
+
+BATCH = 500
+TICK = timedelta(microseconds=1)
+TITLE_FROM_TEXT = 80
+
+
+def store(user: AbstractBaseUser, source: Source) -> Conversation:
+    """A new conversation of `user`'s. Tokens are counted before the write lock is taken: that takes far longer."""
+    costs = [_cost(source, line) for line in source.lines]
+    conversation = _conversation(user, source)
+    with transaction.atomic():
+        conversation.save(force_insert=True)
+        for batch in batched(_rows(conversation, source, costs), BATCH):
+            Message.objects.bulk_create([message for message, _ in batch])
+            ToolCall.objects.bulk_create([call for _, calls in batch for call in calls])
+    return conversation
+
+
+def _conversation(user: AbstractBaseUser, source: Source) -> Conversation:
+    return Conversation(
+        owner_id=user.pk,
+        title=source.title or _first_words(source.lines),
+        system_prompt=source.system_prompt,
+        model=ModelProfile.objects.filter(name=source.model, enabled=True, role=ModelProfile.Role.CHAT).first(),
+        created_at=source.started or _first_date(source.lines),
+        **source.fields,
+    )
+
+
+def _cost(source: Source, line: Line) -> tuple[int, list[int]]:
+    """Tokens of a message without its calls, and of each call with its result."""
+    return message_tokens(line.content), [tool_tokens(_tool_use(source, call)) for call in line.calls]
+
+
+def _rows(
+    conversation: Conversation, source: Source, costs: Iterable[tuple[int, list[int]]]
+) -> Iterator[tuple[Message, list[ToolCall]]]:
+    for line, date, (own, calls) in zip(source.lines, _increasing(source.lines), costs, strict=True):
+        message = Message(
+            conversation=conversation,
+            role=line.role,
+            name=line.name,
+            content=line.content,
+            created_at=date,
+            token_count=own + sum(calls),
+            is_protected=line.is_protected,
+            status=line.status,
+            model=line.model,
+        )
+        yield message, [_tool_call(message, source, *pair) for pair in zip(line.calls, calls, strict=True)]
+
+
+def _tool_call(message: Message, source: Source, call: Call, tokens: int) -> ToolCall:
+    result = source.results.get(call.number)
+    return ToolCall(
+        message=message,
+        call_id=call.call_id,
+        name=call.name,
+        arguments=call.arguments,
+        result=result.content if result else None,
+        created_at=(result and result.created_at) or message.created_at,
+        token_count=tokens,
+    )
+
+
+def _tool_use(source: Source, call: Call) -> ToolUse:
+    result = source.results.get(call.number)
+    return ToolUse(call.call_id, call.name, call.arguments, result.content if result else None)
+
+
+def _increasing(lines: Iterable[Line]) -> Iterator[datetime]:
+    """A date for each message: its own, but always after the one before it, so that the file's order is kept."""
+    previous = _first_date(lines) - TICK
+    for line in lines:
+        previous = max(line.created_at or previous, previous + TICK)
+        yield previous
+
+
+def _first_date(lines: Iterable[Line]) -> datetime:
+    return next((line.created_at for line in lines if line.created_at), None) or timezone.now()
+
+
+def _first_words(lines: Iterable[Line]) -> str:
+    text = next((line.content for line in lines if line.role == Message.Role.USER), "")
+    return " ".join(text[: 10 * TITLE_FROM_TEXT].split())[:TITLE_FROM_TEXT]
