@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,7 +46,7 @@ class Model(Protocol):
 
     name: str
 
-    def stream(self, prompt: Prompt) -> AsyncIterator[Delta]:
+    def stream(self, prompt: Prompt) -> AsyncGenerator[Delta]:
         """The reply piece by piece; ends with a delta that has a finish_reason, or raises."""
         ...
 

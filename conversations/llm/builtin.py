@@ -1,22 +1,178 @@
-"""The model that comes with the site: SmolLM2-135M in the server's own process, by llama.cpp."""
+"""The model that comes with the site: SmolLM2-135M in the server's own process, by llama.cpp.
+
+llama.cpp's server listens on a loopback port of this process, behind a key that only this process knows, so that
+the OpenAI-compatible provider can ask it as any other.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock, Timer
+from typing import Any
 
 from django.conf import settings
 
-from conversations.llm.base import Model, NotConfigured
+from conversations.llm.base import Delta, NotConfigured, Reply
+from conversations.llm.gate import Gate
+from conversations.llm.openai import OpenAICompatible
+from conversations.prompt import Prompt, sendable
 
+NAME = "SmolLM2 135M (demo)"
+MODEL_ID = "smollm2-135m-instruct"
 WINDOW = 8_192
+MAX_REPLY_TOKENS = 512
+THREADS = 2
+IDLE_SECONDS = 300.0
+READ_SECONDS = 300.0
+"""A full window takes a slow machine minutes before the first word."""
+TEMPERATURE = 0.2
+"""What SmolLM2's authors advise; at 0 it repeats itself, above it rambles."""
 
 
 def is_available() -> bool:
     """Whether the model's file and its engine are on this machine."""
-    return settings.BUILTIN_MODEL_PATH.is_file() and find_spec("xllamacpp") is not None
+    return Path(settings.BUILTIN_MODEL_PATH).is_file() and find_spec("xllamacpp") is not None
+
+
+def shared() -> Builtin:
+    """The one of this process: two would only share its cores."""
+    return _shared(Path(settings.BUILTIN_MODEL_PATH))
+
+
+class Builtin:
+    """The built-in model; see `base.Model`.
+
+    It is loaded when first asked (half a second), answers one request at a time while others wait in order, and is
+    freed after `idle_seconds` without any. A reply is at most MAX_REPLY_TOKENS long.
+    """
+
+    name = NAME
+
+    def __init__(self, path: Path, *, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._gate = Gate()
+        self._engine = _Engine(path, idle_seconds)
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._engine.is_loaded
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Delta]:
+        sendable(prompt)
+        async with self._served() as model, aclosing(model.stream(prompt)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def complete(self, prompt: Prompt, *, max_tokens: int) -> Reply:
+        sendable(prompt)
+        async with self._served() as model:
+            return await model.complete(prompt, max_tokens=min(max_tokens, MAX_REPLY_TOKENS))
+
+    @asynccontextmanager
+    async def _served(self) -> AsyncIterator[OpenAICompatible]:
+        async with self._gate:
+            self._engine.enter()
+            try:
+                address = await asyncio.to_thread(self._engine.start)
+                yield OpenAICompatible(
+                    name=NAME,
+                    model=MODEL_ID,
+                    base_url=f"{address}/v1",
+                    api_key=self._engine.key,
+                    max_tokens=MAX_REPLY_TOKENS,
+                    timeout=READ_SECONDS,
+                    attempts=1,
+                )
+            finally:
+                self._engine.leave()
 
 
 @cache
-def shared() -> Model:
-    raise NotConfigured("The built-in model is not there yet.")
+def _shared(path: Path) -> Builtin:
+    return Builtin(path)
+
+
+class _Engine:
+    """The loaded model, from its first use to some idle time after its last. Safe to use from any thread."""
+
+    def __init__(self, path: Path, idle_seconds: float) -> None:
+        self.key = secrets.token_urlsafe()
+        self._path = path
+        self._idle_seconds = idle_seconds
+        self._loading = Lock()
+        self._counting = Lock()
+        self._users = 0
+        self._timer: Timer | None = None
+        self._server: Any = None
+        self._port = 0
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._server is not None
+
+    def enter(self) -> None:
+        """Keep the model loaded until `leave`."""
+        with self._counting:
+            self._users += 1
+            if self._timer:
+                self._timer.cancel()
+
+    def leave(self) -> None:
+        with self._counting:
+            self._users -= 1
+            if not self._users:
+                self._timer = Timer(self._idle_seconds, self._free)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def start(self) -> str:
+        """The server's address, loaded if need be: blocks for half a second. Raises NotConfigured."""
+        with self._loading:
+            if self._server is None:
+                self._server = self._load()
+            address: str = self._server.listening_address
+        # The same port each time: HTTP clients are kept by address.
+        self._port = int(address.rpartition(":")[2])
+        return address
+
+    def _load(self) -> Any:
+        try:
+            xllamacpp = import_module("xllamacpp")
+            try:
+                return xllamacpp.Server(self._parameters(xllamacpp.CommonParams()))
+            except RuntimeError:
+                self._port = 0  # another program may have taken it meanwhile
+                return xllamacpp.Server(self._parameters(xllamacpp.CommonParams()))
+        except (ImportError, RuntimeError):
+            raise NotConfigured(
+                f"{NAME} could not be loaded. Run `python manage.py fetch_model`, or set a model with OPENAI_API_KEY."
+            ) from None
+
+    def _parameters(self, parameters: Any) -> Any:
+        parameters.model.path = str(self._path)
+        parameters.n_ctx, parameters.n_parallel = WINDOW, 1
+        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = THREADS
+        parameters.sampling.temp = TEMPERATURE
+        parameters.hostnames, parameters.port, parameters.api_keys = ["127.0.0.1"], self._port, [self.key]
+        parameters.ui = parameters.endpoint_slots = False
+        parameters.cors_origins = ""
+        parameters.offline = True
+        parameters.cache_ram_mib = 0  # it would keep up to 8 GB of earlier prompts
+        parameters.verbosity = -1
+        # The constructor holds the interpreter's lock: what is not needed is not done in it.
+        parameters.warmup = parameters.fit_params = False
+        return parameters
+
+    def _free(self) -> None:
+        with self._loading, self._counting:
+            if self._users:
+                return
+            self._server = None
+        gc.collect()

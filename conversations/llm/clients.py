@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from conversations.llm.known import OPENAI_URL, is_local
+from conversations.llm.known import is_local
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -94,6 +94,7 @@ def _new_client(base_url: str, api_key: str) -> AsyncOpenAI:
         trust_env=not is_local(base_url),
     )
     client: AsyncOpenAI = openai.AsyncOpenAI(
-        api_key=api_key or "none", base_url=base_url or OPENAI_URL, max_retries=0, http_client=http
+        api_key=api_key or "none", base_url=base_url, max_retries=0, http_client=http
     )
+    _ = client.chat.completions  # imported only now, and not on the loop either
     return client

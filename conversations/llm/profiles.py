@@ -19,7 +19,6 @@ Provider, Role = ModelProfile.Provider, ModelProfile.Role
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 DEFAULT_OTHER_MODEL = "default"
 """Servers with a single model, such as llama.cpp's, take any name."""
-BUILTIN_NAME = "SmolLM2 135M (demo)"
 
 
 def sync_profiles() -> None:
@@ -105,14 +104,14 @@ def _openai_row(name: str, model: str, role: ModelProfile.Role) -> dict[str, Any
 def _builtin() -> list[dict[str, Any]]:
     if not builtin.is_available():
         return []
-    always = {"provider": Provider.BUILTIN, "model_id": "smollm2-135m-instruct", "role": Role.CHAT, "is_local": True}
+    always = {"provider": Provider.BUILTIN, "model_id": builtin.MODEL_ID, "role": Role.CHAT, "is_local": True}
     first = {
         "window": builtin.WINDOW,
-        "max_reply_tokens": 512,
+        "max_reply_tokens": builtin.MAX_REPLY_TOKENS,
         "parameters_billion": 0.135,
         "token_correction": correction.FIRST["other"],
     }
-    return [{"name": BUILTIN_NAME, "always": always, "first": first}]
+    return [{"name": builtin.NAME, "always": always, "first": first}]
 
 
 def _upsert(*, name: str, always: dict[str, Any], first: dict[str, Any]) -> None:
