@@ -4,7 +4,9 @@ A value that cannot be read stops the start with one line that names the variabl
 checked by `compression.conf` and `conversations.checks`.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
@@ -17,7 +19,7 @@ env = Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
-def read(parse, name, default, what):
+def read(parse: Callable[..., Any], name: str, default: object, what: str) -> Any:
     """One variable; a bad value is named without being printed: it may be a secret."""
     try:
         return parse(name, default)

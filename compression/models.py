@@ -81,9 +81,7 @@ class Compaction(models.Model):
             models.UniqueConstraint(
                 fields=["conversation"], name="one_active_compaction", condition=Q(status__in=["pending", "running"])
             ),
-            models.UniqueConstraint(
-                fields=["conversation"], name="one_ready_compaction", condition=Q(status="ready")
-            ),
+            models.UniqueConstraint(fields=["conversation"], name="one_ready_compaction", condition=Q(status="ready")),
         ]
         indexes = [
             models.Index(fields=["conversation", "-created_at"], name="compaction_by_conversation"),
@@ -153,11 +151,12 @@ class Snapshot(models.Model):
         Compaction, on_delete=models.CASCADE, null=True, blank=True, related_name="snapshots"
     )
     purpose = models.CharField(max_length=16, choices=Purpose)
-    compressed_context = models.TextField(null=True)  # noqa: DJ001: null as on the conversation
+    compressed_context = models.TextField(null=True)  # noqa: DJ001 - null as on the conversation
     compressed_tokens = models.PositiveIntegerField(default=0)
     compressed_at = models.DateTimeField(null=True)
     verbatim_ids = models.JSONField(default=list)
     checkpoint_ids = models.JSONField(default=list)
+    compaction_ids = models.JSONField(default=list)
     digest = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

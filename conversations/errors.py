@@ -32,6 +32,13 @@ class Conflict(Refused):
     status = 409
 
 
+class NotFound(Refused):
+    """It does not exist for this person."""
+
+    code = "not_found"
+    status = 404
+
+
 class TooLarge(Refused):
     """It fits no request; `detail` holds the figures."""
 

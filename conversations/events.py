@@ -69,6 +69,9 @@ class Hub:
             if not self.listeners[conversation_id]:
                 del self.listeners[conversation_id]
 
+    def is_heard(self, conversation_id: UUID) -> bool:
+        return conversation_id in self.listeners
+
     def publish(self, conversation_id: UUID, event: Event) -> None:
         """Tell all listeners, from any thread; text fed before is told first."""
         for listener in list(self.listeners.get(conversation_id, ())):
@@ -76,7 +79,7 @@ class Hub:
 
     def feed(self, conversation_id: UUID, message_id: str, text: str) -> None:
         """A piece of a reply, on the loop that listens: joined with others for one tick."""
-        if conversation_id not in self.listeners:
+        if not self.is_heard(conversation_id):
             return
         if message_id not in self._begun:
             self._begun.add(message_id)

@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+from django.conf import settings
+
+from compression.core.tokens import count_tokens
+from compression.core.values import MESSAGE_OVERHEAD, Turn, Usage
+from conversations import transcript
+from conversations.models import Conversation
+from conversations.transcript import Head, Loaded
+
+BASE = "You are a helpful assistant. Answer in the language of the person you talk with."
+MODES = {
+    "assistant": "",
+    "developer": "You help with software: be exact about code, paths, commands and errors.",
+    "planning": "You help to plan: keep goals, decisions, trade-offs and next steps in view.",
+    "debugger": "You help to find faults: keep symptoms, what was tried and root causes in view.",
+}
 
 
 class StorageBoundaryError(TypeError):
@@ -17,8 +35,71 @@ class Prompt:
     messages: tuple[dict[str, Any], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Exactly what would be sent next, and what it costs (None where no model is set)."""
+
+    prompt: Prompt
+    usage: Usage | None
+
+    @property
+    def messages(self) -> tuple[dict[str, Any], ...]:
+        return self.prompt.messages
+
+
 def sendable(prompt: object) -> Prompt:
     """The gate before every provider: raises StorageBoundaryError for anything that was not assembled here."""
     if not isinstance(prompt, Prompt):
         raise StorageBoundaryError(f"only an assembled prompt can be sent to a model, not {type(prompt).__name__}")
     return prompt
+
+
+def look(conversation: Conversation) -> Context:
+    """The next request of a conversation, as it stands now."""
+    loaded = transcript.load(conversation.pk)
+    return Context(assemble(loaded), loaded.usage(system_tokens=system_tokens(loaded.head)))
+
+
+def assemble(loaded: Loaded) -> Prompt:
+    """The request for a loaded conversation: its new message is the last of the live ones."""
+    messages = [{"role": "system", "content": system_text(loaded.head.mode, loaded.head.system_prompt)}]
+    if loaded.head.compressed_context is not None:
+        messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
+    for turn in loaded.turns:
+        messages.extend(_sent(turn))
+    return Prompt(tuple(messages))
+
+
+def for_summary(system: str, request: str) -> Prompt:
+    """The request for a summary: instructions, and the transcript as quoted data."""
+    return Prompt(({"role": "system", "content": system}, {"role": "user", "content": request}))
+
+
+def system_text(mode: str, personal: str) -> str:
+    """The system prompt; the same from turn to turn, so that a provider's prompt cache hits."""
+    return "\n\n".join(part for part in (BASE, MODES.get(mode, ""), personal) if part)
+
+
+def system_tokens(head: Head) -> int:
+    return tokens_of_system(head.mode, head.system_prompt)
+
+
+@lru_cache(maxsize=1024)
+def tokens_of_system(mode: str, personal: str) -> int:
+    return count_tokens(system_text(mode, personal)) + MESSAGE_OVERHEAD
+
+
+def _sent(turn: Turn) -> Iterator[dict[str, Any]]:
+    if turn.role == "tool":
+        # A result whose call is not known: no provider takes it as one.
+        yield {"role": "user", "content": f"[Result of a tool]\n{turn.content}"}
+        return
+    message: dict[str, Any] = {"role": turn.role, "content": turn.content}
+    if turn.tools:
+        message["tool_calls"] = [
+            {"id": use.call_id, "type": "function", "function": {"name": use.name, "arguments": use.arguments}}
+            for use in turn.tools
+        ]
+    yield message
+    for use in turn.tools:
+        yield {"role": "tool", "tool_call_id": use.call_id, "content": transcript.truncated(use.result)}

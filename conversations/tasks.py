@@ -5,8 +5,8 @@ from uuid import UUID
 from conversations import compaction, turn
 
 
-async def answer(reply_id: str) -> None:
-    await turn.run(UUID(reply_id))
+async def answer(conversation_id: str, reply_id: str) -> None:
+    await turn.run(UUID(conversation_id), UUID(reply_id))
 
 
 async def compact(compaction_id: str) -> None:

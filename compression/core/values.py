@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import ceil
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from compression.core.facts import Fact
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -108,20 +111,17 @@ class Transcript:
     """What a compaction starts from.
 
     `turns` are, in order, the kept messages from before the cut and the whole history after it; the last
-    `waiting` of them are still to be answered and are never condensed.
+    `waiting` of them are still to be answered and are never condensed. `context_tokens` is what the rendered
+    checkpoints cost, `system_tokens` the system prompt.
     """
 
     turns: tuple[Turn, ...]
     window: Window
     system_tokens: int = 0
+    context_tokens: int = 0
     checkpoints: tuple[Checkpoint, ...] = ()
     cut: datetime | None = None
     waiting: int = 0
-
-    @property
-    def kept(self) -> tuple[Turn, ...]:
-        """Messages from before the cut that no checkpoint represents."""
-        return tuple(turn for turn in self.turns if self.cut and turn.created_at <= self.cut)
 
     @property
     def digest(self) -> str:
@@ -185,6 +185,8 @@ class Draft:
     tail: tuple[Turn, ...] = ()
     passages: tuple[Passage, ...] = ()
     level: int = 0
+    max_tokens: int = 0
+    facts: tuple[Fact, ...] = ()
     written: tuple[Written, ...] = ()
     summary: str = ""
     checkpoints: tuple[Checkpoint, ...] = ()

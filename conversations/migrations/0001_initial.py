@@ -112,9 +112,9 @@ class Migration(migrations.Migration):
                 'ordering': ['id'],
             },
         ),
-        migrations.AddIndex(
+        migrations.AddConstraint(
             model_name='message',
-            index=models.Index(condition=models.Q(('status', 'streaming')), fields=['status'], name='message_streaming'),
+            constraint=models.UniqueConstraint(condition=models.Q(('status', 'streaming')), fields=('conversation',), name='message_one_reply'),
         ),
         migrations.AddConstraint(
             model_name='message',

@@ -36,7 +36,7 @@ class Conversation(models.Model):
     kind = models.CharField(max_length=16, choices=Kind, default=Kind.CHAT)
     pinned = models.BooleanField(default=False)
     archived = models.BooleanField(default=False)
-    compressed_context = models.TextField(null=True, editable=False)  # noqa: DJ001: null says never compressed
+    compressed_context = models.TextField(null=True, editable=False)  # noqa: DJ001 - null says never compressed
     compressed_tokens = models.PositiveIntegerField(default=0, editable=False)
     compressed_at = models.DateTimeField(null=True, editable=False)
     verbatim_ids = models.JSONField(default=list, editable=False)

@@ -24,9 +24,7 @@ class Message(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # The unique constraint below starts with the conversation: an index of the key alone would only be written.
-    conversation = models.ForeignKey(
-        "Conversation", on_delete=models.CASCADE, related_name="messages", db_index=False
-    )
+    conversation = models.ForeignKey("Conversation", on_delete=models.CASCADE, related_name="messages", db_index=False)
     role = models.CharField(max_length=16, choices=Role)
     name = models.CharField(max_length=100, blank=True)
     content = models.TextField(blank=True)
@@ -37,7 +35,7 @@ class Message(models.Model):
     replaced_by = models.ForeignKey(
         "self", on_delete=models.DO_NOTHING, null=True, blank=True, related_name="+", db_index=False
     )
-    client_id = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001: null is outside the constraint
+    client_id = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001 - null is outside the constraint
     model = models.CharField(max_length=200, blank=True)
     prompt_tokens = models.PositiveIntegerField(null=True, blank=True)
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
@@ -51,10 +49,7 @@ class Message(models.Model):
             models.UniqueConstraint(
                 fields=["conversation", "client_id"], name="message_client_id", condition=Q(client_id__isnull=False)
             ),
-        ]
-        indexes = [
-            # Read when a server starts, to find the replies that an earlier one left behind.
-            models.Index(fields=["status"], name="message_streaming", condition=Q(status="streaming")),
+            models.UniqueConstraint(fields=["conversation"], name="message_one_reply", condition=Q(status="streaming")),
         ]
 
     def __str__(self) -> str:
@@ -76,7 +71,7 @@ class ToolCall(models.Model):
     call_id = models.CharField(max_length=200)
     name = models.CharField(max_length=200)
     arguments = models.TextField(blank=True)
-    result = models.TextField(null=True, blank=True)  # noqa: DJ001: null says that no result was recorded
+    result = models.TextField(null=True, blank=True)  # noqa: DJ001 - null says that no result was recorded
     created_at = models.DateTimeField()
     token_count = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)

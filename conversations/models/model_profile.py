@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
@@ -55,3 +57,13 @@ class ModelProfile(models.Model):
         size = int(self.window * LOCAL_SHARE) if self.is_local else self.window
         reserve = min(self.max_reply_tokens or REPLY_TOKENS, size // 4)
         return Window(size=size, reserve=reserve, correction=self.token_correction)
+
+    def cost(self, *, prompt: int, cached: int, completion: int) -> Decimal | None:
+        """US dollars for tokens as the provider reported them; None where a price is missing.
+
+        `cached` is a part of `prompt`, at the price of input where it has none of its own.
+        """
+        if self.price_input is None or self.price_output is None:
+            return None
+        fresh, reused = prompt - cached, self.price_input if self.price_cached is None else self.price_cached
+        return (fresh * self.price_input + cached * reused + completion * self.price_output) / 1_000_000

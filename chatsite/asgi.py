@@ -1,0 +1,34 @@
+"""HTTP and sockets of one process; the first thing that it is asked attaches background work to its loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.core.asgi import get_asgi_application
+from django.urls import path
+
+http = get_asgi_application()
+
+from conversations import background  # noqa: E402 - needs the apps
+from conversations.consumers import ConversationConsumer  # noqa: E402
+
+sockets = [path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_asgi())]
+routes = ProtocolTypeRouter(
+    {
+        "http": http,
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(sockets))),
+    }
+)
+
+
+async def application(scope, receive, send):  # type: ignore[no-untyped-def]
+    loop = asyncio.get_running_loop()
+    if not background.attached_to(loop):
+        background.attach(loop)
+    await routes(scope, receive, send)

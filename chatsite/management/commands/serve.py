@@ -1,0 +1,108 @@
+"""The whole site in one process: migrations, then web and background work, until Ctrl-C."""
+
+from __future__ import annotations
+
+import fcntl
+import socket
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+MAX_FRAME_BYTES = 65_536
+
+
+class Command(BaseCommand):
+    help = "Serve the site: migrate the database, then answer on HOST:PORT."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+
+    def handle(self, *, host: str, port: int, **_: Any) -> None:
+        require_free(host, port)
+        with ExitStack() as held:
+            if connection.vendor == "sqlite":
+                held.enter_context(only_server(Path(settings.DATA_DIR) / "serve.lock"))
+            migrate()
+            from conversations import upkeep
+
+            upkeep.begin()
+            if host not in settings.ALLOWED_HOSTS and host not in ("0.0.0.0", "::"):
+                settings.ALLOWED_HOSTS.append(host)
+            run(host, port, ready=lambda: self.stdout.write(self._greeting(host, port)))
+
+    def _greeting(self, host: str, port: int) -> str:
+        shown = f"[{host}]" if ":" in host else host
+        lines = [f"chatsite is at http://{shown}:{port}/ (Ctrl-C stops it)"]
+        if host in ("0.0.0.0", "::"):
+            lines.append(f"It answers to the names in ALLOWED_HOSTS only: {', '.join(settings.ALLOWED_HOSTS)}")
+        return "\n".join(lines)
+
+
+def require_free(host: str, port: int) -> None:
+    if not 0 < port < 65_536:
+        raise CommandError(f"--port must be from 1 to 65535, not {port}.")
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except socket.gaierror:
+        raise CommandError(f"--host {host} is not an address of this machine.") from None
+    except OSError as error:
+        raise CommandError(f"Port {port} of {host} cannot be used ({error.strerror}). Try PORT=8001.") from None
+
+
+@contextmanager
+def only_server(path: Path) -> Iterator[None]:
+    """Hold a file's lock: two servers with work of their own in one SQLite file would undo each other's."""
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise CommandError(
+                f"Another server is running on {path.parent}. Stop it, or set DATA_DIR for this one."
+            ) from None
+        yield
+
+
+def migrate() -> None:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def run(host: str, port: int, *, ready: Any) -> None:
+    # Twisted takes the reactor of whoever imports it first: daphne comes before everything that serves.
+    from daphne.server import Server, twisted_loop
+    from twisted.internet import defer, reactor
+
+    from chatsite.asgi import application
+    from conversations import background, upkeep
+
+    work = background.attach(twisted_loop)
+    assert work is not None
+    keeping = twisted_loop.create_task(upkeep.run())
+
+    def stop() -> Any:
+        keeping.cancel()
+        return defer.Deferred.fromFuture(twisted_loop.create_task(work.stop()))
+
+    reactor.addSystemEventTrigger("before", "shutdown", stop)  # type: ignore[arg-type]
+    interface = host.replace(":", "\\:")
+    Server(
+        application,
+        endpoints=[f"tcp:port={port}:interface={interface}"],
+        websocket_max_message_size=MAX_FRAME_BYTES,
+        websocket_max_frame_size=MAX_FRAME_BYTES,
+        ready_callable=ready,
+        server_name="chatsite",
+    ).run()

@@ -1,0 +1,57 @@
+"""The settings of compression as the engine takes them, checked; and the texts of its prompts."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+
+from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, Policy
+
+SUMMARY_ROLES = ("system", "user", "assistant")
+MAX_SUMMARY_TOKENS = 4_000
+
+
+def policy() -> Policy:
+    """The policy that holds where a conversation says nothing else."""
+    return Policy(
+        enabled=settings.COMPRESSION_ENABLED,
+        threshold=settings.COMPRESSION_THRESHOLD,
+        keep_recent=settings.COMPRESSION_KEEP_RECENT,
+        cooldown=settings.COMPRESSION_COOLDOWN_SECONDS,
+        summary_max_tokens=settings.COMPRESSION_SUMMARY_MAX_TOKENS,
+    )
+
+
+@cache
+def template(name: str = "summary") -> str:
+    """The text of a prompt template, by its file's name."""
+    return (Path(__file__).parent / "instructions" / f"{name}.txt").read_text(encoding="utf-8")
+
+
+RANGES = {
+    "COMPRESSION_THRESHOLD": (MIN_THRESHOLD, MAX_THRESHOLD),
+    "COMPRESSION_KEEP_RECENT": (0, 100),
+    "COMPRESSION_COOLDOWN_SECONDS": (0, 86_400),
+    "COMPRESSION_SUMMARY_MAX_TOKENS": (100, MAX_SUMMARY_TOKENS),
+    "COMPACTION_LOG_DAYS": (1, 36_500),
+    "TOOL_RESULT_MAX_CHARS": (100, 1_000_000),
+}
+
+
+@register
+def check_settings(**_: Any) -> list[CheckMessage]:
+    """What a value may be: a wrong one stops the start and names its setting."""
+    found: list[CheckMessage] = [
+        Error(f"{name} must be from {low} to {high}, not {getattr(settings, name)}.", id="compression.E001")
+        for name, (low, high) in RANGES.items()
+        if not low <= getattr(settings, name) <= high
+    ]
+    if settings.COMPRESSION_SUMMARY_ROLE not in SUMMARY_ROLES:
+        found.append(
+            Error(f"COMPRESSION_SUMMARY_ROLE must be one of {', '.join(SUMMARY_ROLES)}.", id="compression.E002")
+        )
+    return found

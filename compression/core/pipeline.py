@@ -1,0 +1,43 @@
+"""The six stages, one after the other; none of them writes anything anywhere."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+
+from compression.core.policy import Policy
+from compression.core.ports import OnStage, Summariser, TokenCounter
+from compression.core.retention import repaired
+from compression.core.stages.checkpoint import checkpoint
+from compression.core.stages.identify import identify
+from compression.core.stages.prepare import prepare
+from compression.core.stages.summarise import summarise
+from compression.core.stages.update import update
+from compression.core.stages.validate import validate
+from compression.core.values import Draft, Steering, Transcript
+
+
+async def compact(
+    transcript: Transcript,
+    policy: Policy,
+    *,
+    steering: Steering,
+    summariser: Summariser,
+    count: TokenCounter,
+    on_stage: OnStage,
+) -> Draft:
+    """Fold the older part of `transcript` into a summary; nothing is written.
+
+    Raises CompactionSkipped (nothing to gain) or CompactionFailed (naming the stage).
+    """
+    await on_stage("identify", 5)
+    draft = await to_thread(identify, Draft(transcript), policy, steering)
+    await on_stage("prepare", 10)
+    draft = await to_thread(prepare, draft, policy, steering, summariser=summariser, count=count)
+    draft = await summarise(draft, summariser=summariser, count=count, on_stage=on_stage)
+    await on_stage("checkpoint", 85)
+    draft = await to_thread(repaired, draft, count=count)
+    draft = await to_thread(checkpoint, draft, summariser=summariser, count=count)
+    await on_stage("update", 90)
+    draft = await to_thread(update, draft, count=count)
+    await on_stage("validate", 95)
+    return await to_thread(validate, draft, policy)

@@ -1,0 +1,96 @@
+"""Stage 1: which messages are condensed, and which stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from compression.core.errors import CompactionFailed, CompactionSkipped
+from compression.core.measure import usage_of
+from compression.core.policy import Policy
+from compression.core.values import Draft, Group, Steering, Transcript, Turn, total_tokens
+from compression.core.window import groups, is_protected
+
+BOUNDARY_STEPS = 3
+"""How many groups the tail may grow by, so that it begins with a person's words."""
+
+
+def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
+    """The groups up to the tail, less the protected ones. Raises CompactionSkipped where too few are left."""
+    transcript = draft.transcript
+    before = usage_of(transcript)
+    settled = groups(transcript.turns[: len(transcript.turns) - transcript.waiting])
+    start = _start_of_tail(settled, transcript, policy, steering, forced=before.over_budget)
+    condensed = _turns(group for group in settled[:start] if not is_protected(group))
+    _require_enough(condensed, 1 if before.over_budget else policy.min_messages)
+    return replace(
+        draft,
+        condensed=condensed,
+        kept=_turns(group for group in settled[:start] if is_protected(group)),
+        tail=_turns(settled[start:]) + transcript.turns[len(transcript.turns) - transcript.waiting :],
+        before=before,
+    )
+
+
+def _start_of_tail(
+    settled: tuple[Group, ...], transcript: Transcript, policy: Policy, steering: Steering, *, forced: bool
+) -> int:
+    if steering.up_to is not None:
+        return _after(settled, steering.up_to)
+    start = _keeping(settled, policy.keep_recent if steering.keep_recent is None else steering.keep_recent)
+    start = _at_a_turn(settled, start)
+    if steering.keep_recent is None or forced:
+        start = _shrunk(settled, start, transcript, policy, last=len(settled) if forced else len(settled) - 1)
+    return start
+
+
+def _after(settled: tuple[Group, ...], message_id: str) -> int:
+    for index, group in enumerate(settled):
+        if any(turn.id == message_id for turn in group):
+            return index + 1
+    raise CompactionFailed("identify", "up_to is not a message of the history after the last compaction")
+
+
+def _keeping(settled: tuple[Group, ...], keep: int) -> int:
+    """Where the shortest tail of at least `keep` messages begins."""
+    start, kept = len(settled), 0
+    while start > 0 and kept < keep:
+        start -= 1
+        kept += len(settled[start])
+    return start
+
+
+def _at_a_turn(settled: tuple[Group, ...], start: int) -> int:
+    """The same, or a little earlier, where a question of the tail's first answer stands."""
+    for earlier in range(start, max(start - BOUNDARY_STEPS, 0) - 1, -1):
+        if earlier == len(settled) or settled[earlier][0].role == "user":
+            return earlier
+    return start
+
+
+def _shrunk(settled: tuple[Group, ...], start: int, transcript: Transcript, policy: Policy, *, last: int) -> int:
+    """A later start where the tail is too big to come out at the target."""
+    window = transcript.window
+    fixed = (
+        transcript.system_tokens
+        + policy.summary_max_tokens
+        + total_tokens(transcript.turns[len(transcript.turns) - transcript.waiting :])
+    )
+    fixed += sum(total_tokens(group) for group in settled[:start] if is_protected(group))
+    tail = sum(total_tokens(group) for group in settled[start:])
+    while start < last and window.corrected(fixed + tail) > policy.target_ratio * window.size:
+        if not is_protected(settled[start]):
+            tail -= total_tokens(settled[start])
+        start += 1
+    return start
+
+
+def _require_enough(condensed: tuple[Turn, ...], least: int) -> None:
+    if not condensed:
+        raise CompactionSkipped("There is nothing to condense: the latest messages are always kept.")
+    if len(condensed) < least:
+        raise CompactionSkipped(f"Only {len(condensed)} could be condensed; at least {least} messages are needed.")
+
+
+def _turns(chosen: Iterable[Group]) -> tuple[Turn, ...]:
+    return tuple(turn for group in chosen for turn in group)

@@ -1,0 +1,134 @@
+"""Stage 2: the condensed messages as passages, none larger than the summariser can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from compression.core.context import FRAME, summaries
+from compression.core.errors import CompactionFailed, CompactionSkipped
+from compression.core.facts import find_facts
+from compression.core.policy import Policy
+from compression.core.ports import Summariser, TokenCounter
+from compression.core.retention import REPAIR_SHARE
+from compression.core.values import Draft, Passage, Steering, Turn
+
+COMPACT, MODERATE, DETAILED = 1, 2, 3
+SMALLEST_SUMMARY = 60
+"""Tokens: the headings and a sentence. Where not even that saves anything, there is nothing to gain."""
+WORDING = 1_200
+"""Tokens kept free in a summariser's window for its instructions."""
+USUAL_DENSITY = 10
+"""Facts in 100 tokens at which a summary has the length that the policy names."""
+
+HEADER = 20
+"""Tokens that the rendering adds to a message: its speaker and date."""
+
+
+def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Summariser, count: TokenCounter) -> Draft:
+    """Decide level and length, and split what is condensed. Raises CompactionSkipped where nothing can be saved."""
+    earlier = summaries(draft.transcript.checkpoints)
+    facts = find_facts([earlier, *_texts(draft)])
+    max_tokens = _summary_tokens(draft, policy, count, facts=len(facts))
+    level = level_for(draft.condensed_tokens)
+    room = _room(summariser, max_tokens, earlier_tokens=count(earlier))
+    pieces = [piece for turn in draft.condensed for piece in _pieces(turn, room, count)]
+    passages = tuple(
+        Passage(
+            turns=part,
+            text=render(part),
+            earlier=earlier if number == 0 else "",
+            max_tokens=max_tokens,
+            level=level,
+            instructions=steering.instructions,
+        )
+        for number, part in enumerate(_packed(pieces, room, count))
+    )
+    return replace(draft, level=level, passages=passages, max_tokens=max_tokens, facts=facts)
+
+
+def level_for(tokens: int) -> int:
+    """How detailed a summary is, by the size of what it condenses."""
+    return COMPACT if tokens > 3_000 else MODERATE if tokens > 2_000 else DETAILED
+
+
+def render(turns: tuple[Turn, ...]) -> str:
+    """The transcript as a summariser reads it: who, when, the words, and what tools were asked and answered."""
+    return "\n\n".join(_rendered(turn) for turn in turns)
+
+
+def _rendered(turn: Turn) -> str:
+    speaker = f"{turn.role} ({turn.name})" if turn.name else turn.role
+    lines = [f"[{speaker}, {turn.created_at:%Y-%m-%d %H:%M}]", turn.content]
+    for use in turn.tools:
+        lines += [f"[call of {use.name}] {use.arguments}", f"[its result] {use.result or 'none recorded'}"]
+    return "\n".join(line for line in lines if line)
+
+
+def _texts(draft: Draft) -> Iterator[str]:
+    for turn in draft.condensed:
+        yield turn.content
+        for use in turn.tools:
+            yield use.arguments
+            yield use.result or ""
+
+
+def _summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: int) -> int:
+    """`summary_max_tokens`, times .5 to 1.5 by the density of facts, within the budget and half of what it replaces."""
+    transcript, condensed = draft.transcript, draft.condensed_tokens
+    density = 100 * facts / max(condensed + transcript.context_tokens, 1)
+    wanted = int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5))
+    frame = count(FRAME)
+    budget = policy.context_budget(transcript.window, transcript.system_tokens) - frame
+    saving = (condensed + transcript.context_tokens - frame) // 2
+    tokens = min(wanted, int(min(budget, saving) / (1 + REPAIR_SHARE)))
+    if tokens < SMALLEST_SUMMARY:
+        raise CompactionSkipped(
+            f"The {len(draft.condensed)} messages that could be condensed take {condensed} tokens: "
+            "a summary would not be smaller."
+        )
+    return tokens
+
+
+def _room(summariser: Summariser, max_tokens: int, *, earlier_tokens: int) -> int | None:
+    """Tokens of transcript that one request to the summariser can hold; None where any number can."""
+    if summariser.window is None:
+        return None
+    room = summariser.window - WORDING - 2 * max_tokens - earlier_tokens
+    if room < max_tokens:
+        raise CompactionFailed("prepare", f"{summariser.name}'s window of {summariser.window} tokens is too small")
+    return room
+
+
+def _pieces(turn: Turn, room: int | None, count: TokenCounter) -> Iterator[Turn]:
+    """The turn, or parts of it that fit: all of its text, cut where that is needed."""
+    if room is None or turn.tokens <= room // 2:
+        yield turn
+        return
+    words = "\n".join((turn.content, *(f"{use.name} {use.arguments}\n{use.result or ''}" for use in turn.tools)))
+    for part in _parts(words, room // 2, count):
+        yield replace(turn, content=part, tokens=count(part), tools=())
+
+
+def _parts(text: str, limit: int, count: TokenCounter) -> Iterator[str]:
+    if count(text) <= limit:
+        yield text
+        return
+    middle = len(text) // 2
+    newline = text.rfind("\n", len(text) // 4, middle) + 1
+    cut = newline or middle
+    yield from _parts(text[:cut], limit, count)
+    yield from _parts(text[cut:], limit, count)
+
+
+def _packed(pieces: list[Turn], room: int | None, count: TokenCounter) -> Iterator[tuple[Turn, ...]]:
+    part: list[Turn] = []
+    taken = 0
+    for piece in pieces:
+        tokens = piece.tokens + HEADER
+        if part and room is not None and taken + tokens > room:
+            yield tuple(part)
+            part, taken = [], 0
+        part.append(piece)
+        taken += tokens
+    yield tuple(part)

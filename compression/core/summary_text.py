@@ -1,0 +1,50 @@
+"""What is wrong with a summary, and what can be put right without asking again."""
+
+from __future__ import annotations
+
+import re
+
+from compression.core.errors import CompactionFailed
+from compression.core.sections import SECTIONS, SUMMARY
+from compression.core.values import Written
+
+_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_HEADING = re.compile(
+    rf"^[ \t]*(?:#{{1,6}}[ \t]*|\*\*)({'|'.join(SECTIONS)})[ \t]*(?:\*\*)?[ \t]*:?[ \t]*(?:\*\*)?[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"\A\W*(i(?:'|’)?m sorry|i am sorry|sorry,|i can(?:'|’)?t|i cannot|i(?:'|’)?m (?:not able|unable)"
+    r"|i am (?:not able|unable)|as an ai)\b",
+    re.IGNORECASE,
+)
+
+
+def accepted(written: Written) -> str:
+    """The summary, cleaned. Raises CompactionFailed("validate", …) for one that must not replace anything."""
+    if not written.finished:
+        raise CompactionFailed("validate", "the summary was cut off")
+    text = clean(written.text)
+    if not text:
+        raise CompactionFailed("validate", "the summary is empty")
+    if _REFUSAL.match(text):
+        raise CompactionFailed("validate", "the model refused to summarise")
+    require_headings(text)
+    return text
+
+
+def clean(text: str) -> str:
+    """Without reasoning and without what stands before the first heading; headings as they are written here."""
+    text = _REASONING.sub("", text)
+    text = _HEADING.sub(lambda found: f"## {found[1].capitalize()}", text)
+    start = text.find(SUMMARY)
+    return (text[start:] if start >= 0 else text).strip().removesuffix("```").rstrip()
+
+
+def require_headings(text: str) -> None:
+    """A summary says what it is about, and at least one thing more."""
+    present = [name for name in SECTIONS if re.search(rf"^## {name}$", text, re.MULTILINE)]
+    if SECTIONS[0] not in present or len(present) < 2:
+        raise CompactionFailed("validate", f"the summary lacks its headings; it has {', '.join(present) or 'none'}")
+    if not re.sub(r"^## .*$|[\s\-–*]", "", text, flags=re.MULTILINE):
+        raise CompactionFailed("validate", "the summary has headings and nothing under them")

@@ -1,0 +1,30 @@
+"""Which messages stand before the cut and which after it, and which belong together."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from datetime import datetime
+
+from compression.core.values import Group, Turn
+
+
+def split(history: Sequence[Turn], cut: datetime | None) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """(before the cut, after it), by timestamp: `created_at` is strictly increasing, so nothing falls between."""
+    after = bisect_right(history, cut, key=lambda turn: turn.created_at) if cut else 0
+    return tuple(history[:after]), tuple(history[after:])
+
+
+def groups(turns: Sequence[Turn]) -> tuple[Group, ...]:
+    """The turns, those that no cut may separate together: a tool's result belongs to what stands before it."""
+    together: list[list[Turn]] = []
+    for turn in turns:
+        if together and turn.role == "tool":
+            together[-1].append(turn)
+        else:
+            together.append([turn])
+    return tuple(tuple(group) for group in together)
+
+
+def is_protected(group: Group) -> bool:
+    return any(turn.protected for turn in group)

@@ -1,0 +1,263 @@
+"""Compressing a conversation: claim, load, let the engine think, save. No transaction spans a model call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from datetime import timedelta
+from statistics import median
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+
+from compression import conf
+from compression.core import pipeline
+from compression.core.errors import CompactionFailed, CompactionSkipped
+from compression.core.ports import Summariser
+from compression.core.tokens import count_tokens
+from compression.core.values import Draft, Steering, Transcript, Usage
+from compression.models import Compaction, Snapshot
+from conversations import background, lease, prompt, transcript
+from conversations.errors import Conflict, TooLarge, TooMany
+from conversations.ladder import ladder
+from conversations.lease import LeaseLost, advance, claim, finish, renewed, start
+from conversations.llm.summariser import ModelSummariser
+from conversations.models import Conversation, ModelProfile
+from conversations.states import Superseded, commit, rollback, undo
+from conversations.transcript import Loaded
+from conversations.usage import measured
+from conversations.usage import tell as tell_usage
+
+__all__ = ["active", "command", "ensure_room", "eta_seconds", "request", "rollback", "run", "undo"]
+
+logger = logging.getLogger(__name__)
+
+COMMAND = re.compile(r"\A\s*/compact(?:\s+(?P<instructions>.*))?\Z", re.DOTALL | re.IGNORECASE)
+BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
+RUNS_A_MINUTE = 10
+SETTLE_SECONDS = 0.1
+RECENT_RUNS = 20
+
+
+def command(content: str) -> str | None:
+    """The instructions of a `/compact [instructions]`, "" where there are none; None for any other text."""
+    found = COMMAND.match(content)
+    return (found["instructions"] or "").strip() if found else None
+
+
+def request(conversation: Conversation, *, trigger: str, steering: Steering) -> Compaction:
+    """Start a compaction in the background. Raises Conflict while one runs, TooMany for too many in a minute."""
+    _require_rate(conversation.owner_id)
+    row = claim(conversation.pk, trigger=trigger, steering=steering)
+    background.enqueue("compact", str(row.pk))
+    return row
+
+
+def active(conversation: Conversation) -> Compaction | None:
+    """The compaction of it that is pending or running."""
+    return lease.active(conversation.pk)
+
+
+async def run(compaction_id: UUID) -> None:
+    """Carry out a claimed compaction; its row says what came of it. Only a bug raises."""
+    row = await sync_to_async(start)(compaction_id)
+    if row is None:
+        return
+    status: str = Compaction.Status.FAILED
+    fields: dict[str, Any] = {"error": "It was stopped before it was done."}
+    try:
+        async with renewed(row):
+            await _compact(row)
+        return
+    except (LeaseLost, Superseded):
+        status, fields = Compaction.Status.DISCARDED, {"error": "The conversation changed while it was compressed."}
+    except CompactionSkipped as reason:
+        status, fields = Compaction.Status.SKIPPED, {"error": str(reason)}
+    except CompactionFailed as failure:
+        fields = {"error": str(failure)}
+    except Exception:
+        fields = {"error": "Something went wrong; the log says what."}
+        raise
+    finally:
+        if row.is_active:
+            await asyncio.shield(_end(row, status, fields))
+        await sync_to_async(tell_usage)(row.conversation_id)
+
+
+async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
+    """The conversation as it can be sent now, compressed first where that is due.
+
+    `overflowed` says that the provider found the last request too long. Raises TooLarge, naming the parts, where
+    it does not fit even so.
+    """
+    loaded = await sync_to_async(transcript.load)(conversation_id)
+    if loaded.head.is_compacting:
+        loaded = await _settled(conversation_id)
+    if overflowed or await sync_to_async(_is_due)(loaded):
+        await _compress_now(conversation_id)
+        loaded = await _settled(conversation_id)
+    usage = measured(loaded)
+    if usage and usage.over_budget:
+        raise TooLarge(too_large(usage), **parts(usage))
+    return loaded
+
+
+def eta_seconds(row: Compaction) -> int | None:
+    """The median duration of the last runs with that summariser, times the share that is left; None: not known."""
+    if not row.is_active:
+        return 0
+    runs = Compaction.objects.filter(status=Compaction.Status.SUCCEEDED, duration_ms__isnull=False)
+    if row.summariser:
+        runs = runs.filter(summariser=row.summariser)
+    recent = [ms or 0 for ms in runs.order_by("-created_at").values_list("duration_ms", flat=True)[:RECENT_RUNS]]
+    return round(median(recent) / 1000 * (100 - row.percent) / 100) if recent else None
+
+
+def too_large(usage: Usage) -> str:
+    window = usage.window
+    return (
+        f"This does not fit the model's context window: {usage.total:,} tokens "
+        f"(system {usage.system:,}, summary {usage.summary:,}, protected {usage.protected:,}, live {usage.live:,}) "
+        f"of {window.budget:,}, which is {window.size:,} less {window.reserve:,} kept for the reply."
+    )
+
+
+def parts(usage: Usage) -> dict[str, Any]:
+    return {
+        "system": usage.system,
+        "summary": usage.summary,
+        "protected": usage.protected,
+        "live": usage.live,
+        "total": usage.total,
+        "budget": usage.window.budget,
+        "window": usage.window.size,
+    }
+
+
+async def _compress_now(conversation_id: UUID) -> None:
+    try:
+        row = await sync_to_async(claim)(conversation_id, trigger=Compaction.Trigger.AUTO, steering=Steering())
+    except Conflict:
+        return  # someone else is at it, and will be waited for
+    await run(row.pk)
+
+
+async def _settled(conversation_id: UUID) -> Loaded:
+    """The conversation once nothing compresses it: a worker that died is given up on when its lease runs out."""
+    while await sync_to_async(lease.active)(conversation_id):
+        await asyncio.sleep(SETTLE_SECONDS)
+    return await sync_to_async(transcript.load)(conversation_id)
+
+
+def _is_due(loaded: Loaded) -> bool:
+    policy, usage = conf.policy(), measured(loaded)
+    if usage is None:
+        return False
+    if usage.over_budget:
+        return True
+    if not policy.enabled or not policy.is_due(usage, local=bool(loaded.head.is_local)):
+        return False
+    return not _is_resting(loaded, policy.cooldown)
+
+
+def _is_resting(loaded: Loaded, cooldown: int) -> bool:
+    """Just compressed of itself, or undone by a person who has said nothing since."""
+    automatic = Compaction.objects.filter(conversation_id=loaded.head.id, trigger=Compaction.Trigger.AUTO)
+    if automatic.filter(created_at__gt=timezone.now() - timedelta(seconds=cooldown)).exists():
+        return True
+    undone = Snapshot.objects.filter(conversation_id=loaded.head.id, purpose=Snapshot.Purpose.RECOVERY)
+    return bool(loaded.live) and undone.filter(created_at__gt=loaded.live[-1].created_at).exists()
+
+
+def _require_rate(owner_id: int) -> None:
+    since = timezone.now() - timedelta(minutes=1)
+    recent = Compaction.objects.filter(
+        created_at__gt=since, trigger__in=BY_HAND, conversation__owner_id=owner_id
+    ).order_by("created_at")
+    times = list(recent.values_list("created_at", flat=True)[:RUNS_A_MINUTE])
+    if len(times) == RUNS_A_MINUTE:
+        wait = max(1, round((times[0] - since).total_seconds()))
+        raise TooMany(f"At most {RUNS_A_MINUTE} compactions a minute. Try again in {wait} s.", retry_after=wait)
+
+
+async def _compact(row: Compaction) -> None:
+    loaded = await sync_to_async(transcript.load)(row.conversation_id)
+    source = await sync_to_async(_source)(loaded)
+    steering = Steering(**row.steering)
+    by_model = conf.policy().enabled or row.trigger in BY_HAND
+    rungs = await ladder(loaded.head, steering, with_model=by_model)
+    steps: list[dict[str, str]] = []
+    for rung in rungs:
+        try:
+            draft = await _drafted(row, source, steering, rung)
+            break
+        except CompactionFailed as failure:
+            if failure.stage == "identify":
+                raise
+            steps.append({"summariser": rung.name, "failed": str(failure)})
+            logger.warning("compaction %s: %s failed: %s", row.pk, rung.name, failure)
+    else:
+        raise CompactionFailed("summarise", "; ".join(f"{step['summariser']}: {step['failed']}" for step in steps))
+    figures = await sync_to_async(_figures)(rungs, draft, steps)
+    await sync_to_async(commit)(row, loaded.head, draft, summariser=rung.name, **figures)
+
+
+async def _drafted(row: Compaction, source: Transcript, steering: Steering, rung: Summariser) -> Draft:
+    async def on_stage(stage: str, percent: int) -> None:
+        await advance(row, stage, percent)
+
+    return await pipeline.compact(
+        source, conf.policy(), steering=steering, summariser=rung, count=count_tokens, on_stage=on_stage
+    )
+
+
+def _source(loaded: Loaded) -> Transcript:
+    window = loaded.head.window
+    if window is None:
+        window = ModelProfile().usable_window
+    return transcript.transcript(loaded, system_tokens=prompt.system_tokens(loaded.head), window=window)
+
+
+async def _end(row: Compaction, status: str, fields: dict[str, Any]) -> None:
+    try:
+        await sync_to_async(finish)(row, status, **fields)
+    except LeaseLost:
+        logger.warning("compaction %s ended after its lease: %s", row.pk, fields["error"])
+
+
+def _figures(rungs: list[Summariser], draft: Draft, steps: list[dict[str, str]]) -> dict[str, Any]:
+    """What the row says of a compaction that succeeded."""
+    pre = draft.condensed_tokens + draft.transcript.context_tokens
+    post = draft.context_tokens
+    return {
+        "strategy": conf.policy().strategy,
+        "level": draft.level,
+        "first_message": draft.condensed[0].id,
+        "last_message": draft.condensed[-1].id,
+        "messages_condensed": len(draft.condensed),
+        "pre_tokens": pre,
+        "post_tokens": post,
+        "reduction_percent": round(100 * (1 - post / pre), 1),
+        "facts_found": draft.retention.found,
+        "facts_kept": draft.retention.kept,
+        "facts_repaired": draft.retention.repaired,
+        "summary_preview": " ".join(draft.summary.replace("## Summary", "").split())[:100],
+        "steps": steps,
+    } | _spent(rungs)
+
+
+def _spent(rungs: list[Summariser]) -> dict[str, Any]:
+    """What was paid for, whether its summary was used or not."""
+    asked = next((rung for rung in rungs if isinstance(rung, ModelSummariser)), None)
+    if asked is None:
+        return {}
+    spent = asked.spent
+    return {
+        "prompt_tokens": spent.prompt,
+        "completion_tokens": spent.completion,
+        "cached_tokens": spent.cached,
+        "cost_usd": asked.profile.cost(prompt=spent.prompt, cached=spent.cached, completion=spent.completion),
+    }

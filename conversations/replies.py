@@ -1,0 +1,219 @@
+"""The rows of a turn: a question with its pending reply, and how a reply ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from compression.core.values import MESSAGE_OVERHEAD
+from conversations import background, prompt, transcript
+from conversations.errors import Conflict, TooLarge
+from conversations.events import publish
+from conversations.llm.base import NotConfigured, Spent
+from conversations.llm.correction import learned
+from conversations.llm.profiles import default_profile
+from conversations.models import Conversation, Message, ModelProfile
+from conversations.shapes import message_json
+from conversations.validation import clean_text
+
+Status, Role = Message.Status, Message.Role
+
+TITLE_LENGTH = 60
+INTERRUPTED = "The server stopped before the reply was whole."
+NO_MODEL = (
+    "No model is set. Set OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL for another server than OpenAI's) and "
+    "start again, or run `python manage.py fetch_model` for the built-in demo model."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    question: Message
+    reply: Message
+    replayed: bool = False
+
+
+def begin(conversation: Conversation, *, content: str, client_id: str | None = None) -> Begun:
+    """Store a question and its pending reply, and have it answered after the commit.
+
+    The same `client_id` with the same text gives the first one's rows again. Raises Invalid, Conflict (a reply is
+    being written, the client_id was used for another text, no model is set) or TooLarge; nothing is stored then.
+    """
+    content = clean_text("content", content)
+    if client_id is not None:
+        client_id = clean_text("client_id", client_id, limit=64)
+    profile = _profile_of(conversation)
+    tokens = transcript.message_tokens(content)
+    _require_fit(conversation, profile, tokens)
+    try:
+        begun = _store(conversation, content, client_id, tokens, profile)
+    except IntegrityError:
+        return _replayed(conversation, content, client_id)
+    return begun
+
+
+def retry(conversation: Conversation, message_id: UUID) -> Message:
+    """Have a failed or interrupted reply written again, if it is the last message. Raises Conflict."""
+    rows = Message.objects.filter(conversation=conversation)
+    last = rows.order_by("-created_at").first()
+    if last is None or last.pk != message_id or last.role != Role.ASSISTANT:
+        raise Conflict("Only the last reply can be tried again.")
+    with transaction.atomic():
+        again = rows.filter(pk=message_id, status__in=(Status.FAILED, Status.INTERRUPTED)).update(
+            status=Status.STREAMING, content="", error="", token_count=0
+        )
+        if not again:
+            raise Conflict("This reply did not fail.")
+        background.enqueue("answer", str(conversation.pk), str(message_id))
+    last.refresh_from_db()
+    return last
+
+
+def finish(
+    reply_id: UUID,
+    *,
+    status: str,
+    content: str,
+    tokens: int,
+    error: str,
+    profile: ModelProfile | None,
+    spent: Spent | None,
+    estimated: int,
+) -> Message | None:
+    """End a reply, once. None where it has ended already, or is gone."""
+    ended = Message.objects.filter(pk=reply_id, status=Status.STREAMING).update(
+        status=status,
+        content=content,
+        token_count=tokens,
+        error=error,
+        model=profile.name if profile else "",
+        prompt_tokens=spent.prompt if spent else None,
+        completion_tokens=spent.completion if spent else None,
+        cached_tokens=spent.cached if spent else None,
+    )
+    if profile and spent:
+        _learn(profile, spent, estimated)
+    return Message.objects.get(pk=reply_id) if ended else None
+
+
+def abandon(conversation_id: UUID | None = None) -> bool:
+    """End replies that no process is writing: those of one conversation, or, at the start of a server, all."""
+    rows = Message.objects.filter(status=Status.STREAMING)
+    if conversation_id is not None:
+        rows = rows.filter(conversation_id=conversation_id)
+    return bool(rows.update(status=Status.INTERRUPTED, error=INTERRUPTED))
+
+
+def profile_for(profile_id: int | None) -> ModelProfile:
+    """The conversation's own model, or the default one where it is gone or disabled. Raises NotConfigured."""
+    own = ModelProfile.objects.filter(pk=profile_id, enabled=True).first() if profile_id else None
+    profile = own or default_profile()
+    if profile is None:
+        raise NotConfigured(NO_MODEL)
+    return profile
+
+
+def tokens_of(text: str) -> int:
+    return transcript.message_tokens(text) if text else MESSAGE_OVERHEAD
+
+
+def _profile_of(conversation: Conversation) -> ModelProfile:
+    try:
+        return profile_for(conversation.model_id)
+    except NotConfigured as missing:
+        raise Conflict(missing.reason, code="no_model") from None
+
+
+def _require_fit(conversation: Conversation, profile: ModelProfile, tokens: int) -> None:
+    """A message that is too large even alone is refused before it is stored."""
+    window = profile.usable_window
+    system = window.corrected(prompt.tokens_of_system(conversation.mode, conversation.system_prompt))
+    message = window.corrected(tokens)
+    if system + message > window.budget:
+        raise TooLarge(
+            f"This message takes {message:,} tokens; with the system prompt's {system:,} that is more than the "
+            f"{window.budget:,} that {profile.name} can be sent (a window of {window.size:,}, less {window.reserve:,} "
+            "kept for the reply).",
+            message_tokens=message,
+            system=system,
+            budget=window.budget,
+            window=window.size,
+            reserve=window.reserve,
+        )
+
+
+@transaction.atomic
+def _store(
+    conversation: Conversation, content: str, client_id: str | None, tokens: int, profile: ModelProfile
+) -> Begun:
+    _lock(conversation, profile, content)
+    asked_at = _next_moment(conversation.pk)
+    question = Message(
+        conversation=conversation,
+        role=Role.USER,
+        content=content,
+        client_id=client_id,
+        token_count=tokens,
+        created_at=asked_at,
+    )
+    reply = Message(
+        conversation=conversation,
+        role=Role.ASSISTANT,
+        status=Status.STREAMING,
+        model=profile.name,
+        created_at=asked_at + timedelta(microseconds=1),
+    )
+    Message.objects.bulk_create([question, reply])
+    for message in (question, reply):
+        told = message_json(message)
+        transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))
+    background.enqueue("answer", str(conversation.pk), str(reply.pk))
+    return Begun(question, reply)
+
+
+def _lock(conversation: Conversation, profile: ModelProfile, content: str) -> None:
+    """Take the conversation's row: by this write on both databases, so that moments are given out one at a time."""
+    changed = {"updated_at": timezone.now(), "model": profile}
+    if not conversation.title:
+        changed["title"] = " ".join(content.split())[:TITLE_LENGTH]
+        transaction.on_commit(partial(publish, conversation.pk, "title.updated", title=changed["title"]))
+    if not Conversation.objects.filter(pk=conversation.pk).update(**changed):
+        raise Conflict("This conversation was deleted meanwhile.", code="deleted")
+    for name, value in changed.items():
+        setattr(conversation, name, value)
+
+
+def _next_moment(conversation_id: UUID) -> datetime:
+    """Now, or just after the last message where the clock says less: strictly increasing within a conversation."""
+    last = (
+        Message.objects.filter(conversation_id=conversation_id)
+        .order_by("-created_at")
+        .values_list("created_at", flat=True)
+        .first()
+    )
+    now = timezone.now()
+    return max(now, last + timedelta(microseconds=1)) if last else now
+
+
+def _replayed(conversation: Conversation, content: str, client_id: str | None) -> Begun:
+    """Why the rows could not be inserted: the client_id was there already, or a reply is being written."""
+    rows = Message.objects.filter(conversation=conversation)
+    question = rows.filter(client_id=client_id).first() if client_id is not None else None
+    if question is None:
+        raise Conflict("A reply is still being written: stop it, or wait for it.", code="reply_running")
+    if question.content != content:
+        raise Conflict("This client_id was used for another message.", code="client_id_reused", client_id=client_id)
+    reply = rows.filter(created_at__gt=question.created_at, role=Role.ASSISTANT).order_by("created_at").first()
+    assert reply is not None
+    return Begun(question, reply, replayed=True)
+
+
+def _learn(profile: ModelProfile, spent: Spent, estimated: int) -> None:
+    correction = learned(profile.token_correction, estimated=estimated, reported=spent.prompt)
+    if abs(correction - profile.token_correction) > 0.005:
+        ModelProfile.objects.filter(pk=profile.pk).update(token_correction=correction)

@@ -1,0 +1,180 @@
+"""Rows as the engine's values: what stands before the cut and is kept, and everything after it.
+
+Two queries, whatever the length of the conversation: the cut is read first and passed as a value, so that the
+second one seeks in the index of (conversation, created_at).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from compression.core.measure import usage
+from compression.core.tokens import count_tokens
+from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Transcript, Turn, Usage, Window
+from compression.core.window import split
+from compression.models import Compaction
+from compression.records import active_checkpoints
+from conversations.models import Conversation, Message, ModelProfile
+
+HISTORY = Q(replaced_by=None) & (
+    Q(status=Message.Status.COMPLETE)
+    | Q(status__in=(Message.Status.STOPPED, Message.Status.INTERRUPTED)) & ~Q(content="")
+)
+"""The messages that a model is ever told about."""
+TRUNCATED = "… [truncated]"
+
+
+class Head(NamedTuple):
+    """A conversation's own row, as a turn needs it."""
+
+    id: UUID
+    mode: str
+    system_prompt: str
+    compressed_context: str | None
+    compressed_tokens: int
+    compressed_at: datetime | None
+    verbatim_ids: list[str]
+    version: int
+    is_compacting: bool
+    profile_id: int | None
+    provider: str | None
+    nominal_window: int | None
+    max_reply_tokens: int | None
+    is_local: bool | None
+    correction: float | None
+
+    @property
+    def window(self) -> Window | None:
+        if self.nominal_window is None:
+            return None
+        return ModelProfile(
+            window=self.nominal_window,
+            max_reply_tokens=self.max_reply_tokens,
+            is_local=bool(self.is_local),
+            token_correction=self.correction or 1.0,
+        ).usable_window
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A conversation as the next request is made of it: the kept messages, then the live ones."""
+
+    head: Head
+    kept: tuple[Turn, ...]
+    live: tuple[Turn, ...]
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return self.kept + self.live
+
+    @property
+    def waiting(self) -> int:
+        """1 where the last message is a person's, still to be answered."""
+        return int(bool(self.live) and self.live[-1].role == "user")
+
+    def usage(self, *, system_tokens: int) -> Usage | None:
+        """Tokens of the next request by part; None where no model is set."""
+        window = self.head.window
+        if window is None:
+            return None
+        return usage(system=system_tokens, summary=self.head.compressed_tokens, turns=self.turns, window=window)
+
+
+def load(conversation_id: UUID) -> Loaded:
+    """Raises Conversation.DoesNotExist."""
+    head = head_of(conversation_id)
+    chosen = Q(conversation_id=conversation_id)
+    if head.compressed_at:
+        chosen &= Q(created_at__gt=head.compressed_at)
+    if head.verbatim_ids:
+        chosen |= Q(pk__in=head.verbatim_ids)
+    kept, live = split(_turns(Message.objects.filter(chosen)), head.compressed_at)
+    return Loaded(head, kept, live)
+
+
+def transcript(loaded: Loaded, *, system_tokens: int, window: Window) -> Transcript:
+    """What a compaction of it starts from; reads the active checkpoints."""
+    return Transcript(
+        turns=loaded.turns,
+        window=window,
+        system_tokens=system_tokens,
+        context_tokens=loaded.head.compressed_tokens,
+        checkpoints=active_checkpoints(loaded.head.id),
+        cut=loaded.head.compressed_at,
+        waiting=loaded.waiting,
+    )
+
+
+def between(conversation_id: UUID, after: datetime | None, up_to: datetime) -> tuple[Turn, ...]:
+    """The history of (after, up_to], whether represented, kept or protected."""
+    chosen = Q(conversation_id=conversation_id, created_at__lte=up_to)
+    return _turns(Message.objects.filter(chosen & Q(created_at__gt=after) if after else chosen))
+
+
+def message_tokens(content: str, tools: Sequence[ToolUse] = ()) -> int:
+    """What a message costs in a request, its tool calls and their results included."""
+    return count_tokens(content) + MESSAGE_OVERHEAD + sum(tool_tokens(use) for use in tools)
+
+
+def tool_tokens(use: ToolUse) -> int:
+    """A call, and the message that brings its result."""
+    return count_tokens(use.name) + count_tokens(use.arguments) + count_tokens(truncated(use.result)) + MESSAGE_OVERHEAD
+
+
+def truncated(result: str | None) -> str:
+    """A tool's result as it is sent."""
+    if result is None:
+        return "[no result recorded]"
+    limit = settings.TOOL_RESULT_MAX_CHARS
+    return result if len(result) <= limit else result[:limit] + TRUNCATED
+
+
+def head_of(conversation_id: UUID) -> Head:
+    active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
+    row = (
+        Conversation.objects.filter(pk=conversation_id)
+        .values_list(
+            "id", "mode", "system_prompt", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids",
+            "compression_version", Exists(active), "model_id", "model__provider", "model__window",
+            "model__max_reply_tokens", "model__is_local", "model__token_correction",
+        )
+        .get()
+    )  # fmt: skip
+    return Head._make(row)
+
+
+def _turns(messages: QuerySet[Message]) -> tuple[Turn, ...]:
+    """One row a message, or one a tool call where it has several: joined, so that it stays one query."""
+    rows = (
+        messages.filter(HISTORY)
+        .order_by("created_at", "tool_calls__id")
+        .values_list(
+            "id", "role", "content", "created_at", "token_count", "name", "is_protected",
+            "tool_calls__call_id", "tool_calls__name", "tool_calls__arguments", "tool_calls__result",
+        )
+    )  # fmt: skip
+    turns: list[Turn] = []
+    for row in rows:
+        use = _tool_use(row[7:]) if row[7] is not None else None
+        if use and turns and turns[-1].id == str(row[0]):
+            turns[-1] = _turn(row, (*turns[-1].tools, use))
+        else:
+            turns.append(_turn(row, (use,) if use else ()))
+    return tuple(turns)
+
+
+def _turn(row: Sequence[Any], tools: tuple[ToolUse, ...]) -> Turn:
+    id, role, content, created_at, tokens, name, protected = row[:7]
+    return Turn(str(id), role, content, created_at, tokens, name, tools, protected)
+
+
+def _tool_use(row: Sequence[Any]) -> ToolUse:
+    call_id, name, arguments, result = row
+    return ToolUse(call_id, name, arguments, None if result is None else truncated(result))

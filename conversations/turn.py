@@ -1,0 +1,133 @@
+"""One chat turn: the question is stored, then answered in the background; the page may come and go meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+
+from compression.core.values import total_tokens
+from conversations import compaction, prompt, replies, usage
+from conversations.errors import Refused
+from conversations.events import hub, publish
+from conversations.llm.base import ContextTooLong, ModelError, Spent
+from conversations.llm.profiles import connect
+from conversations.models import Conversation, Message, ModelProfile
+from conversations.replies import begin, retry
+from conversations.shapes import message_json
+from conversations.transcript import Loaded
+
+__all__ = ["begin", "retry", "run", "stop", "text_so_far"]
+
+logger = logging.getLogger(__name__)
+
+Status = Message.Status
+
+
+@dataclass(slots=True)
+class Running:
+    """A reply in the making, in this process."""
+
+    conversation_id: UUID
+    reply_id: UUID
+    task: asyncio.Task[Any]
+    pieces: list[str] = field(default_factory=list)
+    stopping: bool = False
+    profile: ModelProfile | None = None
+    spent: Spent | None = None
+    estimated: int = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+_running: dict[UUID, Running] = {}
+
+
+async def run(conversation_id: UUID, reply_id: UUID) -> None:
+    """Answer a question: make room, assemble, stream, save. Whatever ends it, what was written is kept."""
+    task = asyncio.current_task()
+    assert task is not None
+    running = _running[conversation_id] = Running(conversation_id, reply_id, task)
+    status, error = Status.FAILED, ""
+    try:
+        await _answer(running)
+        status = Status.COMPLETE
+    except asyncio.CancelledError:
+        status, error = (Status.STOPPED, "") if running.stopping else (Status.INTERRUPTED, replies.INTERRUPTED)
+    except ModelError as fault:
+        error = fault.reason
+    except Refused as refusal:
+        error = refusal.message
+    except Exception:
+        logger.exception("reply %s failed", reply_id)
+        error = "Something went wrong on this site; the log says what. Your message is kept."
+    finally:
+        await asyncio.shield(_end(running, status, error))
+
+
+def stop(conversation: Conversation) -> bool:
+    """End the reply that is being written and keep its text; False where there is none."""
+    running = _running.get(conversation.pk)
+    if running is None:
+        return replies.abandon(conversation.pk)
+    running.stopping = True
+    running.task.get_loop().call_soon_threadsafe(running.task.cancel)
+    return True
+
+
+def text_so_far(reply: Message) -> str:
+    running = _running.get(reply.conversation_id)
+    return running.text if running and running.reply_id == reply.pk else reply.content
+
+
+async def _answer(running: Running) -> None:
+    loaded = await compaction.ensure_room(running.conversation_id)
+    running.profile = await sync_to_async(replies.profile_for)(loaded.head.profile_id)
+    try:
+        await _stream(running, loaded)
+    except ContextTooLong:
+        if running.pieces:
+            raise
+        loaded = await compaction.ensure_room(running.conversation_id, overflowed=True)
+        await _stream(running, loaded)
+
+
+async def _stream(running: Running, loaded: Loaded) -> None:
+    assert running.profile is not None
+    running.estimated = prompt.system_tokens(loaded.head) + loaded.head.compressed_tokens + total_tokens(loaded.turns)
+    id = str(running.reply_id)
+    async with aclosing(connect(running.profile).stream(prompt.assemble(loaded))) as deltas:
+        async for delta in deltas:
+            if delta.text:
+                running.pieces.append(delta.text)
+                hub.feed(running.conversation_id, id, delta.text)
+            running.spent = delta.spent or running.spent
+
+
+async def _end(running: Running, status: str, error: str) -> None:
+    """Save the reply, then tell the page; a conversation that was deleted meanwhile needs neither."""
+    tokens = await asyncio.to_thread(replies.tokens_of, running.text)
+    reply = await sync_to_async(replies.finish)(
+        running.reply_id,
+        status=status,
+        content=running.text,
+        tokens=tokens,
+        error=error,
+        profile=running.profile,
+        spent=running.spent,
+        estimated=running.estimated,
+    )
+    if _running.get(running.conversation_id) is running:
+        del _running[running.conversation_id]
+    hub.ended(running.conversation_id, str(running.reply_id))
+    if reply is not None:
+        kind = "message.failed" if reply.is_failed else "message.done"
+        publish(reply.conversation_id, kind, message=message_json(reply))
+        await sync_to_async(usage.tell)(reply.conversation_id)
