@@ -1,0 +1,61 @@
+"""The socket of an open conversation: it tells, and takes no orders."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import ExitStack
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from conversations import fragments
+from conversations.access import own_conversations
+from conversations.events import Event, Listener, hub
+
+DENIED, UNSUPPORTED, POLICY, BROKEN = 4403, 1003, 1008, 1011
+FRAMES = 50
+"""That a client may send before it is taken for a flood: the page sends none."""
+
+logger = logging.getLogger(__name__)
+
+
+class ConversationConsumer(AsyncWebsocketConsumer):
+    async def connect(self) -> None:
+        self.open = ExitStack()
+        self.received = 0
+        self.conversation_id: UUID = self.scope["url_route"]["kwargs"]["pk"]
+        user = self.scope["user"]
+        if not (user.is_authenticated and await own_conversations(user).filter(pk=self.conversation_id).aexists()):
+            await self.close(DENIED)
+            return
+        # Listening begins before the page hears that it is connected: it fetches then what it has missed.
+        listener = self.open.enter_context(hub.listen(self.conversation_id))
+        await self.accept()
+        writer = asyncio.create_task(self._write(listener))
+        self.open.callback(writer.cancel)
+
+    async def disconnect(self, code: int) -> None:
+        self.open.close()
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        self.received += 1
+        if bytes_data is not None:
+            await self.close(UNSUPPORTED)
+        elif self.received > FRAMES:
+            await self.close(POLICY)
+
+    async def _write(self, listener: Listener) -> None:
+        try:
+            async for event in listener:
+                if html := await self._rendered(event):
+                    await self.send(text_data=html)
+        except Exception:
+            logger.exception("the socket of conversation %s broke", self.conversation_id)
+            await self.close(BROKEN)
+
+    async def _rendered(self, event: Event) -> str:
+        if event.type == "message.delta":
+            return fragments.delta(event)
+        return await database_sync_to_async(fragments.render)(self.conversation_id, event)

@@ -1,0 +1,128 @@
+"""What changes on an open page, as HTML: each event becomes the parts that htmx swaps by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+from uuid import UUID
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+
+from compression.models import Compaction
+from conversations import compaction, thread
+from conversations import meter as meters
+from conversations.events import Event
+from conversations.models import Conversation, Message
+
+QUIET = Compaction.Trigger.AHEAD
+"""Prepared in the background: the page stays usable and says nothing."""
+
+
+def render(conversation_id: UUID, event: Event) -> str:
+    """The fragments of an event; "" where it changes nothing that is shown."""
+    if event.type == "message.delta":
+        return delta(event)
+    conversation = Conversation.objects.select_related("model").filter(pk=conversation_id).first()
+    handler = HANDLERS.get(event.type)
+    return handler(conversation, event.data) if conversation and handler else ""
+
+
+def delta(event: Event) -> str:
+    """A piece of a reply. It is all of the work per token, so it reads nothing."""
+    return f'<span hx-swap-oob="beforeend:#text-{escape(event.data["id"])}">{escape(event.data["text"])}</span>'
+
+
+def message(conversation: Conversation, row: Message, *, swap: str = "") -> SafeString:
+    """One bubble; `swap` names how it goes into the page by itself."""
+    item = thread.bubble(conversation, row)
+    return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
+
+
+def thread_and_meter(conversation: Conversation) -> str:
+    """What a compaction, an undo or a missed event changes."""
+    context = {"conversation": conversation, **thread_context(conversation), "oob": True}
+    return render_to_string("conversations/_thread.html", context) + meter(conversation)
+
+
+def thread_context(conversation: Conversation) -> dict[str, Any]:
+    return {"page": thread.page(conversation), "version": thread.version(conversation)}
+
+
+def meter(conversation: Conversation) -> str:
+    return render_to_string(
+        "conversations/_meter.html", {"meter": meters.meter(conversation), "oob": True, "conversation": conversation}
+    )
+
+
+def status(conversation: Conversation, *, finished: Compaction | None = None) -> str:
+    """The compression that runs and blocks, else how the `finished` one ended, else nothing."""
+    running = busy(conversation)
+    notice = None if running else finished
+    context = {"conversation": conversation, "running": running, "notice": notice}
+    return render_to_string("conversations/_status.html", context)
+
+
+def busy(conversation: Conversation) -> Compaction | None:
+    """The compression that the page has to wait for."""
+    running = compaction.active(conversation)
+    return running if running and running.trigger != QUIET else None
+
+
+def by_itself(target: str, html: str, *, swap: str = "innerHTML") -> str:
+    """A fragment that finds its own place."""
+    return f'<div hx-swap-oob="{swap}:{target}">{html}</div>'
+
+
+def _created(conversation: Conversation, data: dict[str, Any]) -> str:
+    row = _message(data)
+    return by_itself("#thread", message(conversation, row), swap="beforeend") if row else ""
+
+
+def _ended(conversation: Conversation, data: dict[str, Any]) -> str:
+    row = _message(data)
+    return message(conversation, row, swap="outerHTML") if row else ""
+
+
+def _compressing(conversation: Conversation, data: dict[str, Any]) -> str:
+    return by_itself("#compression-status", status(conversation))
+
+
+def _compressed(conversation: Conversation, data: dict[str, Any]) -> str:
+    row = Compaction.objects.filter(pk=data["id"]).exclude(trigger=QUIET).first()
+    changed = thread_and_meter(conversation) if data["status"] == Compaction.Status.SUCCEEDED else ""
+    return changed + by_itself("#compression-status", status(conversation, finished=row))
+
+
+def _used(conversation: Conversation, data: dict[str, Any]) -> str:
+    return meter(conversation)
+
+
+def _titled(conversation: Conversation, data: dict[str, Any]) -> str:
+    return title(conversation)
+
+
+def _resync(conversation: Conversation, data: dict[str, Any]) -> str:
+    return thread_and_meter(conversation) + title(conversation) + by_itself("#compression-status", status(conversation))
+
+
+def title(conversation: Conversation) -> str:
+    return render_to_string("conversations/_titles.html", {"conversation": conversation})
+
+
+def _message(data: dict[str, Any]) -> Message | None:
+    return Message.objects.prefetch_related("tool_calls").filter(pk=data["message"]["id"]).first()
+
+
+HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {
+    "message.created": _created,
+    "message.done": _ended,
+    "message.failed": _ended,
+    "compression.started": _compressing,
+    "compression.progress": _compressing,
+    "compression.completed": _compressed,
+    "usage.updated": _used,
+    "title.updated": _titled,
+    "resync": _resync,
+}

@@ -1,0 +1,50 @@
+"""How full the context window is, part by part, as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compression import conf
+from conversations import usage
+from conversations.models import Conversation
+
+LABELS = {"system": "System prompt", "summary": "Summary", "protected": "Protected", "live": "Live messages"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`start` and `width` are in percent of the window."""
+
+    kind: str
+    label: str
+    tokens: int
+    start: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """`threshold`, in percent, is where folding begins; `reserve` is kept free for the reply."""
+
+    used: int
+    window: int
+    percent: int
+    threshold: int
+    reserve: int
+    parts: tuple[Part, ...]
+
+
+def meter(conversation: Conversation) -> Meter | None:
+    """None where no model is connected: a window is a model's."""
+    used = usage.of(conversation)
+    if used is None:
+        return None
+    parts: list[Part] = []
+    start = 0.0
+    for kind, label in LABELS.items():
+        tokens = getattr(used, kind)
+        width = 100 * tokens / used.window.size
+        parts.append(Part(kind, label, tokens, round(start, 2), round(width, 2)))
+        start += width
+    threshold = round(100 * conf.policy().threshold)
+    return Meter(used.total, used.window.size, used.percent, threshold, used.window.reserve, tuple(parts))

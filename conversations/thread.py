@@ -1,0 +1,236 @@
+"""A conversation as it is read: folds of the past with their dividers, then the live messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.db.models.functions import Left
+
+from compression.models import Compaction
+from conversations import turn
+from conversations.models import Conversation, Message
+
+LIMIT = 60
+"""Live messages of one page."""
+REACH = 1_000
+"""Compressed messages that one page looks back over; it shows the first few of each run."""
+HEAD = 4
+PREVIEW = 240
+
+State = Literal["live", "compressed", "protected", "replaced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    """One message in full; `text` is what has streamed so far, or its content."""
+
+    message: Message
+    state: State
+    text: str
+
+    template = "conversations/_message.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One compressed message as a line; it opens in place."""
+
+    message: Message
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A run of compressed messages: its first rows, and the range (after, until] of the `more` that follow."""
+
+    conversation_id: UUID
+    rows: tuple[Row, ...]
+    more: int = 0
+    after: datetime | None = None
+    until: datetime | None = None
+
+    template = "conversations/_fold.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Divider:
+    """Where a compaction's covered range ends."""
+
+    compaction: Compaction
+    can_undo: bool
+
+    template = "conversations/_divider.html"
+
+
+Item = Bubble | Fold | Divider
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPage:
+    """Items oldest to newest; `earlier` is the `before` of the page in front of it (None: there is none)."""
+
+    items: tuple[Item, ...]
+    earlier: datetime | None = None
+
+
+class Key(NamedTuple):
+    id: UUID
+    created_at: datetime
+    is_protected: bool
+
+
+@dataclass
+class Run:
+    """Compressed messages between two things that are shown in full."""
+
+    keys: list[Key] = field(default_factory=list)
+
+    @property
+    def head(self) -> list[Key]:
+        # A button that stands for one or two rows would be no shorter than they are.
+        return self.keys if len(self.keys) <= HEAD + 2 else self.keys[:HEAD]
+
+
+Mark = Run | Key | Divider
+"""What the past consists of before its rows are read: runs, kept messages, dividers."""
+
+
+def page(conversation: Conversation, *, before: datetime | None = None, limit: int = LIMIT) -> ThreadPage:
+    """The newest part of the thread, or what precedes `before`. The number of queries is constant."""
+    live = _live(conversation, before, limit)
+    if len(live) > limit:
+        shown = live[:limit]
+        return ThreadPage(tuple(bubble(conversation, message) for message in reversed(shown)), shown[-1].created_at)
+    keys = _past(conversation, before)
+    marks = _marks(conversation, keys[:REACH])
+    present = [bubble(conversation, message) for message in reversed(live)]
+    return ThreadPage((*_items(conversation, marks), *present), keys[REACH - 1].created_at if keys[REACH:] else None)
+
+
+def rows(conversation: Conversation, *, after: datetime, until: datetime) -> list[Row]:
+    """The compressed messages of a fold that it did not show: later than `after`, up to `until`."""
+    found = _history(conversation).filter(created_at__gt=after, created_at__lte=until).order_by("created_at")
+    return [row for row in _rows(found[:REACH]) if state_of(conversation, row.message) == "compressed"]
+
+
+def bubble(conversation: Conversation, message: Message) -> Bubble:
+    text = turn.text_so_far(message) if message.is_streaming else message.content
+    return Bubble(message, state_of(conversation, message), text)
+
+
+def state_of(conversation: Conversation, message: Message) -> State:
+    if message.replaced_by_id:
+        return "replaced"
+    return _state(conversation, message.id, message.created_at, message.is_protected)
+
+
+def version(conversation: Conversation) -> str:
+    """Changes with everything that the thread shows, but for the text of a reply that is being written."""
+    last = _history(conversation).order_by("-created_at").values_list("id", "status").first() or ("", "")
+    return f"{conversation.updated_at.timestamp()}-{conversation.compression_version}-{last[0]}-{last[1]}"
+
+
+def is_streaming(conversation: Conversation) -> bool:
+    return conversation.messages.filter(status=Message.Status.STREAMING).exists()
+
+
+def _state(conversation: Conversation, id: UUID, created_at: datetime, is_protected: bool) -> State:
+    if is_protected:
+        return "protected"
+    cut = conversation.compressed_at
+    return "compressed" if cut and created_at <= cut and str(id) not in conversation.verbatim_ids else "live"
+
+
+def _history(conversation: Conversation) -> QuerySet[Message]:
+    return Message.objects.filter(conversation=conversation, replaced_by=None)
+
+
+def _live(conversation: Conversation, before: datetime | None, limit: int) -> list[Message]:
+    """Newest first, and one more than `limit` where there are more."""
+    messages = _history(conversation).order_by("-created_at").prefetch_related("tool_calls")
+    if conversation.compressed_at:
+        messages = messages.filter(created_at__gt=conversation.compressed_at)
+    if before:
+        messages = messages.filter(created_at__lt=before)
+    return list(messages[: limit + 1])
+
+
+def _past(conversation: Conversation, before: datetime | None) -> list[Key]:
+    """Newest first, and one more than REACH where there are more."""
+    if not conversation.compressed_at:
+        return []
+    messages = _history(conversation).filter(created_at__lte=conversation.compressed_at).order_by("-created_at")
+    if before:
+        messages = messages.filter(created_at__lt=before)
+    return [Key(*row) for row in messages.values_list(*Key._fields)[: REACH + 1]]
+
+
+def _marks(conversation: Conversation, keys: Sequence[Key]) -> list[Mark]:
+    """The past, oldest first, cut into runs at dividers and at messages that are sent verbatim."""
+    dividers = _dividers(conversation) if keys else {}
+    marks: list[Mark] = []
+    for key in reversed(keys):
+        if _state(conversation, *key) != "compressed":
+            marks.append(key)
+        elif marks and isinstance(marks[-1], Run):
+            marks[-1].keys.append(key)
+        else:
+            marks.append(Run([key]))
+        marks += dividers.get(key.id, ())
+    return marks
+
+
+def _dividers(conversation: Conversation) -> dict[UUID, list[Divider]]:
+    """By the message that they follow. Only the last compaction can be undone from the page."""
+    done = Compaction.objects.filter(
+        conversation=conversation, status=Compaction.Status.SUCCEEDED, last_message__isnull=False
+    )
+    found: dict[UUID, list[Divider]] = {}
+    for at, compaction in enumerate(done.defer("steering", "steps").order_by("-created_at", "-id")):
+        if compaction.last_message:
+            found.setdefault(compaction.last_message, []).insert(0, Divider(compaction, can_undo=at == 0))
+    return found
+
+
+def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:
+    marks = list(marks)
+    heads = {
+        row.message.id: row
+        for row in _rows(_by_id(key for mark in marks if isinstance(mark, Run) for key in mark.head))
+    }
+    kept = _by_id(mark for mark in marks if isinstance(mark, Key)).prefetch_related("tool_calls")
+    whole = {message.id: bubble(conversation, message) for message in kept}
+    items: list[Item] = []
+    for mark in marks:
+        if isinstance(mark, Divider):
+            items.append(mark)
+        elif isinstance(mark, Run):
+            items.append(_fold(conversation, mark, heads))
+        else:
+            items.append(whole[mark.id])
+    return items
+
+
+def _fold(conversation: Conversation, run: Run, heads: dict[UUID, Row]) -> Fold:
+    head = run.head
+    shown = tuple(heads[key.id] for key in head)
+    more = len(run.keys) - len(head)
+    return (
+        Fold(conversation.id, shown, more, head[-1].created_at, run.keys[-1].created_at)
+        if more
+        else Fold(conversation.id, shown)
+    )
+
+
+def _by_id(keys: Iterable[Key]) -> QuerySet[Message]:
+    return Message.objects.filter(pk__in=[key.id for key in keys])
+
+
+def _rows(messages: QuerySet[Message]) -> list[Row]:
+    light = messages.annotate(opening=Left("content", PREVIEW)).defer("content", "error")
+    return [Row(message, " ".join(message.opening.split())) for message in light]

@@ -1,0 +1,1 @@
+"""The pages, a file a page: guard, parse, act, render."""

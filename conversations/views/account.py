@@ -1,0 +1,41 @@
+"""The first account, and signing in."""
+
+from __future__ import annotations
+
+from django.contrib.auth import login
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from conversations.forms import SetupForm
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def setup(request: HttpRequest) -> HttpResponse:
+    if has_users():
+        return redirect("login")
+    form = SetupForm(request.POST or None)
+    if not form.is_valid():
+        return render(request, "registration/setup.html", {"form": form}, status=422 if form.is_bound else 200)
+    user = form.save_first()
+    if user is None:
+        return redirect("login")
+    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    return redirect("home")
+
+
+class SignIn(LoginView):
+    redirect_authenticated_user = True
+
+    def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        return super().get(request, *args, **kwargs) if has_users() else redirect("setup")
+
+
+def has_users() -> bool:
+    return User.objects.exists()

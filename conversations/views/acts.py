@@ -1,0 +1,63 @@
+"""What a person does in a conversation: send, stop, retry, compact, undo."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_POST
+from django_htmx.http import reswap, retarget
+
+from compression.core.values import Steering
+from conversations import compaction, fragments, turn
+from conversations.access import get_conversation
+from conversations.models import Conversation
+from conversations.views.guard import Request, member
+
+
+@member
+@require_POST
+def send(request: Request, pk: UUID) -> HttpResponse:
+    """The question's bubble and the reply's; or, for a command, the beginning of a compression."""
+    conversation = get_conversation(request.user, pk)
+    content = request.POST.get("content", "").replace("\r\n", "\n")
+    instructions = compaction.command(content)
+    if instructions is not None:
+        return _compact(conversation, instructions)
+    begun = turn.begin(conversation, content=content, client_id=request.POST.get("client_id") or None)
+    return HttpResponse(fragments.message(conversation, row) for row in (begun.question, begun.reply))
+
+
+@member
+@require_POST
+def stop(request: Request, pk: UUID) -> HttpResponse:
+    turn.stop(get_conversation(request.user, pk))
+    return HttpResponse(status=204)
+
+
+@member
+@require_POST
+def retry(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    return HttpResponse(fragments.message(conversation, turn.retry(conversation, message_id)))
+
+
+@member
+@require_POST
+def compact(request: Request, pk: UUID) -> HttpResponse:
+    return _compact(get_conversation(request.user, pk), request.POST.get("instructions", ""))
+
+
+@member
+@require_POST
+def undo(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    compaction.undo(conversation, compaction_id)
+    conversation.refresh_from_db()
+    return HttpResponse(fragments.thread_and_meter(conversation))
+
+
+def _compact(conversation: Conversation, instructions: str) -> HttpResponse:
+    compaction.request(conversation, trigger="manual", steering=Steering(instructions=instructions, quality="standard"))
+    response = HttpResponse(fragments.status(conversation))
+    return reswap(retarget(response, "#compression-status"), "innerHTML")

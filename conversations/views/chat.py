@@ -1,0 +1,92 @@
+"""One conversation's page, and the parts of it that are read again."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+from django_htmx.http import trigger_client_event
+
+from conversations import fragments
+from conversations import thread as threads
+from conversations.access import get_conversation
+from conversations.llm.profiles import default_profile
+from conversations.meter import meter
+from conversations.models import Conversation, ModelProfile
+from conversations.views.guard import Request, member
+from conversations.views.parse import id_of, moment
+from conversations.views.sidebar import sidebar
+
+
+@member
+@never_cache
+@require_GET
+def chat(request: Request, pk: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    profile = conversation.model or default_profile()
+    context = {
+        "conversation": conversation,
+        "sidebar": sidebar(request.user),
+        "profile": profile,
+        "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
+        "meter": meter(conversation),
+        "running": fragments.busy(conversation),
+        **fragments.thread_context(conversation),
+    }
+    return render(request, "conversations/chat.html", context)
+
+
+@member
+@never_cache
+@require_GET
+def thread(request: Request, pk: UUID) -> HttpResponse:
+    """What precedes `before`, the rows of a fold (`after`, `until`), or all that has changed since `version`."""
+    conversation = get_conversation(request.user, pk)
+    before, after, until = (moment(request.GET, name) for name in ("before", "after", "until"))
+    if after and until:
+        rows = threads.rows(conversation, after=after, until=until)
+        return render(request, "conversations/_rows.html", {"rows": rows, "conversation": conversation})
+    if before:
+        page = threads.page(conversation, before=before)
+        return render(request, "conversations/_items.html", {"page": page, "conversation": conversation})
+    return _changes(conversation, request.GET)
+
+
+def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
+    running = fragments.busy(conversation)
+    same = values.get("version") == threads.version(conversation)
+    if same and not running and not threads.is_streaming(conversation):
+        return HttpResponse(status=204)
+    html = fragments.thread_and_meter(conversation) + fragments.title(conversation)
+    if running:
+        html += fragments.by_itself("#compression-status", fragments.status(conversation))
+    return HttpResponse(html)
+
+
+@member
+@never_cache
+@require_GET
+def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """One bubble, or its `body` alone for a row that opens."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(conversation.messages.prefetch_related("tool_calls"), pk=message_id)
+    if "body" in request.GET:
+        item = threads.bubble(conversation, row)
+        return render(request, "conversations/_body.html", {"item": item})
+    response = HttpResponse(fragments.message(conversation, row))
+    return response if row.is_streaming else trigger_client_event(response, "converge")
+
+
+@member
+@never_cache
+@require_GET
+def status(request: Request, pk: UUID) -> HttpResponse:
+    """How a compression goes; `was` is the one that the page waited for, whose end it has not heard of."""
+    conversation = get_conversation(request.user, pk)
+    was = id_of(request.GET, "was")
+    finished = conversation.compactions.filter(pk=was).first() if was else None
+    response = HttpResponse(fragments.status(conversation, finished=finished))
+    return trigger_client_event(response, "converge")

@@ -1,0 +1,57 @@
+"""Who may call a view, and how it answers when it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render, resolve_url
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
+from django_htmx.middleware import HtmxDetails
+
+from conversations.errors import Refused
+
+View = Callable[..., HttpResponse]
+
+
+class Request(HttpRequest):
+    """What the views get: a signed-in person's request, which htmx may have sent."""
+
+    htmx: HtmxDetails
+    user: AbstractBaseUser  # type: ignore[assignment]
+
+
+def member(view: View) -> View:
+    """For people who are signed in; what the view refuses becomes a sentence on the page."""
+
+    @wraps(view)
+    def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return sign_in(request)
+        try:
+            return view(request, *args, **kwargs)
+        except Refused as refusal:
+            return refused(request, refusal)
+
+    return guarded
+
+
+def sign_in(request: Request) -> HttpResponse:
+    """The way to the sign-in page and back; the whole page goes there, not the part that htmx asked for."""
+    if request.htmx:
+        here = request.htmx.current_url_abs_path or resolve_url("home")
+        return HttpResponseClientRedirect(redirect_to_login(here).url)
+    return redirect_to_login(request.get_full_path() if request.method == "GET" else reverse("home"))
+
+
+def refused(request: Request, refusal: Refused) -> HttpResponse:
+    """The reason, beside what was asked for: the draft stays where it is."""
+    if not request.htmx:
+        return render(request, "error.html", {"message": refusal.message}, status=refusal.status)
+    response = render(request, "conversations/_alert.html", {"message": refusal.message}, status=refusal.status)
+    return reswap(retarget(response, "#alert"), "innerHTML")

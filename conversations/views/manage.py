@@ -1,0 +1,77 @@
+"""A conversation as a thing in the list: renamed, deleted, taken in and out."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from conversations import fragments, turn
+from conversations.access import get_conversation
+from conversations.errors import Invalid
+from conversations.events import publish
+from conversations.exchange import exports, imports
+from conversations.forms import ImportForm, RenameForm, cleaned
+from conversations.validation import clean_text
+from conversations.views.guard import Request, member
+
+
+@member
+@require_POST
+def rename(request: Request, pk: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    conversation.title = clean_text("title", cleaned(RenameForm(request.POST))["title"])
+    conversation.save(update_fields=["title"])
+    publish(pk, "title.updated", title=conversation.title)
+    return HttpResponse(fragments.title(conversation))
+
+
+@member
+@require_POST
+def delete(request: Request, pk: UUID) -> HttpResponse:
+    """Gone for good. The page goes home if it shows the conversation, else only the line in the list goes."""
+    conversation = get_conversation(request.user, pk)
+    turn.stop(conversation)
+    conversation.delete()
+    here = request.htmx.current_url_abs_path or ""
+    if request.htmx and not here.startswith(reverse("chat", args=[pk])):
+        return HttpResponse()
+    return HttpResponseClientRedirect(reverse("home")) if request.htmx else redirect("home")
+
+
+@member
+@require_GET
+def export(request: Request, pk: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    kind = request.GET.get("format", "json")
+    match kind:
+        case "json":
+            response = HttpResponse(_json(exports.as_json(conversation)), content_type="application/json")
+        case "md":
+            response = HttpResponse(exports.as_markdown(conversation), content_type="text/markdown; charset=utf-8")
+        case _:
+            raise Invalid("format: must be json or md.", field="format")
+    name = f"{slugify(conversation.title) or 'conversation'}.{kind}"
+    response["Content-Disposition"] = content_disposition_header(True, name)
+    return response
+
+
+@member
+@require_POST
+def import_(request: Request) -> HttpResponse:
+    """Into new conversations; a single one opens."""
+    file = cleaned(ImportForm(request.POST, request.FILES))["file"]
+    imported = imports.import_conversations(request.user, file.read())
+    target = reverse("chat", args=[imported[0].pk]) if len(imported) == 1 else reverse("home")
+    return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,32 @@
+"""Values out of an address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from conversations.errors import Invalid
+
+
+def moment(values: Mapping[str, str], name: str) -> datetime | None:
+    """A time with its zone, in ISO 8601; None where none is given. Raises Invalid."""
+    text = values.get(name, "")
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise Invalid(f"{name}: must be a time with its zone, as in 2026-01-31T12:00:00+00:00.", field=name)
+    return found
+
+
+def id_of(values: Mapping[str, str], name: str) -> UUID | None:
+    """Raises Invalid."""
+    text = values.get(name, "")
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        raise Invalid(f"{name}: must be an id.", field=name) from None

@@ -1,0 +1,50 @@
+"""The list beside every page: a person's conversations by date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import groupby
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils import timezone
+
+from conversations.access import own_conversations
+from conversations.models import Conversation
+
+LIMIT = 60
+AGES = ((0, "Today"), (1, "Yesterday"), (7, "Last 7 days"), (30, "Last 30 days"))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    heading: str
+    conversations: tuple[Conversation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sidebar:
+    """`earlier` is the `before` of the rest of the list (None: this is all)."""
+
+    sections: tuple[Section, ...]
+    earlier: datetime | None
+
+
+def sidebar(user: AbstractBaseUser, *, before: datetime | None = None) -> Sidebar:
+    """Pinned ones first, then by the day of the last change. One query."""
+    mine = own_conversations(user).filter(archived=False).only("id", "title", "pinned", "updated_at")
+    mine = mine.filter(pinned=False, updated_at__lt=before) if before else mine
+    rows = list(mine.order_by("-pinned", "-updated_at", "-id")[: LIMIT + 1])
+    shown = rows[:LIMIT]
+    return Sidebar(_sections(shown, timezone.localdate()), shown[-1].updated_at if rows[LIMIT:] else None)
+
+
+def _sections(conversations: Iterable[Conversation], today: date) -> tuple[Section, ...]:
+    def heading(conversation: Conversation) -> str:
+        if conversation.pinned:
+            return "Pinned"
+        days = (today - timezone.localdate(conversation.updated_at)).days
+        return next((words for age, words in AGES if days <= age), "Earlier")
+
+    return tuple(Section(words, tuple(rows)) for words, rows in groupby(conversations, heading))
