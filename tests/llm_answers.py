@@ -13,6 +13,8 @@ from compression.core.tokens import count_tokens
 
 SUMMARY_MARKER = "[Compressed Message Summary]"
 TRUNCATED = "… [truncated]"
+QUOTE = re.compile(r"^(\S[^\n]{7,})\n(.*?)\n\1$", re.MULTILINE | re.DOTALL)
+"""Quoted data, between two lines that are equal."""
 
 Fault = Literal[
     "reset",  # the connection is torn down instead of an answer
@@ -24,6 +26,7 @@ Fault = Literal[
     "no_choices",  # 200 with an empty list of choices
     "null",  # 200 with a null content
     "bytes",  # 200 with bytes that are not UTF-8
+    "late_reset",  # all of the text and the finish_reason, then the connection is torn down
     "error_midway",  # half of the text, then an error event with `code`
 ]
 
@@ -87,10 +90,11 @@ def text_of(message: dict[str, Any]) -> str:
 
 def summary_of(request: Request) -> str:
     """A valid summary of what a summarisation quotes: all headings, with the first and the last quoted line."""
-    quoted = [line.strip() for line in text_of(request.messages[-1]).splitlines()]
-    quoted = [line[:300] for line in quoted if re.search(r"\w", line) and not line.startswith(("<", "=", "-", "#"))]
-    first, last = (quoted[0], quoted[-1]) if quoted else ("nothing", "nothing")
-    bodies = (f"They began with: {first}", "none", "none", f"Done: {last}", "none")
+    text = text_of(request.messages[-1])
+    quotes = [found[2] for found in QUOTE.finditer(text)]
+    lines = [line.strip() for line in (quotes[-1] if quotes else text).splitlines()]
+    lines = [line[:120] for line in lines if line and not line.startswith("[")] or ["nothing"]
+    bodies = (f"They began with: {lines[0]}", "-", "-", f"- Done: {lines[-1]}", "-")
     return "\n\n".join(f"## {name}\n{body}" for name, body in zip(SECTIONS, bodies, strict=True))
 
 

@@ -212,7 +212,7 @@ async def _send_stream(writer: asyncio.StreamWriter, answer: Answer, request: Re
         data = b"data: " + event + b"\n\n"
         writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         await writer.drain()
-    if answer.fault == "half":
+    if answer.fault in ("half", "late_reset"):
         return _reset(writer)
     if answer.fault == "half_stall":
         return await _stall(writer)
@@ -242,6 +242,8 @@ async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
     if answer.fault != "no_choices":
         last = {"content": None} if answer.fault == "null" else {}
         yield _chunk(request, choices=[{"index": 0, "delta": last, "finish_reason": answer.finish_reason}])
+    if answer.fault == "late_reset":
+        return
     if answer.usage and (request.body.get("stream_options") or {}).get("include_usage"):
         yield _chunk(request, choices=[], usage=_usage(answer, request))
     yield b"[DONE]"

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -92,9 +93,16 @@ def _new_client(base_url: str, api_key: str) -> AsyncOpenAI:
         limits=httpx.Limits(max_connections=1_000, max_keepalive_connections=100, keepalive_expiry=IDLE_SECONDS),
         # A proxy of the environment leads out of the machine, not to a model that runs on it.
         trust_env=not is_local(base_url),
+        verify=_certificates(),
     )
     client: AsyncOpenAI = openai.AsyncOpenAI(
         api_key=api_key or "none", base_url=base_url, max_retries=0, http_client=http
     )
     _ = client.chat.completions  # imported only now, and not on the loop either
     return client
+
+
+@cache
+def _certificates() -> Any:
+    """Read once a process, for all clients."""
+    return import_module("httpx2").create_ssl_context()

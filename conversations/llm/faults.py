@@ -17,7 +17,6 @@ from conversations.llm.base import (
     KeyRefused,
     ModelError,
     ModelNotFound,
-    NotConfigured,
     RateLimited,
     RequestRefused,
     Unavailable,
@@ -127,8 +126,6 @@ def _silent(asked: Asked, begun: bool) -> ModelError:
 
 def _disconnected(fault: Exception, asked: Asked, begun: bool) -> ModelError:
     cause = type(fault.__cause__).__name__
-    if cause in ("UnsupportedProtocol", "LocalProtocolError", "InvalidURL"):
-        return NotConfigured(f"{asked.name}: the base URL or the API key is malformed. Check both.")
     if begun:
         return BrokenReply(f"{asked.name}: the reply broke off: {asked.host} closed the connection. Try again.")
     reached = "closed the connection" if cause.startswith(("Read", "Remote", "Write")) else "cannot be reached"

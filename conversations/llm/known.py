@@ -103,15 +103,24 @@ def parameters_of(model_id: str) -> float | None:
 
 def is_openai(base_url: str) -> bool:
     """Whether the address is OpenAI's own; an empty one is."""
-    host = urlsplit(base_url).hostname if base_url else "api.openai.com"
-    return host == "openai.com" or str(host).endswith(".openai.com")
+    host = host_of(base_url or OPENAI_URL)
+    return host == "openai.com" or host.endswith(".openai.com")
 
 
 def is_local(base_url: str) -> bool:
     """Whether the address is on this machine or a private network, as a model of one's own is."""
-    host = urlsplit(base_url).hostname or ""
+    host = host_of(base_url)
     try:
         address = ip_address(host)
     except ValueError:
         return bool(host) and ("." not in host or host.endswith((".local", ".localhost", ".internal", ".lan")))
     return address.is_private or address.is_loopback or address.is_link_local
+
+
+def host_of(base_url: str) -> str:
+    """The host that can be asked at an address, "" where it is none."""
+    try:
+        parts = urlsplit(base_url)
+        return parts.hostname or "" if parts.scheme in ("http", "https") and parts.port != 0 else ""
+    except ValueError:
+        return ""

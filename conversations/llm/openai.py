@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from itertools import count
@@ -12,7 +13,7 @@ from conversations.llm.attempts import ATTEMPTS, in_words, pause_before_next
 from conversations.llm.base import BrokenReply, Delta, ModelError, NotConfigured, Reply, RequestRefused, Unavailable
 from conversations.llm.clients import client_for, dialect_of, learn
 from conversations.llm.faults import Asked, explain
-from conversations.llm.known import OPENAI_URL, is_openai
+from conversations.llm.known import OPENAI_URL, host_of, is_openai
 from conversations.llm.reading import Reading
 from conversations.prompt import Prompt, sendable
 
@@ -105,10 +106,17 @@ class OpenAICompatible:
                 raise explain(fault, self._asked, begun=begun) from None
         yield reading.end()
 
-    async def _open(self, messages: list[Any], max_tokens: int | None) -> Any:
-        """The stream of a request that was accepted; a server that refuses an option is asked without it."""
+    def _require_address(self) -> None:
+        if not host_of(self._asked.base_url):
+            raise NotConfigured(f"The base URL of {self.name} is not an address. It begins with http:// or https://.")
         if not self._api_key and is_openai(self._asked.base_url):
             raise NotConfigured(f"{self.name} has no API key. Set OPENAI_API_KEY, or the key of this model.")
+        if not re.fullmatch(r"[!-~]*", self._api_key):
+            raise NotConfigured(f"The API key of {self.name} has blanks or letters that no key has. Copy it again.")
+
+    async def _open(self, messages: list[Any], max_tokens: int | None) -> Any:
+        """The stream of a request that was accepted; a server that refuses an option is asked without it."""
+        self._require_address()
         client = await client_for(self._asked.base_url, self._api_key)
         import openai
 

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+
+from conversations.llm import known
+from conversations.llm.builtin import Builtin
+from conversations.llm.openai import OpenAICompatible
+from conversations.llm.profiles import connect, default_profile, summary_profile, sync_profiles
+from conversations.models import ModelProfile
+from conversations.prompt import Prompt
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.django_db
+
+BUILTIN = "SmolLM2 135M (demo)"
+
+
+@pytest.fixture(autouse=True)
+def environment(settings, tmp_path):
+    """Nothing is set and there is no built-in model; a test sets what it is about."""
+    for name in ("API_KEY", "BASE_URL", "MODEL", "FAST_MODEL", "STANDARD_MODEL"):
+        setattr(settings, f"OPENAI_{name}", "")
+    settings.OPENAI_CONTEXT_WINDOW = None
+    settings.BUILTIN_MODEL_PATH = tmp_path / "model.gguf"
+    return settings
+
+
+@pytest.fixture
+def with_builtin(environment, tmp_path, monkeypatch):
+    """The model's file, and a package of the engine's name to be found (it is not imported here)."""
+    environment.BUILTIN_MODEL_PATH.write_bytes(b"GGUF")
+    (tmp_path / "xllamacpp.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def the_only_profile() -> ModelProfile:
+    return ModelProfile.objects.get()
+
+
+def test_an_empty_environment_gives_no_model():
+    sync_profiles()
+    assert not ModelProfile.objects.exists()
+    assert default_profile() is None
+
+
+def test_a_key_alone_gives_a_model_of_openai(environment):
+    environment.OPENAI_API_KEY = "sk-1"
+    sync_profiles()
+    profile = the_only_profile()
+    assert (profile.name, profile.model_id, profile.base_url) == ("gpt-4.1-mini", "gpt-4.1-mini", "")
+    assert (profile.window, profile.token_correction, profile.is_local) == (1_047_576, 1.05, False)
+    assert profile.price_input == Decimal("0.40") and profile.price_output == Decimal("1.60")
+    assert profile.from_environment and profile.enabled
+    assert default_profile() == profile
+
+
+def test_a_base_url_alone_gives_a_local_model_of_unknown_window(environment):
+    environment.OPENAI_BASE_URL = "http://127.0.0.1:8080/v1"
+    sync_profiles()
+    profile = the_only_profile()
+    assert (profile.window, profile.token_correction, profile.is_local) == (8_192, 1.25, True)
+    assert profile.price_input is None
+
+
+def test_models_for_summaries_have_profiles_of_their_own(environment):
+    environment.OPENAI_API_KEY, environment.OPENAI_MODEL = "sk-1", "gpt-4o"
+    environment.OPENAI_FAST_MODEL, environment.OPENAI_STANDARD_MODEL = "gpt-4o-mini", "gpt-4o"
+    sync_profiles()
+    chat = default_profile()
+    fast, standard = summary_profile("fast", chat), summary_profile("standard", chat)
+    assert (chat.model_id, fast.model_id, standard.model_id) == ("gpt-4o", "gpt-4o-mini", "gpt-4o")
+    assert (chat.role, fast.role, standard.role) == ("chat", "fast", "standard")
+
+
+def test_a_chat_model_summarises_where_no_other_does(environment):
+    environment.OPENAI_API_KEY = "sk-1"
+    sync_profiles()
+    assert summary_profile("fast", default_profile()) == default_profile()
+
+
+def test_the_window_that_is_set_counts_more_than_the_known_one(environment):
+    environment.OPENAI_API_KEY, environment.OPENAI_MODEL = "sk-1", "gpt-4o"
+    environment.OPENAI_CONTEXT_WINDOW = 20_000
+    sync_profiles()
+    assert the_only_profile().window == 20_000
+
+
+def test_what_was_learned_or_edited_outlives_a_start(environment):
+    environment.OPENAI_API_KEY = "sk-1"
+    sync_profiles()
+    ModelProfile.objects.update(token_correction=1.1, window=50_000, max_reply_tokens=700, price_input=3)
+    environment.OPENAI_API_KEY = "sk-2"
+    sync_profiles()
+    profile = the_only_profile()
+    assert (profile.token_correction, profile.window, profile.max_reply_tokens) == (1.1, 50_000, 700)
+    assert (profile.price_input, profile.api_key) == (3, "sk-2")
+
+
+def test_the_key_is_not_readable_in_the_database(environment):
+    environment.OPENAI_API_KEY = "sk-very-secret"
+    sync_profiles()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT api_key FROM conversations_modelprofile")
+        (stored,) = cursor.fetchone()
+    assert stored and "secret" not in stored
+
+
+def test_a_model_that_is_no_longer_configured_is_turned_off_and_back_on(environment):
+    environment.OPENAI_API_KEY, environment.OPENAI_MODEL = "sk-1", "gpt-4o"
+    sync_profiles()
+    environment.OPENAI_MODEL = "gpt-4.1"
+    sync_profiles()
+    assert dict(ModelProfile.objects.values_list("name", "enabled")) == {"gpt-4o": False, "gpt-4.1": True}
+    assert default_profile().name == "gpt-4.1"
+    environment.OPENAI_MODEL = "gpt-4o"
+    sync_profiles()
+    assert dict(ModelProfile.objects.values_list("name", "enabled")) == {"gpt-4o": True, "gpt-4.1": False}
+
+
+def test_an_administrators_profiles_are_left_alone(environment):
+    ModelProfile.objects.create(name="gpt-4o", model_id="mine", base_url="http://10.0.0.2/v1")
+    ModelProfile.objects.create(name="other", model_id="other")
+    environment.OPENAI_API_KEY, environment.OPENAI_MODEL = "sk-1", "gpt-4o"
+    sync_profiles()
+    assert {(row.name, row.model_id, row.enabled) for row in ModelProfile.objects.all()} == {
+        ("gpt-4o", "mine", True),
+        ("other", "other", True),
+    }
+
+
+def test_the_built_in_model_comes_last(environment, with_builtin):
+    sync_profiles()
+    profile = default_profile()
+    assert (profile.name, profile.provider, profile.window) == (BUILTIN, "builtin", 8_192)
+    assert (profile.max_reply_tokens, profile.parameters_billion, profile.is_local) == (512, 0.135, True)
+    environment.OPENAI_API_KEY = "sk-1"
+    sync_profiles()
+    assert default_profile().provider == "openai"
+
+
+def test_the_built_in_model_does_not_summarise(environment, with_builtin):
+    sync_profiles()
+    assert summary_profile("fast", default_profile()) is None
+    environment.OPENAI_API_KEY, environment.OPENAI_FAST_MODEL = "sk-1", "gpt-4o-mini"
+    sync_profiles()
+    assert summary_profile("fast", ModelProfile.objects.get(name=BUILTIN)).model_id == "gpt-4o-mini"
+
+
+def test_the_built_in_model_is_turned_off_where_its_file_is_gone(environment, with_builtin):
+    sync_profiles()
+    environment.BUILTIN_MODEL_PATH.unlink()
+    sync_profiles()
+    assert default_profile() is None
+
+
+async def test_a_profile_is_asked_with_its_address_key_and_limit():
+    with LlmServer() as llm:
+        profile = ModelProfile(name="Mine", model_id="mine-1", base_url=llm.url, api_key="sk-9", max_reply_tokens=300)
+        model = connect(profile)
+        assert isinstance(model, OpenAICompatible) and model.name == "Mine"
+        [_ async for _ in model.stream(Prompt(({"role": "user", "content": "hi"},)))]
+        assert (llm.last_request.body["model"], llm.last_request.body["max_tokens"]) == ("mine-1", 300)
+        assert llm.last_request.headers["authorization"] == "Bearer sk-9"
+
+
+def test_all_conversations_share_one_built_in_model(with_builtin):
+    profile = ModelProfile(name=BUILTIN, provider=ModelProfile.Provider.BUILTIN)
+    assert isinstance(connect(profile), Builtin)
+    assert connect(profile) is connect(profile)
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [
+        ("gpt-4o", 128_000),
+        ("gpt-4o-mini-2024-07-18", 128_000),
+        ("gpt-4.1-nano", 1_047_576),
+        ("gpt-4-0613", 8_192),
+        ("gpt-4-turbo-preview", 128_000),
+        ("gpt-5-mini", 400_000),
+        ("gpt-5.1-chat-latest", 128_000),
+        ("o4-mini", 200_000),
+        ("meta-llama/Llama-3.1-8B-Instruct", 131_072),
+        ("llama3.2:3b", 131_072),
+        ("qwen2.5-coder:7b", 32_768),
+        ("gpt-45", 8_192),
+        ("whatever", 8_192),
+    ],
+)
+def test_windows_are_known_by_id(model, window):
+    assert known.window_of(model) == window
+
+
+def test_a_price_is_known_only_for_exactly_that_model_at_openai():
+    assert known.price_of("gpt-4o-mini-2024-07-18", "").input == Decimal("0.15")
+    assert known.price_of("gpt-4o-search-preview", "") is None
+    assert known.price_of("gpt-4o", "https://proxy.example/v1") is None
+
+
+def test_sizes_are_read_from_ids():
+    ids = ["llama3.1:8b", "Qwen2.5-0.5B-Instruct", "smollm2-135m-instruct", "gpt-oss-20b", "gpt-4o", "mixtral-b7"]
+    assert [known.parameters_of(name) for name in ids] == [8, 0.5, 0.135, 20, None, None]
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://localhost:11434/v1", True),
+        ("http://127.0.0.1:8080/v1", True),
+        ("http://[::1]:8080/v1", True),
+        ("http://192.168.1.7/v1", True),
+        ("http://ollama:11434/v1", True),
+        ("http://box.local/v1", True),
+        ("https://api.openai.com/v1", False),
+        ("https://8.8.8.8/v1", False),
+        ("", False),
+        ("http://[", False),
+    ],
+)
+def test_a_local_address_is_told_from_a_public_one(url, local):
+    assert known.is_local(url) is local
+
+
+def test_openai_is_told_by_its_host():
+    assert known.is_openai("") and known.is_openai("https://eu.api.openai.com/v1")
+    assert not known.is_openai("https://openai.com.example/v1")
+    assert not known.is_openai("http://localhost/openai.com")

@@ -1,0 +1,402 @@
+"""Everything that a provider can do wrong, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from conversations.llm import base, clients
+from conversations.llm.attempts import in_words, retry_after
+from conversations.llm.base import Delta, ModelError, Reply, Spent
+from conversations.llm.openai import OpenAICompatible
+from conversations.prompt import Prompt, StorageBoundaryError
+from tests.llm_server import LlmServer, closed_port
+
+KEY = "sk-secret-0123456789"
+WORDS = "the cellar code is 4711"
+PROMPT = Prompt(({"role": "system", "content": "Be brief."}, {"role": "user", "content": WORDS}))
+QUICK = 2.0
+"""Seconds that a call may take in these tests, where no time-out of its own is longer."""
+
+
+class Naps(list[float]):
+    """A sleep that only takes notes."""
+
+    async def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+@pytest.fixture
+def llm() -> Iterator[LlmServer]:
+    with LlmServer() as server:
+        yield server
+
+
+@pytest.fixture
+def naps() -> Naps:
+    return Naps()
+
+
+@pytest.fixture
+def model(llm: LlmServer, naps: Naps) -> OpenAICompatible:
+    return model_at(llm.url, naps)
+
+
+def model_at(url: str, naps: Naps, *, key: str = KEY, timeout: float = 0.5) -> OpenAICompatible:
+    return OpenAICompatible(
+        name="Writer", model="writer-1", base_url=url, api_key=key, timeout=timeout, max_tokens=200, sleep=naps
+    )
+
+
+async def streamed(model: OpenAICompatible) -> list[Delta]:
+    async with aclosing(model.stream(PROMPT)) as deltas:
+        return [delta async for delta in deltas]
+
+
+async def completed(model: OpenAICompatible) -> Reply:
+    return await model.complete(PROMPT, max_tokens=50)
+
+
+VERBS = pytest.mark.parametrize("ask", [streamed, completed])
+
+
+def assert_readable(error: ModelError) -> None:
+    """One or a few sentences that name the model and hold no secret; nor does the traceback that a log would show."""
+    assert "Writer" in error.reason and str(error) == error.reason
+    assert error.reason.endswith(".") and len(error.reason) < 250
+    shown = "".join(traceback.format_exception(error))
+    assert KEY not in shown and WORDS not in shown
+    assert "direct cause" not in shown and "During handling" not in shown
+
+
+FINAL = [
+    ({"status": 400}, base.RequestRefused),
+    ({"status": 401}, base.KeyRefused),
+    ({"status": 402}, base.RequestRefused),
+    ({"status": 403}, base.KeyRefused),
+    ({"status": 404}, base.ModelNotFound),
+    ({"status": 413}, base.RequestRefused),
+    ({"status": 422}, base.RequestRefused),
+    ({"status": 400, "code": "context_length_exceeded"}, base.ContextTooLong),
+    ({"status": 429, "retry_after": "3600"}, base.RateLimited),
+    ({"status": 429, "code": "insufficient_quota"}, base.RateLimited),
+    ({"status": 503, "retry_after": "120"}, base.Unavailable),
+    ({"fault": "stall"}, base.Unavailable),
+    ({"fault": "half_stall"}, base.BrokenReply),
+    ({"text": "", "finish_reason": "length"}, base.BrokenReply),
+]
+PASSING = [
+    ({"status": 408}, base.Unavailable),
+    ({"status": 409}, base.RequestRefused),
+    ({"status": 429}, base.RateLimited),
+    ({"status": 429, "retry_after": "2"}, base.RateLimited),
+    ({"status": 500}, base.Unavailable),
+    ({"status": 503}, base.Unavailable),
+    ({"fault": "reset"}, base.Unavailable),
+    ({"fault": "html"}, base.BrokenReply),
+    ({"fault": "no_choices"}, base.BrokenReply),
+    ({"fault": "null"}, base.BrokenReply),
+    ({"fault": "bytes"}, base.BrokenReply),
+]
+MIDWAY = [{"fault": "half"}, {"fault": "unended"}, {"fault": "error_midway", "code": "server_error"}]
+
+
+@VERBS
+@pytest.mark.parametrize(("how", "error"), FINAL)
+async def test_a_final_fault_is_told_at_once(llm, model, naps, ask, how, error):
+    llm.enqueue(message=f"{KEY} said {WORDS}", **how)
+    started = time.monotonic()
+    with pytest.raises(error) as caught:
+        await ask(model)
+    assert time.monotonic() - started < QUICK
+    assert len(llm.requests) == 1 and not naps
+    assert_readable(caught.value)
+
+
+@VERBS
+@pytest.mark.parametrize(("how", "error"), PASSING)
+async def test_a_passing_fault_is_told_after_three_attempts(llm, model, naps, ask, how, error):
+    llm.enqueue(times=3, message=f"{KEY} said {WORDS}", **how)
+    started = time.monotonic()
+    with pytest.raises(error) as caught:
+        await ask(model)
+    assert time.monotonic() - started < QUICK
+    assert len(llm.requests) == 3 and len(naps) == 2
+    assert caught.value.retryable
+    assert_readable(caught.value)
+
+
+@VERBS
+@pytest.mark.parametrize(("how", "error"), PASSING)
+async def test_a_passing_fault_costs_nothing_of_the_reply(llm, model, naps, ask, how, error):
+    llm.enqueue(**how)
+    llm.enqueue("Here I am.")
+    said = await ask(model)
+    assert (said.text if ask is completed else "".join(delta.text for delta in said)) == "Here I am."
+    assert len(naps) == 1
+
+
+@pytest.mark.parametrize("how", MIDWAY)
+async def test_a_stream_is_not_asked_again_once_a_piece_was_given_out(llm, model, naps, how):
+    llm.enqueue("one two three four", message=f"{KEY} said {WORDS}", **how)
+    got = []
+    with pytest.raises(base.BrokenReply) as caught:
+        async for delta in model.stream(PROMPT):
+            got.append(delta.text)
+    assert "".join(got).startswith("one two")
+    assert len(llm.requests) == 1 and not naps
+    assert_readable(caught.value)
+
+
+@pytest.mark.parametrize("how", MIDWAY)
+async def test_a_whole_reply_is_asked_again_when_it_breaks_off(llm, model, how):
+    llm.enqueue("one two three four", **how)
+    llm.enqueue("five six")
+    assert (await completed(model)).text == "five six"
+
+
+@VERBS
+async def test_a_closed_port_is_told_after_three_attempts(naps, ask):
+    with closed_port() as url, pytest.raises(base.Unavailable, match="cannot be reached") as caught:
+        await ask(model_at(url, naps))
+    assert len(naps) == 2
+    assert_readable(caught.value)
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1/v1", "http://[", "http://127.0.0.1:99999/v1"])
+async def test_a_base_url_that_is_none_is_told(naps, url):
+    with pytest.raises(ModelError, match="base URL") as caught:
+        await completed(model_at(url, naps))
+    assert_readable(caught.value)
+
+
+@pytest.mark.parametrize("key", ["sk-secret-0123456789\n", "sk-sécret", "two words"])
+async def test_a_key_that_cannot_be_sent_is_told_without_showing_it(llm, naps, key):
+    with pytest.raises(base.NotConfigured, match="key") as caught:
+        await completed(model_at(llm.url, naps, key=key))
+    assert key.strip() not in caught.value.reason
+    assert not llm.requests
+
+
+async def test_openai_is_not_asked_without_a_key(naps):
+    with pytest.raises(base.NotConfigured, match="OPENAI_API_KEY"):
+        await completed(model_at("", naps, key=""))
+
+
+async def test_a_password_in_the_base_url_is_not_told(naps):
+    with closed_port() as url, pytest.raises(base.Unavailable) as caught:
+        await completed(model_at(url.replace("//", "//anna:hunter2@"), naps))
+    assert "hunter2" not in caught.value.reason
+
+
+async def test_the_pause_grows_and_is_jittered(llm, model, naps):
+    llm.enqueue(times=3, status=500)
+    with pytest.raises(base.Unavailable):
+        await completed(model)
+    first, second = naps
+    assert 0.25 <= first <= 0.5 <= second <= 1.0
+
+
+async def test_a_short_wait_that_the_provider_asks_for_is_kept(llm, model, naps):
+    llm.enqueue(status=429, retry_after="2")
+    await completed(model)
+    assert naps == [2.0]
+
+
+async def test_a_long_wait_is_told_in_words(llm, model):
+    llm.enqueue(status=429, retry_after="3600")
+    with pytest.raises(base.RateLimited, match="asks to wait 1 hour") as caught:
+        await completed(model)
+    assert caught.value.retry_after == 3600
+
+
+def test_a_retry_after_header_is_a_number_or_a_date_or_ignored():
+    soon = retry_after(format_datetime(datetime.now(UTC) + timedelta(seconds=90)))
+    assert 85 < soon <= 90
+    assert retry_after("7.5") == 7.5
+    assert retry_after("-3") == 0
+    assert [retry_after(header) for header in (None, "", "soon", "nan", "inf", "32 Foo 99")] == [None] * 6
+
+
+def test_durations_are_told_as_a_person_would():
+    told = [in_words(seconds) for seconds in (0.4, 1, 45, 60, 90, 3600, 5400, 7200, 172_800)]
+    assert told == [
+        "1 second", "1 second", "45 seconds", "1 minute", "90 seconds", "1 hour", "90 minutes", "2 hours", "2 days",
+    ]  # fmt: skip
+
+
+async def test_a_slow_reply_is_waited_for_as_long_as_it_comes(llm, model):
+    llm.enqueue("one two three four five", drip=0.2)
+    assert "".join(delta.text for delta in await streamed(model)) == "one two three four five"
+
+
+async def test_a_whole_reply_that_only_drips_is_given_up(llm, naps):
+    llm.enqueue("word " * 1_000, drip=0.05)
+    started = time.monotonic()
+    with pytest.raises(base.Unavailable, match="not whole") as caught:
+        await completed(model_at(llm.url, naps, timeout=0.1))
+    assert time.monotonic() - started < QUICK
+    assert_readable(caught.value)
+    llm.wait_for(lambda server: server.aborted == 1)
+
+
+async def test_a_stall_ends_with_the_time_out(llm, model):
+    llm.enqueue(fault="stall")
+    started = time.monotonic()
+    with pytest.raises(base.Unavailable, match="nothing came"):
+        await streamed(model)
+    assert 0.4 < time.monotonic() - started < 1.5
+    llm.wait_for(lambda server: server.aborted == 1)
+
+
+async def test_a_fault_after_the_reason_to_finish_costs_nothing(llm, model):
+    llm.enqueue("All of it.", fault="late_reset")
+    assert await completed(model) == Reply("All of it.", "stop")
+    assert len(llm.requests) == 1
+
+
+async def test_usage_is_as_the_provider_reports_it(llm, model):
+    usage = {"prompt_tokens": 90, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 64}}
+    llm.enqueue(usage=usage)
+    assert (await streamed(model))[-1].spent == Spent(90, 7, cached=64)
+    assert llm.last_request.body["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {"prompt_tokens": -5, "completion_tokens": 7},
+        {"prompt_tokens": 5, "completion_tokens": None},
+        {"prompt_tokens": "many", "completion_tokens": 7},
+        {"prompt_tokens": 1.5, "completion_tokens": 7},
+        {"prompt_tokens": True, "completion_tokens": 7},
+        {"prompt_tokens": 0, "completion_tokens": 7},
+        {"prompt_tokens": 10**12, "completion_tokens": 7},
+        {"total_tokens": 12},
+    ],
+)
+async def test_usage_that_cannot_be_true_is_dropped(llm, model, usage):
+    llm.enqueue(usage=usage)
+    assert await completed(model) == Reply("All right.", "stop", spent=None)
+
+
+async def test_a_cached_part_larger_than_the_prompt_is_dropped(llm, model):
+    llm.enqueue(usage={"prompt_tokens": 9, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 10}})
+    assert (await completed(model)).spent == Spent(9, 7, cached=0)
+
+
+async def test_a_server_that_refuses_to_report_usage_is_asked_without(llm, naps):
+    llm.enqueue(status=400, message="Unrecognized request argument supplied: stream_options")
+    assert (await completed(model_at(llm.url, naps))).text == "All right."
+    await completed(model_at(llm.url, naps))
+    assert ["stream_options" in body for body in llm.requests] == [True, False, False]
+    assert not naps
+
+
+async def test_a_server_that_calls_the_limit_otherwise_is_asked_so(llm, naps):
+    llm.enqueue(status=400, message="Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+    await completed(model_at(llm.url, naps))
+    await completed(model_at(llm.url, naps))
+    limits = [(body.get("max_tokens"), body.get("max_completion_tokens")) for body in llm.requests]
+    assert limits == [(50, None), (None, 50), (None, 50)]
+
+
+async def test_a_server_that_refuses_every_limit_is_not_asked_forever(llm, model):
+    llm.enqueue(times=9, status=400, message="max_tokens is too large, and so is stream_options")
+    with pytest.raises(base.RequestRefused):
+        await completed(model)
+    assert len(llm.requests) == 3
+
+
+async def test_a_refusal_is_the_reply(llm, model):
+    llm.enqueue("I would rather not.", times=2, refusal=True)
+    assert (await completed(model)).refused
+    deltas = await streamed(model)
+    assert "".join(delta.text for delta in deltas) == "I would rather not."
+    assert deltas[-1].refused
+
+
+async def test_what_a_content_filter_leaves_is_marked(llm, model):
+    llm.enqueue("Take the", times=2, finish_reason="content_filter")
+    assert await completed(model) == Reply("Take the", "content_filter", spent=Spent(18, 2), refused=True)
+    assert (await streamed(model))[-1].refused
+
+
+async def test_a_filter_that_leaves_nothing_is_an_error_in_a_chat(llm, model):
+    llm.enqueue("", times=2, finish_reason="content_filter")
+    with pytest.raises(base.RequestRefused, match="content filter") as caught:
+        await streamed(model)
+    assert_readable(caught.value)
+    assert (await completed(model)).refused
+
+
+async def test_a_reply_that_was_cut_off_says_so(llm, model):
+    llm.enqueue("Half of", finish_reason="length")
+    assert (await completed(model)).finish_reason == "length"
+
+
+async def test_reasoning_in_the_content_is_passed_on_as_it_came(llm, model):
+    llm.enqueue("<think>hm</think> Yes.", piece=3)
+    assert (await completed(model)).text == "<think>hm</think> Yes."
+
+
+async def test_stopping_the_reader_closes_the_connection(llm, model):
+    llm.enqueue("word " * 500, drip=0.02)
+    begun = asyncio.Event()
+
+    async def read() -> None:
+        async with aclosing(model.stream(PROMPT)) as deltas:
+            async for _ in deltas:
+                begun.set()
+
+    reading = asyncio.create_task(read())
+    await begun.wait()
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    llm.wait_for(lambda server: server.aborted == 1, seconds=1)
+
+
+async def test_only_an_assembled_prompt_leaves(llm, model):
+    with pytest.raises(StorageBoundaryError):
+        await model.complete([{"role": "user", "content": WORDS}], max_tokens=5)
+    with pytest.raises(StorageBoundaryError):
+        await anext(model.stream({"messages": []}))
+    assert not llm.requests
+
+
+async def test_turns_share_a_connection(llm, naps):
+    for _ in range(3):
+        await completed(model_at(llm.url, naps))
+    assert llm.connections == 1
+
+
+async def test_many_turns_at_once_do_not_wait_for_each_other(llm, naps):
+    llm.default = type(llm.default)("one two three", drip=0.05)
+    started = time.monotonic()
+    replies = await asyncio.gather(*(completed(model_at(llm.url, naps, timeout=5)) for _ in range(40)))
+    assert {reply.text for reply in replies} == {"one two three"}
+    assert time.monotonic() - started < 40 * 0.15 / 2
+
+
+def test_a_client_lives_as_long_as_its_event_loop(llm, naps):
+    for _ in range(2):
+        assert asyncio.run(completed(model_at(llm.url, naps))).text == "All right."
+    assert llm.connections == 2
+    assert not [loop for loop in clients._pools if loop.is_closed()]
+
+
+async def test_a_request_is_what_was_assembled_and_no_more(llm, model):
+    await streamed(model)
+    request = llm.last_request
+    assert request.messages == list(PROMPT.messages)
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body.keys() == {"model", "messages", "stream", "stream_options", "max_tokens"}
