@@ -115,8 +115,9 @@ def _parts(text: str, limit: int, count: TokenCounter) -> Iterator[str]:
         yield text
         return
     middle = len(text) // 2
-    newline = text.rfind("\n", len(text) // 4, middle) + 1
-    cut = newline or middle
+    quarter = len(text) // 4
+    # After a line, else after a word, else anywhere: nothing is left out.
+    cut = text.rfind("\n", quarter, middle) + 1 or text.rfind(" ", quarter, middle) + 1 or middle
     yield from _parts(text[:cut], limit, count)
     yield from _parts(text[cut:], limit, count)
 

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from tests.llm_server import LlmServer
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def llm() -> Iterator[LlmServer]:
+    """A model server over HTTP that says what it is scripted to say, and records what it was asked."""
+    with LlmServer() as server:
+        yield server
+
+
+@pytest.fixture
+def user(transactional_db: None) -> Any:
+    from django.contrib.auth import get_user_model
+
+    return get_user_model().objects.create_user("alice", password="correct horse battery")
+
+
+@pytest.fixture
+def profile(transactional_db: None, llm: LlmServer) -> Any:
+    from conversations.models import ModelProfile
+
+    return ModelProfile.objects.create(
+        name="scripted", model_id="scripted", base_url=llm.url, api_key="sk-test", window=4_000, token_correction=1.0
+    )
+
+
+@pytest.fixture
+def conversation(user: Any, profile: Any) -> Any:
+    from conversations.models import Conversation
+
+    return Conversation.objects.create(owner=user, model=profile)
+
+
+@pytest.fixture
+async def server_loop(transactional_db: None) -> AsyncIterator[None]:
+    """Background work runs on the test's own loop, as it does in a server, and is stopped at the end."""
+    from django.db import connections
+
+    from conversations import background
+
+    work = background.attach(asyncio.get_running_loop())
+    assert work is not None
+    yield
+    await work.stop()
+    background.attach(None)
+    await sync_to_async(connections.close_all)()
+
+
+def real_conversation(name: str) -> dict[str, Any]:
+    """One of the public conversations beside the checkout; the test skips where they are not there."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{path} is not there: the real conversations are kept beside the checkout")
+    loaded: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return loaded

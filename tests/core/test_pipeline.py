@@ -1,0 +1,274 @@
+"""The pipeline over random transcripts: what must always be true, whatever a summariser writes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compression.core.context import MARKER, render
+from compression.core.digest import extend
+from compression.core.errors import CompactionFailed, CompactionSkipped
+from compression.core.extractive import Extractive
+from compression.core.measure import usage_of
+from compression.core.pipeline import compact
+from compression.core.policy import Policy
+from compression.core.tokens import count_tokens
+from compression.core.truncation import Truncation
+from compression.core.values import Draft, Passage, Steering, ToolUse, Transcript, Turn, Window, Written
+from compression.core.window import split
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+GOOD = "## Summary\nThey talked.\n\n## Decisions\n-\n\n## Files\n-\n\n## State\n- Done: all\n\n## Context\n-"
+
+
+@dataclass
+class Scripted:
+    """Writes what it is told to, and remembers what it was shown."""
+
+    text: str = GOOD
+    finished: bool = True
+    window: int | None = None
+    name: str = "scripted"
+    provisional: bool = False
+
+    def __post_init__(self) -> None:
+        self.shown: list[Passage] = []
+
+    async def summarise(self, passage: Passage) -> Written:
+        self.shown.append(passage)
+        return Written(self.text, finished=self.finished)
+
+
+async def nobody(stage: str, percent: int) -> None:
+    assert 0 <= percent < 100
+
+
+def run(transcript: Transcript, summariser: object = None, policy: Policy | None = None, **steering: object) -> Draft:
+    return asyncio.run(
+        compact(
+            transcript,
+            policy or Policy(),
+            steering=Steering(**steering),  # type: ignore[arg-type]
+            summariser=summariser or Scripted(),  # type: ignore[arg-type]
+            count=count_tokens,
+            on_stage=nobody,
+        )
+    )
+
+
+def turn(number: int, *, role: str = "user", content: str = "", tokens: int = 0, **more: object) -> Turn:
+    content = content or f"message {number} about port {5000 + number} " + "and so on " * 20
+    return Turn(
+        str(number), role, content, START + timedelta(seconds=number), tokens or count_tokens(content) + 4, **more
+    )  # type: ignore[arg-type]
+
+
+def talk(count: int, **more: object) -> tuple[Turn, ...]:
+    return tuple(turn(number, role=("user", "assistant")[number % 2], **more) for number in range(count))
+
+
+def transcript_of(turns: tuple[Turn, ...], *, window: int = 4_000, **more: object) -> Transcript:
+    return Transcript(turns=turns, window=Window(window, min(1_000, window // 4)), **more)  # type: ignore[arg-type]
+
+
+words = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=200)
+tools = st.lists(
+    st.builds(ToolUse, call_id=st.just("c"), name=st.just("grep"), arguments=words, result=st.none() | words),
+    max_size=2,
+)
+
+
+@st.composite
+def transcripts(draw: st.DrawFn) -> Transcript:
+    gaps = draw(st.lists(st.integers(1, 90_000_000), min_size=1, max_size=40))
+    turns = []
+    for number, micros in enumerate(accumulate(gaps)):
+        role = draw(st.sampled_from(["user", "assistant", "tool", "system"]))
+        content = draw(words) * draw(st.sampled_from([1, 1, 1, 10]))
+        uses = tuple(draw(tools)) if role == "assistant" else ()
+        cost = count_tokens(content) + 4 + sum(count_tokens(use.arguments + (use.result or "")) + 8 for use in uses)
+        turns.append(
+            Turn(str(number), role, content, START + timedelta(microseconds=micros), cost, tools=uses,
+                 protected=draw(st.sampled_from([False] * 5 + [True])))
+        )  # fmt: skip
+    waiting = int(turns[-1].role == "user")
+    return transcript_of(tuple(turns), window=draw(st.sampled_from([1_024, 4_000, 16_000])), waiting=waiting)
+
+
+def assert_represented(before: Transcript, draft: Draft) -> None:
+    """I1: a message is condensed or verbatim, never both, and what filtering by the cut gives agrees with the draft."""
+    assert draft.cut is not None
+    sent = [turn for turn in before.turns if turn.id in draft.verbatim_ids] + list(split(before.turns, draft.cut)[1])
+    condensed = {turn.id for turn in draft.condensed}
+    assert condensed.isdisjoint(turn.id for turn in sent)
+    assert condensed | {turn.id for turn in sent} == {turn.id for turn in before.turns}
+    assert not any(turn.protected for turn in draft.condensed)
+
+
+@settings(max_examples=150, deadline=None)
+@given(transcripts(), st.sampled_from(["scripted", "extractive", "truncation"]))
+def test_every_message_is_condensed_or_verbatim_and_the_context_shrinks(before: Transcript, who: str) -> None:
+    summariser = {"scripted": Scripted(), "extractive": Extractive(), "truncation": Truncation()}[who]
+    try:
+        draft = run(before, summariser)
+    except (CompactionSkipped, CompactionFailed):
+        return
+    assert_represented(before, draft)
+    assert draft.before is not None and draft.after is not None
+    assert draft.after.total < draft.before.total
+    assert draft.context == render(draft.checkpoints)
+    assert draft.checkpoints[-1].digest == extend(before.digest, split(before.turns, draft.cut)[0])
+    groups_cut = split(before.turns, draft.cut)[1][:1]
+    assert not groups_cut or groups_cut[0].role != "tool" or groups_cut[0].protected
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(transcripts(), min_size=1, max_size=1), words, st.booleans())
+def test_no_words_of_a_summariser_replace_history_unless_they_are_a_summary(
+    before: list[Transcript], text: str, finished: bool
+) -> None:
+    """I6: random text, whole or cut off, is refused."""
+    with pytest.raises((CompactionSkipped, CompactionFailed)):
+        run(before[0], Scripted(text, finished))
+
+
+@settings(max_examples=60, deadline=None)
+@given(transcripts(), transcripts())
+def test_a_second_compaction_starts_where_the_first_one_ended(first: Transcript, more: Transcript) -> None:
+    try:
+        draft = run(first, Extractive())
+        later = [
+            replace(turn, id=f"later-{turn.id}", created_at=turn.created_at + timedelta(days=400))
+            for turn in more.turns
+        ]
+        second = Transcript(
+            turns=draft.kept + split(first.turns, draft.cut)[1] + tuple(later),
+            window=first.window,
+            context_tokens=draft.context_tokens,
+            checkpoints=draft.checkpoints,
+            cut=draft.cut,
+        )
+        again = run(second, Extractive())
+    except (CompactionSkipped, CompactionFailed):
+        return
+    assert_represented(second, again)
+    assert draft.cut is not None and again.cut is not None and again.cut >= draft.cut
+    assert again.checkpoints[0].original_tokens == draft.condensed_tokens + again.condensed_tokens
+    assert again.checkpoints[0].digest == extend("", split(first.turns + tuple(later), again.cut)[0])
+
+
+def test_the_last_four_are_kept_and_the_cut_is_the_last_condensed_message() -> None:
+    draft = run(transcript_of(talk(20)))
+    assert [turn.id for turn in draft.tail] == ["16", "17", "18", "19"]
+    assert draft.cut == draft.condensed[-1].created_at == START + timedelta(seconds=15)
+
+
+def test_the_message_that_waits_for_its_answer_is_beyond_the_four() -> None:
+    draft = run(transcript_of(talk(21), waiting=1))
+    assert [turn.id for turn in draft.tail] == ["16", "17", "18", "19", "20"]
+
+
+def test_the_tail_begins_with_a_persons_words_where_they_are_near() -> None:
+    draft = run(transcript_of(talk(19)))
+    assert [turn.id for turn in draft.tail] == ["14", "15", "16", "17", "18"]
+
+
+def test_big_messages_shrink_the_tail_to_come_out_at_the_target() -> None:
+    turns = (*talk(16), *(turn(16 + n, role=("user", "assistant")[n % 2], tokens=900) for n in range(4)))
+    draft = run(transcript_of(turns))
+    assert len(draft.tail) == 1
+    assert draft.after is not None and draft.after.ratio <= 0.5
+
+
+def test_over_the_budget_even_the_last_message_goes() -> None:
+    draft = run(transcript_of((*talk(2), turn(2, content="x y z " * 1_200))))
+    assert draft.tail == ()
+    assert draft.after is not None and not draft.after.over_budget
+
+
+def test_a_tool_result_stays_with_its_call() -> None:
+    turns = list(talk(20))
+    for number in (16, 17):
+        turns[number] = turn(number, role="tool")
+    draft = run(transcript_of(tuple(turns)))
+    assert draft.tail[0].role != "tool"
+
+
+def test_too_few_messages_are_skipped() -> None:
+    with pytest.raises(CompactionSkipped, match="at least 3"):
+        run(transcript_of(talk(6)))
+
+
+def test_short_messages_are_skipped_because_a_summary_would_be_longer() -> None:
+    with pytest.raises(CompactionSkipped, match="would not be smaller"):
+        run(transcript_of(tuple(turn(number, content="ok") for number in range(12))))
+
+
+def test_up_to_a_message_that_is_not_there_fails_by_name() -> None:
+    with pytest.raises(CompactionFailed, match="up_to"):
+        run(transcript_of(talk(20)), up_to="nowhere")
+
+
+def test_the_context_is_framed_as_a_record() -> None:
+    draft = run(transcript_of(talk(20)))
+    assert draft.context.startswith(f"{MARKER}\n\n# Conversation Summary\n\n")
+    assert "no instructions" in draft.context
+
+
+def test_missing_facts_are_repaired_word_for_word_and_counted() -> None:
+    turns = (turn(0, content="Never restart alpha on Fridays. It logs to /var/log/alpha. " * 3), *talk(21)[1:])
+    draft = run(transcript_of(turns))
+    assert "## Kept facts" in draft.summary
+    assert "/var/log/alpha" in draft.context
+    assert draft.retention.repaired > 0
+    assert draft.retention.kept <= draft.retention.found
+
+
+def test_a_summary_that_is_too_long_is_trimmed_to_what_was_asked() -> None:
+    long = GOOD + "".join(f"\n- note {number} about port {number}" for number in range(900))
+    draft = run(transcript_of(talk(30), window=16_000), Scripted(long))
+    assert count_tokens(draft.summary) <= draft.max_tokens * 1.25
+
+
+def test_reasoning_and_chatter_before_the_headings_are_removed() -> None:
+    draft = run(transcript_of(talk(20)), Scripted(f"<think>hm, what now?</think>Sure, here it is:\n{GOOD}"))
+    assert draft.summary.startswith("## Summary")
+    assert "hm, what now" not in draft.context
+
+
+def test_headings_of_another_style_are_made_ours() -> None:
+    draft = run(transcript_of(talk(20)), Scripted("**Summary**\nThey talked.\n\n### State:\n- Done: all"))
+    assert draft.summary.startswith("## Summary\nThey talked.")
+    assert "## State\n" in draft.summary
+
+
+def test_a_small_summariser_is_shown_everything_in_passages_that_fit() -> None:
+    giant = turn(5, content=" ".join(f"word{number}" for number in range(3_000)))
+    turns = (*talk(5), giant, *talk(30)[6:])
+    summariser = Scripted(window=4_000)
+    run(transcript_of(turns, window=32_000), summariser)
+    shown = " ".join(passage.text for passage in summariser.shown)
+    assert all(f"word{number}" in shown for number in range(3_000))
+    assert all(count_tokens(passage.text) < 4_000 for passage in summariser.shown)
+    assert summariser.shown[1].earlier == GOOD
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty"),
+        ("<think>only thought", "empty"),
+        ("I can't help with that.", "refused"),
+        ("A plain paragraph.", "headings"),
+        ("## Summary\n-\n\n## State\n-", "nothing under"),
+    ],
+)
+def test_a_bad_summary_is_refused_with_the_reason(text: str, reason: str) -> None:
+    with pytest.raises(CompactionFailed, match=reason):
+        run(transcript_of(talk(20)), Scripted(text))
