@@ -1,0 +1,65 @@
+"""The REST API: the same verbs as the page, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase, HttpResponseNotAllowed
+from django.urls import re_path
+from django.views.decorators.csrf import csrf_exempt
+from ninja import NinjaAPI
+
+from conversations.api import context, conversations, errors, files, messages
+from conversations.api.auth import KeyAuth, SessionAuth
+from conversations.api.parsing import StrictParser
+
+
+class Api(NinjaAPI):
+    """ninja's own answers to a wrong address or method are in its own shape: here they get ours."""
+
+    @property
+    def urls(self) -> tuple[list[Any], str, str]:
+        patterns, app, namespace = super().urls
+        for pattern in patterns:
+            pattern.callback = _shaped(pattern.callback)
+        return [*patterns, re_path("", _nowhere)], app, namespace
+
+
+def _shaped(view: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return _shape(view(request, *args, **kwargs))
+        except Http404 as fault:
+            return errors.on_missing(request, fault)
+
+    @wraps(view)
+    async def answer_later(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        return _shape(await view(request, *args, **kwargs))
+
+    return answer_later if iscoroutinefunction(view) else answer
+
+
+def _shape(response: HttpResponseBase) -> HttpResponseBase:
+    if not isinstance(response, HttpResponseNotAllowed):
+        return response
+    allowed = response["Allow"]
+    shaped = errors.error_response(405, "method_not_allowed", f"Only {allowed} can be asked of this address.")
+    shaped["Allow"] = allowed
+    return shaped
+
+
+@csrf_exempt
+def _nowhere(request: HttpRequest) -> HttpResponseBase:
+    return errors.on_missing(request, Http404())
+
+
+api = Api(title="chatsite", version="1", docs_url=None, auth=[KeyAuth(), SessionAuth()], parser=StrictParser())
+errors.install(api)
+for router in (conversations.router, messages.router, files.router):
+    api.add_router("/conversations", router)
+api.add_router("", context.router)

@@ -17,7 +17,7 @@ from conversations.transcript import HISTORY
 def as_json(conversation: Conversation) -> dict[str, Any]:
     """Everything that makes up the conversation, without its owner, keys or addresses of models."""
     messages = list(_history(conversation))
-    checkpoints = [_checkpoint_json(row) for row in conversation.checkpoints.filter(active=True)]
+    checkpoints = [checkpoint_json(row) for row in conversation.checkpoints.filter(active=True)]
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -91,7 +91,7 @@ def _call_json(call: ToolCall) -> dict[str, Any]:
     return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def _checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
+def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
     """`ratio` is the summary's tokens over those of the messages from `first_message` to `last_message`."""
     return {
         "number": checkpoint.number,

@@ -48,7 +48,7 @@ class Line:
 class Source:
     """One conversation of a file.
 
-    `results` are by the number of their call, `model` is a profile's name, `fields` are further ones of the conversation's row.
+    `results` are by the number of their call, `model` is a profile's name, `fields` are further ones of the row.
     """
 
     title: str

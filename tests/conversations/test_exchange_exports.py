@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -14,16 +13,16 @@ from conversations.errors import Invalid
 from conversations.exchange.exports import as_json, as_markdown
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from tests.conftest import DATA
 
 pytestmark = pytest.mark.django_db
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)
 
 
 @pytest.fixture
 def ada() -> User:
-    return User.objects.create_user("ada")
+    return User.objects.create_user("ada.lovelace")
 
 
 @pytest.fixture
@@ -113,7 +112,7 @@ def test_the_export_carries_checkpoints_with_range_and_ratio_and_totals(conversa
 
 def test_the_export_names_no_owner_no_key_and_no_address(conversation: Conversation) -> None:
     text = json.dumps(as_json(conversation)) + as_markdown(conversation)
-    assert not [secret for secret in ("sk-1", "secret.host", "ada", "owner") if secret in text]
+    assert not [secret for secret in ("sk-1", "secret.host", "lovelace", "owner") if secret in text]
 
 
 def test_a_model_that_is_not_here_is_left_out_of_the_import(conversation: Conversation, ada: User) -> None:
@@ -209,7 +208,7 @@ def test_an_export_takes_a_constant_number_of_queries(
 def test_a_real_conversation_comes_in_whole_and_goes_round(ada: User, name: str) -> None:
     file = DATA / name
     if not file.exists():
-        pytest.skip(f"{file} is not here")
+        pytest.skip(f"{file} is not there: the real conversations are kept beside the checkout")
     source = json.loads(file.read_text())
     (row,) = import_conversations(ada, file.read_bytes())
 

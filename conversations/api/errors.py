@@ -1,0 +1,100 @@
+"""Every refusal of the API in one shape: {"error": {"code", "message", "detail"}}."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.request import RawPostDataException
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+from conversations.errors import Refused
+
+logger = logging.getLogger(__name__)
+
+CODES = {400: "invalid", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
+PROBLEMS = {"missing": "is required", "extra_forbidden": "there is no such field"}
+MEDIA_TYPE = "Send the body as application/json."
+
+
+class UnsupportedMediaType(Refused):
+    code = "unsupported_media_type"
+    status = 415
+
+
+def error_response(status: int, code: str, message: str, detail: dict[str, Any] | None = None) -> JsonResponse:
+    return JsonResponse({"error": {"code": code, "message": message, "detail": detail or {}}}, status=status)
+
+
+def install(api: NinjaAPI) -> None:
+    """Give every fault that a view or ninja itself can raise its answer."""
+    handlers: dict[type[Exception], Any] = {
+        Refused: on_refused,
+        ValidationError: on_invalid,
+        AuthenticationError: on_unauthenticated,
+        HttpError: on_http_error,
+        Http404: on_missing,
+        RequestDataTooBig: on_too_big,
+        RawPostDataException: on_form,
+        Exception: on_bug,
+    }
+    for fault, handler in handlers.items():
+        api.add_exception_handler(fault, handler)
+
+
+def on_refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
+    response = error_response(refusal.status, refusal.code, refusal.message, refusal.detail)
+    if retry_after := refusal.detail.get("retry_after"):
+        response["Retry-After"] = str(retry_after)
+    return response
+
+
+def on_invalid(request: HttpRequest, fault: ValidationError) -> HttpResponse:
+    """The first thing that is wrong as a sentence, all of them as detail."""
+    problems = [_problem(error) for error in fault.errors]
+    first = problems[0]
+    return error_response(400, "invalid", f"{first['field']}: {first['problem']}.", {"fields": problems, **first})
+
+
+def on_unauthenticated(request: HttpRequest, fault: AuthenticationError) -> HttpResponse:
+    message = "Send `Authorization: Bearer <key>` with a valid key, or sign in."
+    response = error_response(401, "unauthenticated", message)
+    response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def on_http_error(request: HttpRequest, fault: HttpError) -> HttpResponse:
+    """What ninja refuses itself; a body that our parser refuses comes wrapped in it."""
+    if isinstance(fault.__cause__, Refused):
+        return on_refused(request, fault.__cause__)
+    return error_response(fault.status_code, CODES.get(fault.status_code, "refused"), fault.message)
+
+
+def on_missing(request: HttpRequest, fault: Http404) -> HttpResponse:
+    return error_response(404, "not_found", "There is no such thing.")
+
+
+def on_too_big(request: HttpRequest, fault: RequestDataTooBig) -> HttpResponse:
+    return error_response(413, "body_too_large", "The body is too large.")
+
+
+def on_form(request: HttpRequest, fault: RawPostDataException) -> HttpResponse:
+    """The body was read as a form already, to look for a CSRF token in it."""
+    return on_refused(request, UnsupportedMediaType(MEDIA_TYPE))
+
+
+def on_bug(request: HttpRequest, fault: Exception) -> HttpResponse:
+    logger.error("%s %s failed", request.method, request.path, exc_info=fault)
+    return error_response(500, "internal", "Something went wrong on this site; its log says what.")
+
+
+def _problem(error: dict[str, Any]) -> dict[str, str]:
+    """Of pydantic's ("body", "body", "content"), the part that the caller wrote."""
+    source, *path = error["loc"]
+    field = ".".join(str(part) for part in (path[1:] if source == "body" else path))
+    if source == "body" and not field:
+        return {"field": "body", "problem": "must be a JSON object"}
+    return {"field": field, "problem": PROBLEMS.get(error["type"], error["msg"])}

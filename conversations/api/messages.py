@@ -1,0 +1,114 @@
+"""/api/conversations/{id}/messages: read them, and say something."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.http import Http404
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from ninja import Router, Status
+from pydantic import BaseModel, ConfigDict
+
+from compression.models import Compaction
+from conversations import turn, usage
+from conversations.access import get_conversation
+from conversations.api.auth import Request
+from conversations.api.paging import Cursor, Limit, not_ours, read_cursor, write_cursor
+from conversations.api.streams import event_stream, until_ended
+from conversations.events import hub
+from conversations.models import Conversation, Message
+from conversations.replies import Begun
+from conversations.shapes import compaction_json, message_json, usage_json
+
+router = Router(tags=["messages"])
+
+
+class NewMessage(BaseModel):
+    """The same `client_id` with the same content is the same message, however often it is sent."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    content: str
+    client_id: str | None = None
+    stream: bool = False
+
+
+@router.get("/{uuid:conversation_id}/messages", response=dict[str, Any])
+def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """In order, with the summary where history is cut."""
+    conversation = get_conversation(request.auth, conversation_id)
+    after = _place(cursor) if cursor is not None else None
+    rows = conversation.messages.filter(replaced_by=None).prefetch_related("tool_calls").order_by("created_at")
+    if after:
+        rows = rows.filter(created_at__gt=after[0])
+    items = [((row.created_at, 0), _message_item(row)) for row in rows[: limit + 1]]
+    cut = conversation.compressed_at
+    if cut and (after is None or (cut, 1) > after):
+        items.append(((cut, 1), {"type": "compress", "content": conversation.compressed_context}))
+        items.sort(key=lambda item: item[0])
+    page, more = items[:limit], len(items) > limit
+    return {"items": [item for _, item in page], "next": write_cursor(*_cursor_parts(page[-1][0])) if more else None}
+
+
+@router.post("/{uuid:conversation_id}/messages", response={201: dict[str, Any], 200: dict[str, Any]})
+async def send(request: Request, conversation_id: UUID, body: NewMessage) -> HttpResponseBase | Status:
+    """Answered once the reply has ended, or as a stream of events; the reply goes on when the caller leaves."""
+    conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
+    since = timezone.now()
+    with ExitStack() as listening:
+        # Before the message is stored: no event of its reply may be missed.
+        listener = listening.enter_context(hub.listen(conversation.pk))
+        begun = await sync_to_async(turn.begin)(conversation, content=body.content, client_id=body.client_id)
+        events = until_ended(listener, begun.reply.pk, ask_first=begun.replayed)
+        if body.stream:
+            return event_stream(events, listening.pop_all().close)
+        async for _ in events:
+            pass
+    return Status(200 if begun.replayed else 201, await sync_to_async(_outcome)(conversation, begun, since))
+
+
+@router.post("/{uuid:conversation_id}/stop", response=dict[str, Any])
+def stop(request: Request, conversation_id: UUID) -> dict[str, Any]:
+    """Ends the reply that is being written; its text is kept."""
+    return {"stopped": turn.stop(get_conversation(request.auth, conversation_id))}
+
+
+def _message_item(row: Message) -> dict[str, Any]:
+    calls = [
+        {"id": call.call_id, "name": call.name, "arguments": call.arguments, "result": call.result}
+        for call in row.tool_calls.all()
+    ]
+    return {"type": "message"} | message_json(row) | {"tool_calls": calls}
+
+
+def _place(cursor: str) -> tuple[datetime, int]:
+    """After a message (0), or after the summary that stands behind it (1)."""
+    moment, rest = read_cursor(cursor)
+    if rest not in ("0", "1"):
+        raise not_ours()
+    return moment, int(rest)
+
+
+def _cursor_parts(place: tuple[datetime, int]) -> tuple[datetime, str]:
+    return place[0], str(place[1])
+
+
+def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[str, Any]:
+    """What came of the turn. A compaction is reported if it ended during it."""
+    rows = Message.objects.in_bulk([begun.question.pk, begun.reply.pk])
+    if len(rows) < 2:
+        raise Http404
+    used = usage.of(conversation)
+    ended = conversation.compactions.filter(finished_at__gte=since).exclude(status=Compaction.Status.READY)
+    compaction = ended.order_by("finished_at").last()
+    return {
+        "user_message": message_json(rows[begun.question.pk]),
+        "assistant_message": message_json(rows[begun.reply.pk]),
+        "usage": usage_json(used) if used else None,
+        "compaction": compaction_json(compaction) if compaction else None,
+    }
