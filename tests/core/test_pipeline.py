@@ -101,10 +101,16 @@ def transcripts(draw: st.DrawFn) -> Transcript:
     return transcript_of(tuple(turns), window=draw(st.sampled_from([1_024, 4_000, 16_000])), waiting=waiting)
 
 
+def still_sent(before: Transcript, draft: Draft) -> tuple[Turn, ...]:
+    """What loading the new state gives: the kept messages by id, and everything after the cut by timestamp."""
+    kept = tuple(turn for turn in before.turns if turn.id in draft.verbatim_ids)
+    return kept + split(before.turns, draft.cut)[1]
+
+
 def assert_represented(before: Transcript, draft: Draft) -> None:
     """I1: a message is condensed or verbatim, never both, and what filtering by the cut gives agrees with the draft."""
     assert draft.cut is not None
-    sent = [turn for turn in before.turns if turn.id in draft.verbatim_ids] + list(split(before.turns, draft.cut)[1])
+    sent = still_sent(before, draft)
     condensed = {turn.id for turn in draft.condensed}
     assert condensed.isdisjoint(turn.id for turn in sent)
     assert condensed | {turn.id for turn in sent} == {turn.id for turn in before.turns}
@@ -148,7 +154,7 @@ def test_a_second_compaction_starts_where_the_first_one_ended(first: Transcript,
             for turn in more.turns
         ]
         second = Transcript(
-            turns=draft.kept + split(first.turns, draft.cut)[1] + tuple(later),
+            turns=still_sent(first, draft) + tuple(later),
             window=first.window,
             context_tokens=draft.context_tokens,
             checkpoints=draft.checkpoints,

@@ -1,0 +1,61 @@
+# Two commands are enough: `make run` serves the site, `make test` checks it. Both set up what they need.
+HOST ?= 127.0.0.1
+PORT ?= 8000
+VENV ?= .venv
+PYTHON := $(VENV)/bin/python
+.DEFAULT_GOAL := run
+
+.PHONY: run setup test check lock bench clean
+
+run: setup
+	@$(PYTHON) manage.py fetch_model
+	@exec $(PYTHON) manage.py serve --host $(HOST) --port $(PORT)
+
+setup: $(VENV)/installed
+
+test: $(VENV)/installed-dev check
+	@$(PYTHON) -m pytest -q -n 2 -m "not browser"
+	@tests/with_postgres $(PYTHON) -m pytest -q -n 2 tests/conversations tests/compression
+	@$(PYTHON) -m pytest -q -m browser
+
+check: $(VENV)/installed-dev
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check --quiet .
+	@$(VENV)/bin/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
+	@$(VENV)/bin/mypy --no-error-summary --strict compression/core
+	@$(VENV)/bin/mypy --no-error-summary chatsite conversations compression
+	@$(PYTHON) manage.py makemigrations --check --dry-run > /dev/null
+
+bench: $(VENV)/installed-dev
+	@$(PYTHON) -m benchmarks.conversations
+
+lock:
+	@uv pip compile -q pyproject.toml --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header -o requirements.lock
+	@uv pip compile -q pyproject.toml --group dev -c requirements.lock --universal --python-version 3.12 \
+		--generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements-dev.lock
+	@uv pip compile -q --group builtin --no-deps --universal --python-version 3.12 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header -o requirements-builtin.lock
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/installed: requirements.lock | $(PYTHON)
+	@echo "Installing the packages of requirements.lock ..."
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/installed-dev: requirements-dev.lock $(VENV)/installed
+	@echo "Installing the packages of requirements-dev.lock ..."
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# The first Python that is new enough; a name on the PATH may be a shim that answers with an error.
+$(PYTHON):
+	@for name in python3.14 python3.13 python3.12 python3; do \
+		if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2> /dev/null; then \
+			echo "Making $(VENV) with $$name ..."; exec "$$name" -m venv $(VENV); \
+		fi; \
+	done; \
+	echo "chatsite needs Python 3.12 or newer, with its venv module; none was found on the PATH." >&2; \
+	echo "Install one (for example: apt install python3.13 python3.13-venv) and run make again." >&2; exit 1
