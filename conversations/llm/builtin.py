@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -29,7 +30,9 @@ NAME = "SmolLM2 135M (demo)"
 MODEL_ID = "smollm2-135m-instruct"
 WINDOW = 8_192
 MAX_REPLY_TOKENS = 512
-THREADS = 2
+THREADS = max(1, min(2, (os.cpu_count() or 1) - 1))
+"""A core stays free: llama.cpp's threads wait for each other at every step, and where one of two has to share its core
+with the server, a reply takes ten times as long."""
 IDLE_SECONDS = 300.0
 READ_SECONDS = 300.0
 """A full window takes a slow machine minutes before the first word."""

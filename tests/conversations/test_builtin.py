@@ -60,13 +60,12 @@ async def test_it_answers_one_request_at_a_time_in_order(model):
     order: list[str] = []
 
     async def ask(number: int) -> None:
-        async with aclosing(model.stream(asking(f"Say {number}."))) as deltas:
-            begun = False
-            async for _ in deltas:
-                if not begun:
-                    order.append(f"{number} begins")
-                begun = True
-        order.append(f"{number} ends")
+        async with aclosing(model.stream(asking(f"Count from {number}."))) as deltas:
+            await anext(deltas)
+            order.append(f"{number} begins")
+            for _ in range(4):
+                await anext(deltas)
+            order.append(f"{number} ends")
 
     await asyncio.gather(*(ask(number) for number in range(3)))
     assert order == [f"{number} {what}" for number in range(3) for what in ("begins", "ends")]
