@@ -120,6 +120,7 @@ SHAPES = {
 The number that leads a line of a listing is none.
 """
 
+_FIGURE = re.compile(r"\b\d+\b")
 _FENCED = re.compile(r"^```[\w-]*\n(.+)$", re.MULTILINE)
 
 
@@ -140,9 +141,15 @@ def work(conversation: Conversation, summary: str) -> dict[str, float]:
 
 
 def _texts(turns: Sequence[Turn]) -> Iterator[str]:
+    """Lines of messages and of tool calls' arguments; a row of figures, such as a progress bar, holds no facts."""
     for turn in turns:
-        yield turn.content
-        yield from (tool.arguments for tool in turn.tools)
+        for text in (
+            turn.content,
+            *(str(value) for tool in turn.tools for value in json.loads(tool.arguments).values()),
+        ):
+            yield from (
+                line for line in text.splitlines() if 2 * len(_FIGURE.findall(line)) <= len(_WORD.findall(line))
+            )
 
 
 def _commands(turns: Sequence[Turn]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from compression.core.patterns import CHUNK, kind_of
 from compression.core.pieces import TECHNICAL, Kind
 from compression.core.ports import TokenCounter
 from compression.core.sections import FILES
+from compression.core.terms import terms_of
 
 _COMMANDS = (
     ("created", re.compile(r"(?:create|touch|mkdir|new_file|create_file|write_file|write|add_file)\b", re.IGNORECASE)),
@@ -29,7 +30,7 @@ _SAID = re.compile(
     r"\b(?:creat|add|edit|modif|updat|delet|remov|renam|mov|fix|wr[io]te|rewr[io]te|replac|refactor|extract|chang)(?:e[sd]?|ed|ing|ied|ten|d|s)?\b",
     re.IGNORECASE,
 )
-_MOST = 4
+_LONGEST = 120
 
 
 def changes_of(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
@@ -58,19 +59,17 @@ def _paths(text: str) -> list[str]:
 
 
 def _change(path: str, told: dict[str, Note], count: TokenCounter) -> Note:
+    """What was done, then what was last said about it; the words about a path are worth the path alone."""
+    done = [change for change, note in told.items() if note.phrase.kind is Kind.COMMAND]
+    said = [_without(path, change) for change in told if change not in done]
     last = next(reversed(told.values()))
-    text = ", ".join(list(dict.fromkeys(_without(path, change) for change in told))[-_MOST:])
-    phrase = phrase_of(Kind.FILE, text, count, FILES, path)
-    return Note(
-        replace(phrase, tokens=phrase.tokens + count(path) + 2, terms=phrase_of(Kind.FILE, path, count).terms),
-        last.speaker,
-        last.day,
-        last.stretch,
-    )
+    phrase = phrase_of(Kind.FILE, ", ".join([*done, *said[-1:]]), count, FILES, path)
+    tokens = phrase.tokens + count(path) + 2
+    return Note(replace(phrase, tokens=tokens, terms=terms_of(path)), last.speaker, last.day, last.stretch)
 
 
 def _without(path: str, change: str) -> str:
-    return " ".join(change.replace(f"`{path}`", "").replace(path, "").split())[:160] or "changed"
+    return " ".join(change.replace(f"`{path}`", "").replace(path, "").split())[:_LONGEST] or "changed"
 
 
 def merged(notes: Iterable[Note], count: TokenCounter) -> list[Note]:

@@ -22,7 +22,7 @@ class Candidate:
     stretch: int
 
 
-SMOOTHING = 6.0
+SMOOTHING = 4.0
 """Tokens added to every cost, so that the shortest are not always the best."""
 
 SHORTEST = 2.0
@@ -31,7 +31,7 @@ SHORTEST = 2.0
 
 @dataclass(slots=True)
 class Coverage:
-    """Greedy choice by gain = weight x sum of what the features are still worth / (cost + 6), evaluated lazily.
+    """Greedy choice by gain = weight x sum of what the features are still worth / (cost + 4), evaluated lazily.
 
     Gains fall as features are covered, so the best of a heap of stale gains, once recomputed, is the best of all if it
     stays on top (but for headers that others paid meanwhile). `worth` and `prices` are consumed: choosing a candidate

@@ -6,11 +6,12 @@ import re
 
 from compression.core.sections import CONTEXT, DECISIONS, STATE
 
-STATES = ("Done", "Pending", "Blocked", "Next")
+DONE = "Done"
+STATES = (DONE, "Pending", "Blocked", "Next")
 
 _DECISION = re.compile(
     r"\b(?:decided|decision|we(?:['’]ll| will| should)? (?:use|go with|stick (?:with|to))"
-    r"|let['’]s (?:use|go with|keep|stick (?:with|to))"
+    r"|let['’]s (?:use|go with|stick (?:with|to))"
     r"|going with|chose|agreed (?:to|on|that)|settled (?:on|for)"
     r"|opted (?:for|to)|ruled out|rejected|root cause|trade-?off"
     r"|entschieden|beschlossen|décidé|decidido|deciso|решили)\b|决定|決定",
@@ -40,7 +41,7 @@ _STATE = (
         ),
     ),
     (
-        "Done",
+        DONE,
         re.compile(
             r"\b(?:(?:is|are|was|were|now|been|all) (?:done|finished|completed?|fixed|implemented|deployed|merged)"
             r"|(?:released|resolved|passing) now|(?:tests?|build) pass(?:es|ed)?|works now|successfully)\b",

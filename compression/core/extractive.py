@@ -14,6 +14,7 @@ from compression.core.rules import find_rules
 from compression.core.sections import DECISIONS, FILES
 from compression.core.selection import MUST, fitted
 from compression.core.sentences import clean, one_line
+from compression.core.state import current
 from compression.core.telegraphic import Form
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Turn, Written, total_tokens
@@ -48,7 +49,8 @@ def extract(turns: Sequence[Turn], *, earlier: str, max_tokens: int, count: Toke
     new = notes_of(turns, form, names, count, first_stretch=1 + max((note.stretch for note in old), default=-1))
     changed = merged([note for note in old if note.phrase.section == FILES] + changes_of(new, count), count)
     rules = _rules(turns, count)
-    notes = [*rules, *changed, *(note for note in old if note.phrase.section != FILES), *new]
+    told = current([*(note for note in old if note.phrase.section != FILES), *new])
+    notes = [*rules, *changed, *told]
     return fitted(notes, names, max_tokens, count)
 
 

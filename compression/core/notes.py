@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from typing import get_args
 
 from compression.core.cues import section_of
 from compression.core.dates import resolve
@@ -16,7 +17,7 @@ from compression.core.sections import CONTEXT
 from compression.core.sentences import clean, one_line, split_long
 from compression.core.telegraphic import Form, shorten
 from compression.core.terms import Term, terms_of
-from compression.core.values import ToolUse, Turn
+from compression.core.values import Role, ToolUse, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,9 @@ class Note:
     stretch: int
     weight: float = 1.0
 
+
+ROLES = frozenset(role.capitalize() for role in get_args(Role))
+"""Who speaks where nobody has a name."""
 
 STRETCH = 40
 """Messages of one day after which another stretch begins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -39,13 +40,17 @@ class Piece:
 _FENCE = re.compile(r"\s*(?:```|~~~)\s*([\w+-]*)")
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "powershell", "cmd"})
 _PROMPT = re.compile(r"(?:[\w@:~/.-]{0,60}[$#%>]|bash-\$)\s+(?=\S)")
-_LISTED = re.compile(r"\s*\d{1,6}(?:[:|\t]|\s*→)")
+_LISTED = re.compile(r"^\s*\d{1,6}(?:[:|\t]|\s*→)")
 _ERROR = re.compile(
     r"\s*(?:[-*]\s*)?(?:[\w.]{0,80}(?:Error|Exception|Warning|Failure)\b|E\d{3,4}\b"
     r"|error\b|ERROR\b|FATAL\b|fatal:|panic:|FAIL(?:ED|URE)?\b|npm ERR!)"
 )
 _PLACE = re.compile(r"\s*[\[(](?:Open file|Current directory|File)\b.{1,200}[\])]\s*|\s*cd\s+\S+\s*")
 _CAPTION = re.compile(r"\s*\[(?:shared an? |image|photo|attachment|file\b).{0,400}\]\s*", re.IGNORECASE)
+_SHOWN = re.compile(
+    r"(?:shared|sent|attached) an? (?:image|photo|picture): (?:an? (?:photo|photography|picture|image) of )?",
+    re.IGNORECASE,
+)
 _SYMBOLS = frozenset("{}()[]<>=;_/\\|$&*+^~@")
 _FIRST = re.compile(r"\b(?:I|I'm|I've|I'll|I'd|my|My|me|we|We|our|Our|mine|we're|we've|I’m|I’ve|I’ll|I’d)\b")
 _SECOND = re.compile(r"\b(?:you|your|yours|you're|you've|you'll|you’re|you’ve|you’ll|yourself)\b", re.IGNORECASE)
@@ -53,23 +58,41 @@ _PHATIC_WORDS = 7
 
 
 def pieces_of(content: str, *, output: bool = False) -> tuple[Piece, ...]:
-    """The pieces of a message in order; `output` says that it is what a tool printed."""
+    """The pieces of a message in order; `output` says that a tool printed it, which is also seen from its lines."""
+    lines = clean(content).splitlines()
+    output = output or _is_output(lines)
     found: list[Piece] = []
     fence: str | None = None
-    for line in clean(content).splitlines():
+    for line in lines:
         if opened := _FENCE.match(line):
             fence = None if fence is not None else opened[1].lower()
             first = fence is not None
             continue
-        text = one_line(_LISTED.sub("", line, count=1) if output or fence is not None else line)
+        bare = _LISTED.sub("", line)
+        text = one_line(bare)
         if not any(map(str.isalnum, text)):
             continue
         if fence is not None:
             found.append(Piece(_fenced_kind(text, fence, first), text))
             first = False
         else:
-            found += _unfenced(line, text, output)
+            found += _unfenced(line, text, output or bare is not line)
     return tuple(Piece(piece.kind, part) for piece in found for part in split_long(piece.text))
+
+
+def _is_output(lines: Sequence[str]) -> bool:
+    """Whether what is outside of fences looks printed: it tells a place, or half of its lines are listed or code."""
+    fenced = False
+    printed = written = 0
+    for line in lines:
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and line.strip():
+            if _PLACE.fullmatch(line):
+                return True
+            written += 1
+            printed += bool(_LISTED.match(line) or _is_code(line.strip()))
+    return printed * 2 > written
 
 
 def _fenced_kind(text: str, language: str, first: bool) -> Kind:
@@ -82,15 +105,15 @@ def _unfenced(line: str, text: str, output: bool) -> list[Piece]:
     if _PLACE.fullmatch(line):
         return [Piece(Kind.PLACE, text)]
     if _CAPTION.fullmatch(line):
-        return [Piece(Kind.CAPTION, text.strip("[]"))]
+        return [Piece(Kind.CAPTION, _SHOWN.sub("photo: ", text.strip("[]")))]
     if (prompt := _PROMPT.match(line)) and len(prompt.group()) > 2:
-        return [Piece(Kind.COMMAND, text[prompt.end() :])]
+        return [Piece(Kind.COMMAND, one_line(line[prompt.end() :]))]
     if _ERROR.match(line) and (output or ":" in line):
         return [Piece(Kind.ERROR, text)]
-    if output or (line[:2] in ("  ", "\t") and _is_code(text)):
-        return [Piece(Kind.CODE if _is_code(text) else Kind.OUTPUT, text)]
     if _is_code(text):
         return [Piece(Kind.CODE, text)]
+    if output:
+        return [Piece(Kind.OUTPUT, text)]
     return [Piece(_prose_kind(sentence), sentence) for sentence in sentences(text)]
 
 

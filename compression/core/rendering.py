@@ -7,7 +7,7 @@ from datetime import date
 
 from compression.core.cues import STATES
 from compression.core.dates import written
-from compression.core.notes import Note
+from compression.core.notes import ROLES, Note
 from compression.core.pieces import TECHNICAL, Kind
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
 
@@ -20,13 +20,18 @@ def render(notes: Sequence[Note]) -> str:
     for note in notes:
         by_section[note.phrase.section].append(note)
     bodies = {
-        SUMMARY: [" ".join(_stopped(note.phrase.text) for note in by_section[SUMMARY])],
-        DECISIONS: _distinct(f"- {note.phrase.text}" for note in by_section[DECISIONS]),
+        SUMMARY: [_stopped(note.phrase.text) for note in by_section[SUMMARY]],
+        DECISIONS: _distinct(f"- {_said(note)}" for note in by_section[DECISIONS]),
         FILES: _distinct(f"- {note.phrase.label}: {note.phrase.text}" for note in by_section[FILES]),
         STATE: _states(by_section[STATE]),
         CONTEXT: _context(by_section[CONTEXT]),
     }
     return "\n\n".join("\n".join([heading, *(lines if any(lines) else [NOTHING])]) for heading, lines in bodies.items())
+
+
+def _said(note: Note) -> str:
+    """The note led by who said it, where people have names."""
+    return f"{note.speaker}: {note.phrase.text}" if note.speaker and note.speaker not in ROLES else note.phrase.text
 
 
 def _stopped(sentence: str) -> str:

@@ -30,8 +30,13 @@ _NOT_IMPERATIVE = words(
     "worry mind know think hesitate you care remember have see get feel want need like even be been had has seen "
     "thought knew heard gonna going wanted a an the i it is was were are nice good great fun up so happy welcome "
     "glad here there say said made makes make loved love felt found in at as ever again too quite sure that this "
-    "my your his her their our than much too"
+    "my your his her their our than much too "
+    "they we he she full saw came went did done gave got took kept lost won met told able easy hard "
+    "there's out about on"
 )
+_NO_ORDER = re.compile(r"\w{2,}[^su]s|\w{3,}(?:ing|ed)")
+"""Third persons ("always returns") and participles ("always supporting")."""
+
 _FREE = ("must not", "mustn", "must never", "must always", "under no circumstances")
 _UNCHECKED = ("make sure", "be sure to", "from now on", "only", "use only", "stop using")
 
@@ -73,13 +78,19 @@ def _orders(cue: str, before: str, after: str) -> bool:
     if cue.startswith(_FREE):
         return True
     if cue == "must":
-        return lead[-1:] == ["you"]
+        return lead[-1:] == ["you"] and _verb(after) not in ("have", "be", "feel")
     if any(word not in _LEAD_INS for word in lead) and lead[-4:] != ["i", "want", "you", "to"]:
         return False
+    verb = _verb(after)
+    if cue.startswith(_UNCHECKED) or not verb:
+        return bool(verb)
+    return verb not in _NOT_IMPERATIVE and not _NO_ORDER.fullmatch(verb)
+
+
+def _verb(after: str) -> str:
+    """The word that follows a cue, in lower case."""
     following = _NEXT.match(after)
-    if following is None:
-        return False
-    return cue.startswith(_UNCHECKED) or following.group(1).lower() not in _NOT_IMPERATIVE
+    return following[1].lower() if following else ""
 
 
 def _trimmed(clause: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compression.core.coverage import Coverage
@@ -10,7 +10,7 @@ from compression.core.notes import Note, phrase_of
 from compression.core.pieces import Kind
 from compression.core.ports import TokenCounter
 from compression.core.rendering import render
-from compression.core.sections import CONTEXT, SUMMARY
+from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
 from compression.core.telegraphic import Form, shorten
 from compression.core.weighing import coverage_of
 
@@ -22,7 +22,10 @@ HEADLINE_SHARE = 0.12
 LONGEST_HEADLINE = 60
 """Tokens of the statements under the first heading."""
 
-FLOOR = 0.3
+SECTION_SHARES = {FILES: 0.12, DECISIONS: 0.08, STATE: 0.06}
+"""Parts of the room that these sections have to themselves, as far as they can fill it; they may win more."""
+
+FLOOR = 0.4
 """Part of the room that is spread over the stretches by their size before the best of all are taken."""
 
 _SLACK = 1.1
@@ -53,6 +56,9 @@ def _chosen(
     coverage = coverage_of(notes, names)
     coverage.fill([number for number, note in enumerate(notes) if note.weight >= MUST], MUSTS_SHARE * room)
     notes = _headlined(notes, coverage, min(LONGEST_HEADLINE, HEADLINE_SHARE * room), count)
+    for section, share in SECTION_SHARES.items():
+        numbers = [number for number, note in enumerate(notes) if note.phrase.section == section]
+        coverage.fill(numbers, share * room)
     coverage.floors(FLOOR * room, _sizes(notes))
     coverage.fill(range(len(notes)), _SLACK * room - coverage.spent)
     return coverage.chosen, notes
@@ -66,8 +72,8 @@ def _headlined(notes: Sequence[Note], coverage: Coverage, budget: float, count: 
         key=lambda number: -coverage.value(number),
     )
     for number in ranked[:20]:
-        line = _headline(notes[number], count)
-        if line.phrase.tokens <= budget:
+        line = next((line for line in _headlines(notes[number], count) if line.phrase.tokens <= budget), None)
+        if line is not None:
             budget -= line.phrase.tokens
             lines[number] = line
             coverage.take(number)
@@ -80,13 +86,12 @@ def _is_headline(note: Note) -> bool:
     return note.phrase.kind in _HEADLINES and note.phrase.section == CONTEXT and note.weight < MUST
 
 
-def _headline(note: Note, count: TokenCounter) -> Note:
-    text = note.phrase.text
-    if note.phrase.source not in ("", text):
-        text = shorten(note.phrase.source, Form.READABLE)
-    return replace(
-        note, phrase=phrase_of(note.phrase.kind, f"{note.speaker}: {text}" if note.speaker else text, count, SUMMARY)
-    )
+def _headlines(note: Note, count: TokenCounter) -> Iterator[Note]:
+    """The note as a headline: whole, and readable but shorter."""
+    for form in (Form.WHOLE, Form.READABLE):
+        text = shorten(note.phrase.source, form) if note.phrase.source else note.phrase.text
+        told = f"{note.speaker}: {text}" if note.speaker else text
+        yield replace(note, phrase=phrase_of(note.phrase.kind, told, count, SUMMARY))
 
 
 def _sizes(notes: Sequence[Note]) -> list[float]:

@@ -8,7 +8,7 @@ LONGEST = 320
 """Characters of a sentence; what has no end within them is cut at a space, or anywhere where there is none."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
-_HEADING_MARKS = re.compile(r"^(?:[#>*•·–-]{1,6}\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
+_MARKS = re.compile(r"^(?:(?:[#>*•·–-]{1,6}|\d{1,2}[.)])\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|No|Fig|cf)|\b[A-Z])\.$")
 _END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？｡]+[」』”’）]*|;\s+")
 
@@ -20,7 +20,7 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     """`text` on one line, without the marks that would make it a heading, a quotation or an item of a list."""
-    return " ".join(_HEADING_MARKS.sub(" ", " ".join(text.split())).split())
+    return " ".join(_MARKS.sub(" ", " ".join(text.split())).split())
 
 
 def sentences(line: str) -> list[str]:

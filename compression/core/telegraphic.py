@@ -43,7 +43,11 @@ def shorten(sentence: str, form: Form, names: frozenset[str] = frozenset()) -> s
     for word in text.split():
         bare = word.strip(_EDGES).replace("’", "'")
         opens = word[0] in '"“`'
-        if quoted or opens or not (bare.lower() in dropped or not bare or _is_address(bare, word, names)):
+        if (
+            quoted
+            or opens
+            or not (bare.lower() in dropped or not any(map(str.isalnum, bare)) or _is_address(bare, word, names))
+        ):
             kept.append(word)
         quoted = (
             (quoted or opens) and word.rstrip(".,!?;:)")[-1:] not in ('"', "”", "`")

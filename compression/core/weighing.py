@@ -21,27 +21,27 @@ KIND_WEIGHTS = {
     Kind.ADDRESS: 0.15,
     Kind.QUESTION: 0.05,
     Kind.EXCLAMATION: 0.4,
-    Kind.PHATIC: 0.02,
+    Kind.PHATIC: 0.3,
     Kind.CAPTION: 0.15,
-    Kind.COMMAND: 4.0,
+    Kind.COMMAND: 6.0,
     Kind.ERROR: 2.5,
     Kind.PLACE: 1.5,
-    Kind.BODY: 0.6,
-    Kind.OUTPUT: 0.5,
-    Kind.CODE: 0.35,
+    Kind.BODY: 1.0,
+    Kind.OUTPUT: 1.0,
+    Kind.CODE: 1.0,
     Kind.FILE: 2.0,
     Kind.NOTE: 1.0,
 }
 """What a kind of piece is worth, tuned on public chats and coding-agent runs."""
 
-PROSE_BESIDE_CODE = 0.7
+PROSE_BESIDE_CODE = 0.4
 TECHNICAL_SHARE = 0.3
 """Part of the tokens from which on a conversation is weighed as work on a machine: paths, names and numbers matter."""
 
-SORT_WEIGHTS = {"path": 3.0, "identifier": 2.0, "number": 2.0, "name": 0.1, "word": 0.1}
-DECAY, TECHNICAL_DECAY = 0.6, 0.3
+SORT_WEIGHTS = {"path": 5.0, "identifier": 3.0, "number": 2.0, "name": 0.1, "word": 0.1}
+DECAY, TECHNICAL_DECAY = 0.6, 0.1
 PAIR_WORTH = 0.6
-DATE_PRICE, LINE_PRICE = 7.0, 3.0
+DATE_PRICE, LINE_PRICE = 5.0, 1.5
 
 _GENERIC = frozenset(map(stem, GENERIC))
 
@@ -61,10 +61,11 @@ def coverage_of(notes: Sequence[Note], names: frozenset[str]) -> Coverage:
     for note in notes:
         texts = [term.text for term in note.phrase.terms]
         told = [features.of(text, weights[text], decay) for text in dict.fromkeys(texts)]
-        told += [
-            features.of(pair, PAIR_WORTH * min(weights[pair[0]], weights[pair[1]]))
-            for pair in dict.fromkeys(pairwise(texts))
-        ]
+        if not technical:
+            told += [
+                features.of(pair, PAIR_WORTH * min(weights[pair[0]], weights[pair[1]]))
+                for pair in dict.fromkeys(pairwise(texts))
+            ]
         leads = (
             ((note.day, DATE_PRICE), ((note.stretch, note.speaker), LINE_PRICE))
             if note.phrase.section == CONTEXT
