@@ -35,7 +35,7 @@ class LlmServer:
     """Answers chat completions as scripted, from a thread of its own; every method may be called from any thread.
 
     Requests for a summary have a queue and a default of their own. `connections` counts connections that were
-    opened, `aborted` the answers that a client did not wait for.
+    opened, `open` those that still are, `aborted` the answers that a client did not wait for.
     """
 
     def __init__(self, *, port: int = 0, default: Answer | None = None) -> None:
@@ -44,6 +44,7 @@ class LlmServer:
         self.default_summary: Callable[[Request], str] = summary_of
         self.summary_delay = 0.0
         self.connections = 0
+        self.open = 0
         self.aborted = 0
         self._lock = threading.Lock()
         self._received: list[Request] = []
@@ -136,12 +137,14 @@ class LlmServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.open += 1
         ahead: bytes | None = b""
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while ahead is not None:
                 request = await _read(reader, ahead)
                 ahead = await self._reply(self._answer(request), request, reader, writer)
         writer.transport.abort()
+        self.open -= 1
 
     async def _reply(
         self, answer: Answer, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

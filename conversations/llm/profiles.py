@@ -116,10 +116,8 @@ def _builtin() -> list[dict[str, Any]]:
 
 def _upsert(*, name: str, always: dict[str, Any], first: dict[str, Any]) -> None:
     always = always | {"enabled": True}
-    row = ModelProfile.objects.filter(name=name).first()
-    if row is None:
-        ModelProfile.objects.create(name=name, from_environment=True, **(first | always))
-    elif row.from_environment:
+    row, is_new = ModelProfile.objects.get_or_create(name=name, defaults=first | always | {"from_environment": True})
+    if not is_new and row.from_environment:
         for field, value in always.items():
             setattr(row, field, value)
         row.save(update_fields=always)

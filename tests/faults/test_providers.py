@@ -365,6 +365,22 @@ async def test_stopping_the_reader_closes_the_connection(llm, model):
     llm.wait_for(lambda server: server.aborted == 1, seconds=1)
 
 
+async def test_stopping_before_the_first_piece_closes_the_connection(llm, model):
+    llm.enqueue(delay=0.4)
+    asking = asyncio.create_task(completed(model))
+    await asyncio.to_thread(llm.wait_for, lambda server: server.requests)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await asyncio.to_thread(llm.wait_for, lambda server: server.aborted == 1, seconds=0.3)
+
+
+async def test_a_web_page_in_place_of_a_reply_points_to_the_address(llm, model):
+    llm.enqueue(times=3, fault="html")
+    with pytest.raises(base.BrokenReply, match=r"web page\. Check the base URL"):
+        await completed(model)
+
+
 async def test_only_an_assembled_prompt_leaves(llm, model):
     with pytest.raises(StorageBoundaryError):
         await model.complete([{"role": "user", "content": WORDS}], max_tokens=5)
@@ -391,6 +407,7 @@ def test_a_client_lives_as_long_as_its_event_loop(llm, naps):
     for _ in range(2):
         assert asyncio.run(completed(model_at(llm.url, naps))).text == "All right."
     assert llm.connections == 2
+    llm.wait_for(lambda server: server.open == 0)
     assert not [loop for loop in clients._pools if loop.is_closed()]
 
 
