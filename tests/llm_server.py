@@ -13,22 +13,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import socket
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
 
 from tests.llm_answers import Answer, Request, assert_every_message_represented, count_tokens, summary_of
+from tests.llm_wire import read, send
 
 __all__ = ["Answer", "LlmServer", "Request", "assert_every_message_represented", "closed_port"]
-
-PAGE = b"<!doctype html><title>Sign in</title><h1>Please sign in to this network</h1>"
-REASONS = {200: "OK", 429: "Too Many Requests"}
 
 
 class LlmServer:
@@ -141,7 +138,7 @@ class LlmServer:
         ahead: bytes | None = b""
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while ahead is not None:
-                request = await _read(reader, ahead)
+                request = await read(reader, ahead)
                 ahead = await self._reply(self._answer(request), request, reader, writer)
         writer.transport.abort()
         self.open -= 1
@@ -150,7 +147,7 @@ class LlmServer:
         self, answer: Answer, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes | None:
         """What the client sent meanwhile of its next request; None where the connection is over."""
-        sending = asyncio.ensure_future(_send(writer, answer, request))
+        sending = asyncio.ensure_future(send(writer, answer, request))
         more = asyncio.ensure_future(reader.read(1))  # ends when the client goes away, or asks again
         try:
             await asyncio.wait({more, sending}, return_when=asyncio.FIRST_COMPLETED)
@@ -170,130 +167,6 @@ class LlmServer:
                 return self._chats.popleft() if self._chats else self.default
             answer = self._summaries.popleft() if self._summaries else Answer("", delay=self.summary_delay)
         return answer if answer.text else replace(answer, text=self.default_summary(request))
-
-
-async def _read(reader: asyncio.StreamReader, ahead: bytes) -> Request:
-    head = (ahead + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-    body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Request(json.loads(body), headers)
-
-
-async def _send(writer: asyncio.StreamWriter, answer: Answer, request: Request) -> bool:
-    """Whether the connection may be used again."""
-    await asyncio.sleep(answer.delay)
-    if answer.fault == "reset":
-        return _reset(writer)
-    if answer.status != 200:
-        error = {"message": answer.message, "type": "scripted_error", "param": None, "code": answer.code or None}
-        return await _send_whole(writer, {"error": error}, answer)
-    if answer.fault == "html":
-        return await _send_whole(writer, PAGE, answer)
-    if request.body.get("stream"):
-        return await _send_stream(writer, answer, request)
-    if answer.fault in ("stall", "half", "half_stall"):
-        writer.write(_head(answer, "application/json", "Content-Length: 1000") + b'{"id": "x", "choices": [{"ind')
-        return _reset(writer) if answer.fault == "half" else await _stall(writer)
-    return await _send_whole(writer, _completion(answer, request), answer)
-
-
-async def _send_whole(writer: asyncio.StreamWriter, content: dict[str, Any] | bytes, answer: Answer) -> bool:
-    body = content if isinstance(content, bytes) else json.dumps(content).encode()
-    body = body.replace(b"scripted-bytes", b"\xff\xfe\xc3(")
-    kind = "text/html" if isinstance(content, bytes) else "application/json"
-    writer.write(_head(answer, kind, f"Content-Length: {len(body)}") + body)
-    await writer.drain()
-    return True
-
-
-async def _send_stream(writer: asyncio.StreamWriter, answer: Answer, request: Request) -> bool:
-    writer.write(_head(answer, "text/event-stream", "Transfer-Encoding: chunked"))
-    await writer.drain()
-    if answer.fault == "stall":
-        return await _stall(writer)
-    async for event in _events(answer, request):
-        data = b"data: " + event + b"\n\n"
-        writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-        await writer.drain()
-    if answer.fault in ("half", "late_reset"):
-        return _reset(writer)
-    if answer.fault == "half_stall":
-        return await _stall(writer)
-    writer.write(b"0\r\n\r\n")
-    await writer.drain()
-    return True
-
-
-async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
-    """The data of each event of a stream, as far as the fault lets it come."""
-    field = "refusal" if answer.refusal else "content"
-    pieces = answer.pieces if answer.fault not in ("no_choices", "null") else []
-    if answer.fault in ("half", "half_stall", "error_midway"):
-        pieces = pieces[: len(pieces) // 2]
-    if answer.fault == "no_choices":
-        yield _chunk(request, choices=[])
-    if answer.fault == "bytes":
-        yield b'{"choices": [{"index": 0, "delta": {"content": "\xff\xfe\xc3("}}]}'
-    for piece in pieces:
-        if answer.drip:
-            await asyncio.sleep(answer.drip)
-        yield _chunk(request, choices=[{"index": 0, "delta": {field: piece}, "finish_reason": None}])
-    if answer.fault == "error_midway":
-        yield json.dumps({"error": {"message": answer.message, "code": answer.code}}).encode()
-    if answer.fault in ("half", "half_stall", "unended", "error_midway"):
-        return
-    if answer.fault != "no_choices":
-        last = {"content": None} if answer.fault == "null" else {}
-        yield _chunk(request, choices=[{"index": 0, "delta": last, "finish_reason": answer.finish_reason}])
-    if answer.fault == "late_reset":
-        return
-    if answer.usage and (request.body.get("stream_options") or {}).get("include_usage"):
-        yield _chunk(request, choices=[], usage=_usage(answer, request))
-    yield b"[DONE]"
-
-
-def _chunk(request: Request, **fields: Any) -> bytes:
-    common = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": request.body.get("model")}
-    return json.dumps(common | fields).encode()
-
-
-def _completion(answer: Answer, request: Request) -> dict[str, Any]:
-    text = "scripted-bytes" if answer.fault == "bytes" else None if answer.fault == "null" else answer.text
-    message = {"role": "assistant", "content": text, "refusal": None}
-    if answer.refusal:
-        message |= {"content": None, "refusal": answer.text}
-    finish = None if answer.fault == "unended" else answer.finish_reason
-    choices = [] if answer.fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}]
-    common = {"id": "x", "object": "chat.completion", "created": 1, "model": request.body.get("model")}
-    return common | {"choices": choices, "usage": _usage(answer, request)}
-
-
-def _usage(answer: Answer, request: Request) -> dict[str, Any] | None:
-    if answer.usage != "counted":
-        return answer.usage
-    prompt, completion = request.tokens, count_tokens(answer.text)
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-
-
-def _head(answer: Answer, kind: str, *more: str) -> bytes:
-    lines = [f"HTTP/1.1 {answer.status} {REASONS.get(answer.status, 'Scripted')}", f"Content-Type: {kind}", *more]
-    if answer.retry_after is not None:
-        lines.append(f"Retry-After: {answer.retry_after}")
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-def _reset(writer: asyncio.StreamWriter) -> bool:
-    """Close with a TCP reset, as a crashed server does."""
-    peer = writer.get_extra_info("socket")
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    writer.transport.abort()
-    return False
-
-
-async def _stall(writer: asyncio.StreamWriter) -> bool:
-    await writer.drain()
-    await asyncio.Event().wait()
-    return False
 
 
 @contextmanager
