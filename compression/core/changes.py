@@ -27,7 +27,7 @@ _COMMANDS = (
 )
 _OPENS = re.compile(r"(?:open|goto|cat|less|view|vim?|nano|find_file|read_file)\b", re.IGNORECASE)
 _SAID = re.compile(
-    r"\b(?:creat|add|edit|modif|updat|delet|remov|renam|mov|fix|wr[io]te|rewr[io]te|replac|refactor|extract|chang)(?:e[sd]?|ed|ing|ied|ten|d|s)?\b",
+    r"\b(?:creat|add|put|edit|modif|updat|delet|remov|renam|mov|fix|wr[io]te|rewr[io]te|replac|refactor|extract|chang)(?:e[sd]?|ed|ing|ied|ten|d|s)?\b",
     re.IGNORECASE,
 )
 _LONGEST = 120
@@ -59,17 +59,18 @@ def _paths(text: str) -> list[str]:
 
 
 def _change(path: str, told: dict[str, Note], count: TokenCounter) -> Note:
-    """What was done, then what was last said about it; the words about a path are worth the path alone."""
+    """What was done, then what was last said about it."""
     done = [change for change, note in told.items() if note.phrase.kind is Kind.COMMAND]
     said = [_without(path, change) for change in told if change not in done]
     last = next(reversed(told.values()))
     phrase = phrase_of(Kind.FILE, ", ".join([*done, *said[-1:]]), count, FILES, path)
     tokens = phrase.tokens + count(path) + 2
-    return Note(replace(phrase, tokens=tokens, terms=terms_of(path)), last.speaker, last.day, last.stretch)
+    terms = tuple(dict.fromkeys(terms_of(path) + phrase.terms))
+    return Note(replace(phrase, tokens=tokens, terms=terms), last.speaker, last.day, last.stretch)
 
 
 def _without(path: str, change: str) -> str:
-    return " ".join(change.replace(f"`{path}`", "").replace(path, "").split())[:_LONGEST] or "changed"
+    return " ".join(change.replace(f"`{path}`", "it").replace(path, "it").split())[:_LONGEST]
 
 
 def merged(notes: Iterable[Note], count: TokenCounter) -> list[Note]:

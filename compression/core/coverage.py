@@ -25,6 +25,9 @@ class Candidate:
 SMOOTHING = 4.0
 """Tokens added to every cost, so that the shortest are not always the best."""
 
+PATIENCE = 100
+"""Gains that are recomputed for one choice: thousands of candidates almost alike would otherwise take forever."""
+
 SHORTEST = 2.0
 """Tokens under which nothing is worth looking for any more."""
 
@@ -88,11 +91,12 @@ class Coverage:
     def _best_first(self, numbers: list[int]) -> Iterator[int]:
         heap = [(-self.gain(number), number) for number in numbers]
         heapq.heapify(heap)
+        tries = 0
         while heap:
-            stale, number = heap[0]
-            gain = -self.gain(number)
-            if gain <= stale or len(heap) == 1 or (gain <= heap[1][0] and (len(heap) < 3 or gain <= heap[2][0])):
-                heapq.heappop(heap)
-                yield number
+            tries += 1
+            gain = -self.gain(heap[0][1])
+            if tries > PATIENCE or all(gain <= other for other, _ in heap[1:3]):
+                yield heapq.heappop(heap)[1]
+                tries = 0
             else:
-                heapq.heapreplace(heap, (gain, number))
+                heapq.heapreplace(heap, (gain, heap[0][1]))

@@ -28,7 +28,7 @@ _STATE = (
     (
         "Pending",
         re.compile(
-            r"\b(?:to-?do\b:?|pending|still (?:need|needs|have|has) to|remains? to|left to do"
+            r"\b(?:to-?do\b|to do(?=:)|pending|still (?:need|needs|have|has) to|remains? to|left to do"
             r"|not yet|unfinished|outstanding)\b",
             re.IGNORECASE,
         ),

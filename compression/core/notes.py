@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from itertools import pairwise
 from typing import get_args
 
 from compression.core.cues import section_of
@@ -22,7 +23,7 @@ from compression.core.values import Role, ToolUse, Turn
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A piece in its short form; `source` is the sentence before.
+    """A piece in its short form, with what it tells; `source` is the sentence before.
 
     `label` is the path of a file's change, or the state that is told (Done, Next …).
     """
@@ -31,6 +32,7 @@ class Phrase:
     text: str
     tokens: int
     terms: tuple[Term, ...]
+    pairs: tuple[tuple[str, str], ...]
     section: str = CONTEXT
     label: str = ""
     source: str = ""
@@ -72,14 +74,21 @@ def notes_of(
 
 def speaker_of(turn: Turn) -> str:
     """The name that a turn's notes are led by: at most 24 letters and digits, so that it can be parsed back."""
-    name = " ".join("".join(c if c.isalnum() or c in " .'-_" else " " for c in clean(turn.name)).split())[:24].strip()
-    return name or turn.role.capitalize()
+    return _name(turn.name) or turn.role.capitalize()
+
+
+@lru_cache(maxsize=256)
+def _name(name: str) -> str:
+    legible = "".join(character if character.isalnum() or character in " .'-_" else " " for character in clean(name))
+    return " ".join(legible.split())[:24].strip()
 
 
 def phrase_of(
     kind: Kind, text: str, count: TokenCounter, section: str = CONTEXT, label: str = "", source: str = ""
 ) -> Phrase:
-    return Phrase(kind, text, count(f" {text}") + 1, terms_of(text), section, label, source)
+    terms = terms_of(text)
+    pairs = tuple(dict.fromkeys(pairwise(term.text for term in terms)))
+    return Phrase(kind, text, count(f" {text}") + 1, tuple(dict.fromkeys(terms)), pairs, section, label, source)
 
 
 def _phrases_of(turn: Turn, form: Form, names: frozenset[str], count: TokenCounter) -> Iterator[Phrase]:

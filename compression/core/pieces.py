@@ -43,7 +43,7 @@ _PROMPT = re.compile(r"(?:[\w@:~/.-]{0,60}[$#%>]|bash-\$)\s+(?=\S)")
 _LISTED = re.compile(r"^\s*\d{1,6}(?:[:|\t]|\s*→)")
 _ERROR = re.compile(
     r"\s*(?:[-*]\s*)?(?:[\w.]{0,80}(?:Error|Exception|Warning|Failure)\b|E\d{3,4}\b"
-    r"|error\b|ERROR\b|FATAL\b|fatal:|panic:|FAIL(?:ED|URE)?\b|npm ERR!)"
+    r"|error\b|Traceback\b|ERROR\b|FATAL\b|fatal:|panic:|FAIL(?:ED|URE)?\b|npm ERR!)"
 )
 _PLACE = re.compile(r"\s*[\[(](?:Open file|Current directory|File)\b.{1,200}[\])]\s*|\s*cd\s+\S+\s*")
 _CAPTION = re.compile(r"\s*\[(?:shared an? |image|photo|attachment|file\b).{0,400}\]\s*", re.IGNORECASE)
@@ -96,6 +96,8 @@ def _is_output(lines: Sequence[str]) -> bool:
 
 
 def _fenced_kind(text: str, language: str, first: bool) -> Kind:
+    if _ERROR.match(text):
+        return Kind.ERROR
     if language in _SHELLS or (not language and first):
         return Kind.COMMAND
     return Kind.CODE if language else Kind.BODY

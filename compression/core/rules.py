@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from compression.core.stopwords import words
 
@@ -41,6 +42,7 @@ _FREE = ("must not", "mustn", "must never", "must always", "under no circumstanc
 _UNCHECKED = ("make sure", "be sure to", "from now on", "only", "use only", "stop using")
 
 
+@lru_cache(maxsize=4096)
 def find_rules(text: str) -> tuple[str, ...]:
     """Clauses of `text` that order or forbid, verbatim but for surrounding punctuation, in order; linear time."""
     rules: dict[str, None] = {}

@@ -7,6 +7,8 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+ARTICLES = words("a an the")
+
 DETERMINERS = words("a an the this that these those some any such all each every both either another other")
 
 AUXILIARIES = words(
@@ -17,11 +19,14 @@ AUXILIARIES = words(
 )
 
 FILLERS = words(
-    "just really very so too quite totally definitely actually basically absolutely certainly simply literally "
-    "truly pretty super kinda sorta even still also well like now then here there anyway though again ever much "
-    "many more most lot lots bit sort kind such yeah yep yes yup ok okay oh wow whoa woah hey hi hello haha lol "
-    "gosh hmm um uh ah aw aww cool sure right please thanks thank else maybe perhaps thing things something "
-    "anything everything stuff way ways etc"
+    "just really very quite totally definitely actually basically absolutely certainly simply literally truly pretty "
+    "super kinda sorta anyway yeah yep yes yup ok okay oh wow whoa woah hey hi hello haha lol gosh hmm um uh ah aw "
+    "aww please thanks"
+)
+
+VAGUE = words(
+    "so too even still also well like now then here there though again ever much many more most lot lots bit sort "
+    "kind such cool sure right thank else maybe perhaps thing things something anything everything stuff way ways etc"
 )
 
 CONJUNCTIONS = words(
@@ -46,6 +51,7 @@ ENGLISH = (
     DETERMINERS
     | AUXILIARIES
     | FILLERS
+    | VAGUE
     | CONJUNCTIONS
     | PREPOSITIONS
     | SELF

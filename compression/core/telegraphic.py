@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-from compression.core.stopwords import AUXILIARIES, CONJUNCTIONS, DETERMINERS, FILLERS, PREPOSITIONS, SELF
+from compression.core.stopwords import (
+    ARTICLES,
+    AUXILIARIES,
+    CONJUNCTIONS,
+    DETERMINERS,
+    FILLERS,
+    PREPOSITIONS,
+    SELF,
+    VAGUE,
+)
 
 
 class Form(IntEnum):
-    """How much of a sentence stays: all, all but glue (60 % of the tokens), only what bears content (40 %)."""
+    """How much of a sentence stays: all, all but padding, only what bears content (40 %)."""
 
     WHOLE = 0
-    READABLE = 2
-    TERSE = 3
+    READABLE = 1
+    TERSE = 2
 
 
 _LEAD_IN = re.compile(
@@ -23,8 +32,8 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _DROPPED = {
-    Form.READABLE: DETERMINERS | AUXILIARIES | FILLERS,
-    Form.TERSE: DETERMINERS | AUXILIARIES | FILLERS | CONJUNCTIONS | PREPOSITIONS | SELF,
+    Form.READABLE: ARTICLES | FILLERS,
+    Form.TERSE: DETERMINERS | AUXILIARIES | FILLERS | VAGUE | CONJUNCTIONS | PREPOSITIONS | SELF,
 }
 _EDGES = ',.!?;:…()"“”*_'
 

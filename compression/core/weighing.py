@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import log
 
 from compression.core.coverage import Candidate, Coverage
-from compression.core.notes import Note
+from compression.core.notes import ROLES, Note
 from compression.core.pieces import TECHNICAL, Kind
 from compression.core.sections import CONTEXT
 from compression.core.stemming import stem
@@ -33,6 +32,9 @@ KIND_WEIGHTS = {
     Kind.NOTE: 1.0,
 }
 """What a kind of piece is worth, tuned on public chats and coding-agent runs."""
+
+ASSISTED_WEIGHTS = KIND_WEIGHTS | {Kind.STATEMENT: 0.8, Kind.ADDRESS: 0.6, Kind.QUESTION: 0.25, Kind.PHATIC: 0.1}
+"""The same where a person talks to an assistant: it asks for what it wants, and is told so without an "I"."""
 
 PROSE_BESIDE_CODE = 0.4
 TECHNICAL_SHARE = 0.3
@@ -59,13 +61,9 @@ def coverage_of(notes: Sequence[Note], names: frozenset[str]) -> Coverage:
     features, headers = _Numbers(), _Numbers()
     candidates = []
     for note in notes:
-        texts = [term.text for term in note.phrase.terms]
-        told = [features.of(text, weights[text], decay) for text in dict.fromkeys(texts)]
+        told = [features.of(term.text, weights[term.text], decay) for term in note.phrase.terms]
         if not technical:
-            told += [
-                features.of(pair, PAIR_WORTH * min(weights[pair[0]], weights[pair[1]]))
-                for pair in dict.fromkeys(pairwise(texts))
-            ]
+            told += [features.of((a, b), PAIR_WORTH * min(weights[a], weights[b])) for a, b in note.phrase.pairs]
         leads = (
             ((note.day, DATE_PRICE), ((note.stretch, note.speaker), LINE_PRICE))
             if note.phrase.section == CONTEXT
@@ -79,7 +77,7 @@ def coverage_of(notes: Sequence[Note], names: frozenset[str]) -> Coverage:
 def kind_weight(note: Note, technical: bool) -> float:
     if technical and note.phrase.kind in (Kind.FIRST_PERSON, Kind.STATEMENT, Kind.ADDRESS):
         return note.weight * PROSE_BESIDE_CODE
-    return note.weight * KIND_WEIGHTS[note.phrase.kind]
+    return note.weight * (ASSISTED_WEIGHTS if note.speaker in ROLES else KIND_WEIGHTS)[note.phrase.kind]
 
 
 def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) -> dict[str, float]:
@@ -88,7 +86,12 @@ def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) 
     sorts = _sorts(notes)
     if technical:
         return {text: SORT_WEIGHTS[sorts[text]] * (1 + log(n)) for text, n in frequency.items()}
-    told = {term.text for note in notes if note.phrase.kind is not Kind.QUESTION for term in note.phrase.terms}
+    told = {
+        term.text
+        for note in notes
+        if note.phrase.kind is not Kind.QUESTION or note.speaker in ROLES
+        for term in note.phrase.terms
+    }
     spoken = {stem(word) for name in names for word in name.split()}
     return {
         text: n**-0.4

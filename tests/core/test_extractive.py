@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compression.core.dates import resolve
 from compression.core.extractive import Extractive, extract
 from compression.core.facts import find_facts, kept_facts
 from compression.core.sections import SECTIONS
+from compression.core.telegraphic import Form, shorten
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, ToolUse, Turn
 from tests.core.conversations import dialogue, real, turn
@@ -181,6 +183,56 @@ def test_an_earlier_summary_in_free_form_is_folded_in() -> None:
     assert "Ada" in summary
 
 
+def test_plans_of_long_ago_are_context_and_what_is_done_stays_done() -> None:
+    talk = [f"The table number {number} holds orders of customer {number}." for number in range(40)]
+    plan = "Next I will move the ledger to Vienna."
+    summary = summary_of(dialogue(plan, "The import of ledger 77 is done.", *talk, "Next we will print labels."), 500)
+    assert "Vienna" not in section(summary, "State")
+    assert "Next: " in section(summary, "State")
+    assert "Done: " in section(summary, "State")
+
+
+def test_eight_compactions_keep_most_of_what_one_keeps() -> None:
+    conversation = real("locomo/26.json")
+    names = {fact.text for fact in find_facts(turn.content for turn in conversation) if fact.kind == "name"}
+    summary, size = "", len(conversation)
+    for step in range(8):
+        summary = summary_of(conversation[size * step // 8 : size * (step + 1) // 8], 2000, summary)
+    at_once = summary_of(conversation, 2000)
+    kept = [name for name in names if name in summary]
+    assert len(kept) >= 0.7 * len([name for name in names if name in at_once])
+
+
+@pytest.mark.parametrize(
+    ("said", "resolved"),
+    [
+        ("I arrived yesterday", "I arrived 29 February"),
+        ("see you tomorrow morning", "see you 2 March morning"),
+        ("last Friday", "Friday 23 February"),
+        ("last Thursday", "Thursday 29 February"),
+        ("next Monday", "Monday 4 March"),
+        ("three days ago", "27 February"),
+        ("70 days ago", "22 December 2023"),
+        ("last month", "February 2024"),
+        ("2 years ago", "2 years ago (2022)"),
+        ("this year", "2024"),
+        ("last week", "last week"),
+    ],
+)
+def test_a_relative_date_is_resolved(said: str, resolved: str) -> None:
+    leap_day_after = date(2024, 3, 1)  # a Friday
+    assert resolve(said, leap_day_after) == resolved
+
+
+def test_a_date_before_the_calendar_stays_as_it_was_said() -> None:
+    assert resolve("last month, yesterday", date(1, 1, 1)) == "last month, yesterday"
+
+
+def test_a_terse_note_keeps_negations_conditions_numbers_and_quotations() -> None:
+    sentence = 'Well, I would not open the door before 9 unless she says "the sun is up".'
+    assert shorten(sentence, Form.TERSE) == 'would not open door before 9 unless she says "the sun is up"'
+
+
 def test_every_session_of_a_long_conversation_is_represented() -> None:
     conversation = real("locomo/26.json")
     summary = summary_of(conversation, 2000)
@@ -189,13 +241,31 @@ def test_every_session_of_a_long_conversation_is_represented() -> None:
 
 
 @pytest.mark.parametrize(
-    "hostile", ["a", "(", '"', "never ", "#", "\n", "字", "🙂", "a.", "```\n", "A ", "I'd ", "a; ", "ago 1 day "]
+    "hostile",
+    [
+        "a",
+        "(",
+        '"',
+        "never ",
+        "#",
+        "\n",
+        "字",
+        "🙂",
+        "a.",
+        "```\n",
+        "A ",
+        "I'd ",
+        "a; ",
+        "ago 1 day ",
+        "$ ls\n",
+        "x = 1\n",
+    ],
 )
 def test_hostile_text_of_200_000_characters_takes_linear_time(hostile: str) -> None:
     conversation = [Turn("1", "user", hostile * (200_000 // len(hostile)), datetime(2026, 3, 1, tzinfo=UTC), 100_000)]
     began = process_time()
     summary = summary_of(conversation, 500)
-    assert process_time() - began < 8
+    assert process_time() - began < 4
     assert count_tokens(summary) <= 500
 
 
