@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -51,27 +52,26 @@ def begin(conversation: Conversation, *, content: str, client_id: str | None = N
     tokens = transcript.message_tokens(content)
     _require_fit(conversation, profile, tokens)
     try:
-        begun = _store(conversation, content, client_id, tokens, profile)
-    except IntegrityError:
-        return _replayed(conversation, content, client_id)
-    return begun
+        return _store(conversation, content, client_id, tokens, profile)
+    except (IntegrityError, Conflict) as refusal:
+        if begun := _replayed(conversation, content, client_id):
+            return begun
+        raise refusal
 
 
 def retry(conversation: Conversation, message_id: UUID) -> Message:
     """Have a failed or interrupted reply written again, if it is the last message. Raises Conflict."""
-    rows = Message.objects.filter(conversation=conversation)
-    last = rows.order_by("-created_at").first()
-    if last is None or last.pk != message_id or last.role != Role.ASSISTANT:
-        raise Conflict("Only the last reply can be tried again.")
     with transaction.atomic():
-        again = rows.filter(pk=message_id, status__in=(Status.FAILED, Status.INTERRUPTED)).update(
-            status=Status.STREAMING, content="", error="", token_count=0
-        )
-        if not again:
+        _lock(conversation)
+        reply = Message.objects.filter(conversation=conversation).order_by("-created_at").first()
+        if reply is None or reply.pk != message_id or reply.role != Role.ASSISTANT:
+            raise Conflict("Only the last reply can be tried again.")
+        if reply.status not in (Status.FAILED, Status.INTERRUPTED):
             raise Conflict("This reply did not fail.")
+        reply.status, reply.content, reply.error, reply.token_count = Status.STREAMING, "", "", 0
+        reply.save(update_fields=["status", "content", "error", "token_count"])
         background.enqueue("answer", str(conversation.pk), str(message_id))
-    last.refresh_from_db()
-    return last
+    return reply
 
 
 def finish(
@@ -106,7 +106,9 @@ def abandon(conversation_id: UUID | None = None) -> bool:
     rows = Message.objects.filter(status=Status.STREAMING)
     if conversation_id is not None:
         rows = rows.filter(conversation_id=conversation_id)
-    return bool(rows.update(status=Status.INTERRUPTED, error=INTERRUPTED))
+    # Found before they are changed: there is no index of them, and nobody else can write during an update.
+    found = list(rows.values_list("pk", flat=True))
+    return bool(found and rows.filter(pk__in=found).update(status=Status.INTERRUPTED, error=INTERRUPTED))
 
 
 def profile_for(profile_id: int | None) -> ModelProfile:
@@ -151,7 +153,13 @@ def _require_fit(conversation: Conversation, profile: ModelProfile, tokens: int)
 def _store(
     conversation: Conversation, content: str, client_id: str | None, tokens: int, profile: ModelProfile
 ) -> Begun:
-    _lock(conversation, profile, content)
+    changed: dict[str, Any] = {}
+    if conversation.model_id != profile.pk:
+        changed["model"] = profile
+    if not conversation.title:
+        changed["title"] = " ".join(content.split())[:TITLE_LENGTH]
+        transaction.on_commit(partial(publish, conversation.pk, "title.updated", title=changed["title"]))
+    _lock(conversation, **changed)
     asked_at = _next_moment(conversation.pk)
     question = Message(
         conversation=conversation,
@@ -176,12 +184,9 @@ def _store(
     return Begun(question, reply)
 
 
-def _lock(conversation: Conversation, profile: ModelProfile, content: str) -> None:
-    """Take the conversation's row: by this write on both databases, so that moments are given out one at a time."""
-    changed = {"updated_at": timezone.now(), "model": profile}
-    if not conversation.title:
-        changed["title"] = " ".join(content.split())[:TITLE_LENGTH]
-        transaction.on_commit(partial(publish, conversation.pk, "title.updated", title=changed["title"]))
+def _lock(conversation: Conversation, **changed: Any) -> None:
+    """Take the conversation's row, by a write: what follows in this transaction nobody else does at the same time."""
+    changed["updated_at"] = timezone.now()
     if not Conversation.objects.filter(pk=conversation.pk).update(**changed):
         raise Conflict("This conversation was deleted meanwhile.", code="deleted")
     for name, value in changed.items():
@@ -189,23 +194,26 @@ def _lock(conversation: Conversation, profile: ModelProfile, content: str) -> No
 
 
 def _next_moment(conversation_id: UUID) -> datetime:
-    """Now, or just after the last message where the clock says less: strictly increasing within a conversation."""
-    last = (
-        Message.objects.filter(conversation_id=conversation_id)
-        .order_by("-created_at")
-        .values_list("created_at", flat=True)
-        .first()
-    )
-    now = timezone.now()
-    return max(now, last + timedelta(microseconds=1)) if last else now
+    """Now, or just after the last message where the clock says less: strictly increasing within a conversation.
+
+    Raises Conflict while the last message is a reply that is still being written.
+    """
+    last = Message.objects.filter(conversation_id=conversation_id).order_by("-created_at")
+    found = last.values_list("created_at", "status").first()
+    if found is None:
+        return timezone.now()
+    created_at, status = found
+    if status == Status.STREAMING:
+        raise Conflict("A reply is still being written: stop it, or wait for it.", code="reply_running")
+    return max(timezone.now(), created_at + timedelta(microseconds=1))
 
 
-def _replayed(conversation: Conversation, content: str, client_id: str | None) -> Begun:
-    """Why the rows could not be inserted: the client_id was there already, or a reply is being written."""
+def _replayed(conversation: Conversation, content: str, client_id: str | None) -> Begun | None:
+    """The rows that a client_id was used for before; None where it was not. Raises Conflict for another text."""
     rows = Message.objects.filter(conversation=conversation)
     question = rows.filter(client_id=client_id).first() if client_id is not None else None
     if question is None:
-        raise Conflict("A reply is still being written: stop it, or wait for it.", code="reply_running")
+        return None
     if question.content != content:
         raise Conflict("This client_id was used for another message.", code="client_id_reused", client_id=client_id)
     reply = rows.filter(created_at__gt=question.created_at, role=Role.ASSISTANT).order_by("created_at").first()

@@ -6,9 +6,9 @@ second one seeks in the index of (conversation, created_at).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -18,16 +18,18 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from compression.core.measure import usage
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Transcript, Turn, Usage, Window
-from compression.core.window import split
 from compression.models import Compaction
 from compression.records import active_checkpoints
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.prepared import Prepared
 
 HISTORY = Q(replaced_by=None) & (
     Q(status=Message.Status.COMPLETE)
     | Q(status__in=(Message.Status.STOPPED, Message.Status.INTERRUPTED)) & ~Q(content="")
 )
 """The messages that a model is ever told about."""
+BEGINNING = datetime.min.replace(tzinfo=UTC)
+"""Before every message."""
 TRUNCATED = "… [truncated]"
 
 
@@ -90,13 +92,9 @@ class Loaded:
 def load(conversation_id: UUID) -> Loaded:
     """Raises Conversation.DoesNotExist."""
     head = head_of(conversation_id)
-    chosen = Q(conversation_id=conversation_id)
-    if head.compressed_at:
-        chosen &= Q(created_at__gt=head.compressed_at)
-    if head.verbatim_ids:
-        chosen |= Q(pk__in=head.verbatim_ids)
-    kept, live = split(_turns(Message.objects.filter(chosen)), head.compressed_at)
-    return Loaded(head, kept, live)
+    live = LIVE.rows(conversation=conversation_id, after=head.compressed_at or BEGINNING)
+    kept = _turns(_columns(Message.objects.filter(pk__in=head.verbatim_ids))) if head.verbatim_ids else ()
+    return Loaded(head, kept, _turns(live))
 
 
 def transcript(loaded: Loaded, *, system_tokens: int, window: Window) -> Transcript:
@@ -114,8 +112,8 @@ def transcript(loaded: Loaded, *, system_tokens: int, window: Window) -> Transcr
 
 def between(conversation_id: UUID, after: datetime | None, up_to: datetime) -> tuple[Turn, ...]:
     """The history of (after, up_to], whether represented, kept or protected."""
-    chosen = Q(conversation_id=conversation_id, created_at__lte=up_to)
-    return _turns(Message.objects.filter(chosen & Q(created_at__gt=after) if after else chosen))
+    span = Message.objects.filter(conversation_id=conversation_id, created_at__gt=after or BEGINNING)
+    return _turns(_columns(span.filter(created_at__lte=up_to)))
 
 
 def message_tokens(content: str, tools: Sequence[ToolUse] = ()) -> int:
@@ -137,22 +135,25 @@ def truncated(result: str | None) -> str:
 
 
 def head_of(conversation_id: UUID) -> Head:
+    """Raises Conversation.DoesNotExist."""
+    rows = HEAD.rows(conversation=conversation_id)
+    if not rows:
+        raise Conversation.DoesNotExist(f"no conversation {conversation_id}")
+    return Head._make(rows[0])
+
+
+def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
     active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
-    row = (
-        Conversation.objects.filter(pk=conversation_id)
-        .values_list(
-            "id", "mode", "system_prompt", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids",
-            "compression_version", Exists(active), "model_id", "model__provider", "model__window",
-            "model__max_reply_tokens", "model__is_local", "model__token_correction",
-        )
-        .get()
+    return Conversation.objects.filter(pk=conversation).values_list(
+        "id", "mode", "system_prompt", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids",
+        "compression_version", Exists(active), "model_id", "model__provider", "model__window",
+        "model__max_reply_tokens", "model__is_local", "model__token_correction",
     )  # fmt: skip
-    return Head._make(row)
 
 
-def _turns(messages: QuerySet[Message]) -> tuple[Turn, ...]:
+def _columns(messages: QuerySet[Message]) -> QuerySet[Message, Any]:
     """One row a message, or one a tool call where it has several: joined, so that it stays one query."""
-    rows = (
+    return (
         messages.filter(HISTORY)
         .order_by("created_at", "tool_calls__id")
         .values_list(
@@ -160,6 +161,13 @@ def _turns(messages: QuerySet[Message]) -> tuple[Turn, ...]:
             "tool_calls__call_id", "tool_calls__name", "tool_calls__arguments", "tool_calls__result",
         )
     )  # fmt: skip
+
+
+def _live(conversation: UUID, after: datetime) -> QuerySet[Message, Any]:
+    return _columns(Message.objects.filter(conversation_id=conversation, created_at__gt=after))
+
+
+def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Turn, ...]:
     turns: list[Turn] = []
     for row in rows:
         use = _tool_use(row[7:]) if row[7] is not None else None
@@ -178,3 +186,8 @@ def _turn(row: Sequence[Any], tools: tuple[ToolUse, ...]) -> Turn:
 def _tool_use(row: Sequence[Any]) -> ToolUse:
     call_id, name, arguments, result = row
     return ToolUse(call_id, name, arguments, None if result is None else truncated(result))
+
+
+_ID = Message._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de")
+HEAD = Prepared(_head_columns, conversation=_ID)
+LIVE = Prepared(_live, conversation=_ID, after=(Message._meta.get_field("created_at"), datetime(1, 1, 2, tzinfo=UTC)))

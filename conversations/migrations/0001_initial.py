@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='conversations', to=settings.AUTH_USER_MODEL)),
-                ('model', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='conversations.modelprofile')),
+                ('model', models.ForeignKey(db_index=False, blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='conversations.modelprofile')),
             ],
         ),
         migrations.CreateModel(
@@ -111,10 +111,6 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['id'],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'streaming')), fields=('conversation',), name='message_one_reply'),
         ),
         migrations.AddConstraint(
             model_name='message',

@@ -29,7 +29,10 @@ class Conversation(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations", db_index=False
     )
     title = models.CharField(max_length=MAX_TITLE, blank=True)
-    model = models.ForeignKey("ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    # Without an index: it would be written with every turn, and read only when a profile is deleted.
+    model = models.ForeignKey(
+        "ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
     mode = models.CharField(max_length=16, choices=Mode, default=Mode.ASSISTANT)
     system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT)
     policy = models.JSONField(default=dict, blank=True)

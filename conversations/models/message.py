@@ -49,7 +49,6 @@ class Message(models.Model):
             models.UniqueConstraint(
                 fields=["conversation", "client_id"], name="message_client_id", condition=Q(client_id__isnull=False)
             ),
-            models.UniqueConstraint(fields=["conversation"], name="message_one_reply", condition=Q(status="streaming")),
         ]
 
     def __str__(self) -> str:
