@@ -44,7 +44,7 @@ def main() -> None:
             print(f"{size:>8,} messages: {median:.2f} ms CPU")
         print(f"   ratio, {SIZES[-1]:,} to {SIZES[0]:,}: {medians[SIZES[-1]] / medians[SIZES[0]]:.2f}")
         for size, conversation in conversations.items():
-            print(f"{size:>8,} messages: {written(conversation) / 1000:.1f} KB written a turn")
+            print(f"{size:>8,} messages: {written(conversation) / 1024:.1f} KiB written a turn")
 
 
 def filled(count: int) -> Any:
