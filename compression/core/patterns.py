@@ -45,11 +45,12 @@ _EXTENSION = re.compile(
 _PATH = re.compile(
     r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.@+~%-]+(?:[/\\][\w.@+~#%-]+)+[/\\]?|[\w.-]{2,}/"
 )
-_NO_PATH = words(
-    "and/or he/she she/he his/her him/her her/his yes/no on/off true/false either/or w/o n/a a/b i/o s/he "
-    "they/them he/him she/her"
+_ALTERNATIVES = re.compile(r"[^\W\d_]+/[^\W\d_]+|[a-zA-Z]/[a-zA-Z]{1,2}|\d+/\d+")
+_DIRECTORIES = words(
+    "app apps bin build config core data dist docs etc examples home include lib packages public scripts spec src "
+    "static templates test tests tmp tools usr utils var"
 )
-_ADDRESS = re.compile(r"(?:[\w-]+\.)*[\w-]*[A-Za-z\d][\w-]*:\d{2,5}|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5}|/\d{1,2})?")
+_ADDRESS = re.compile(r"(?:[\w-]++\.)*+[\w-]++:\d{2,5}|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5}|/\d{1,2})?")
 _VERSION = re.compile(r"v\d+(?:\.\d+)*|v?\d+(?:\.\d+)+(?:[-+.]?(?:a|b|rc|dev|post|alpha|beta)[.\d]*)?", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?\d{3,}|0x[0-9A-Fa-f]+|#\d+|\d+[/:]\d+")
 _FLAG = re.compile(r"--[A-Za-z][\w-]+")
@@ -74,15 +75,20 @@ def kind_of(chunk: str) -> tuple[str, str] | None:
         return None
     for kind, pattern in _SHAPES:
         if pattern.fullmatch(text):
-            return None if text.lower() in _NO_PATH else (kind, text)
+            return None if kind == "path" and _is_either_or(text) else (kind, text)
     return None
+
+
+def _is_either_or(text: str) -> bool:
+    """Whether a slash stands between two words of prose, as in "and/or"."""
+    return bool(_ALTERNATIVES.fullmatch(text)) and text.partition("/")[0] not in _DIRECTORIES
 
 
 _SHAPES = (
     ("error", _ERROR),
+    ("plain", _NUMBER),
     ("number", _ADDRESS),
     ("number", _VERSION),
-    ("plain", _NUMBER),
     ("path", _EXTENSION),
     ("path", _PATH),
     ("identifier", _FLAG),

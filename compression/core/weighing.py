@@ -22,7 +22,7 @@ KIND_WEIGHTS = {
     Kind.EXCLAMATION: 0.4,
     Kind.PHATIC: 0.3,
     Kind.CAPTION: 0.15,
-    Kind.COMMAND: 6.0,
+    Kind.COMMAND: 9.0,
     Kind.ERROR: 2.5,
     Kind.PLACE: 1.5,
     Kind.BODY: 1.0,
