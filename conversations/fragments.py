@@ -60,7 +60,8 @@ def status(conversation: Conversation, *, finished: Compaction | None = None) ->
     """The compression that runs and blocks, else how the `finished` one ended, else nothing."""
     running = busy(conversation)
     notice = None if running else finished
-    context = {"conversation": conversation, "running": running, "notice": notice}
+    eta = compaction.eta_seconds(running) if running else None
+    context = {"conversation": conversation, "running": running, "eta": eta, "notice": notice}
     return render_to_string("conversations/_status.html", context)
 
 
@@ -82,7 +83,8 @@ def _created(conversation: Conversation, data: dict[str, Any]) -> str:
 
 def _ended(conversation: Conversation, data: dict[str, Any]) -> str:
     row = _message(data)
-    return message(conversation, row, swap="outerHTML") if row else ""
+    said = by_itself("#said", "The reply failed." if data["message"]["error"] else "The reply is there.")
+    return message(conversation, row, swap="outerHTML") + said if row else ""
 
 
 def _compressing(conversation: Conversation, data: dict[str, Any]) -> str:
@@ -107,8 +109,9 @@ def _resync(conversation: Conversation, data: dict[str, Any]) -> str:
     return thread_and_meter(conversation) + title(conversation) + by_itself("#compression-status", status(conversation))
 
 
-def title(conversation: Conversation) -> str:
-    return render_to_string("conversations/_titles.html", {"conversation": conversation})
+def title(conversation: Conversation, *, headed: bool = True) -> str:
+    """In the list, and in the head of its own page."""
+    return render_to_string("conversations/_titles.html", {"conversation": conversation, "headed": headed})
 
 
 def _message(data: dict[str, Any]) -> Message | None:

@@ -50,9 +50,9 @@ class Fold:
 
     conversation_id: UUID
     rows: tuple[Row, ...]
-    more: int = 0
-    after: datetime | None = None
-    until: datetime | None = None
+    more: int
+    after: datetime
+    until: datetime
 
     template = "conversations/_fold.html"
 
@@ -218,12 +218,12 @@ def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:
 
 def _fold(conversation: Conversation, run: Run, heads: dict[UUID, Row]) -> Fold:
     head = run.head
-    shown = tuple(heads[key.id] for key in head)
-    more = len(run.keys) - len(head)
-    return (
-        Fold(conversation.id, shown, more, head[-1].created_at, run.keys[-1].created_at)
-        if more
-        else Fold(conversation.id, shown)
+    return Fold(
+        conversation.id,
+        tuple(heads[key.id] for key in head),
+        more=len(run.keys) - len(head),
+        after=head[-1].created_at,
+        until=run.keys[-1].created_at,
     )
 
 

@@ -8,6 +8,10 @@ if (!navigator.clipboard) document.documentElement.classList.add("no-clipboard")
 
 // --- The composer ---------------------------------------------------------------------------------------------
 
+// Storage may be full, or forbidden: the page works without.
+const kept = (key) => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
+const keep = (key, value) => { try { value ? localStorage.setItem(key, JSON.stringify(value)) : localStorage.removeItem(key); } catch { /* see above */ } };
+
 if (composer) {
   const box = composer.elements.content, id = composer.elements.client_id;
   const key = `draft:${composer.dataset.conversation}`;
@@ -20,17 +24,16 @@ if (composer) {
     box.style.height = "auto";
     box.style.height = `${box.scrollHeight}px`;
   };
-  const keep = () => {
-    if (box.value) localStorage.setItem(key, JSON.stringify({ text: box.value, id: id.value }));
-    else localStorage.removeItem(key);
+  const changed = () => {
+    keep(key, box.value && { text: box.value, id: id.value });
     grow();
   };
 
-  const draft = JSON.parse(localStorage.getItem(key) || "null");
   renew();
+  const draft = kept(key);
   if (draft) { box.value = draft.text; id.value = draft.id; grow(); }
 
-  box.addEventListener("input", () => { renew(); keep(); });
+  box.addEventListener("input", () => { renew(); changed(); });
   box.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -42,7 +45,7 @@ if (composer) {
     if (box.value.startsWith(sent)) box.value = box.value.slice(sent.length);
     one("#alert").replaceChildren();
     renew();
-    keep();
+    changed();
     stuck = true;
     follow();
   });
@@ -54,7 +57,7 @@ if (composer) {
     const busy = Boolean(one("[data-busy]", status));
     if (busy === box.disabled) return;
     if (busy) focused = document.activeElement === box;
-    for (const control of [box, one("#send"), one("#compact")]) control.disabled = busy;
+    for (const control of [box, ...composer.querySelectorAll(".bar > button")]) control.disabled = busy;
     if (!busy && focused) box.focus();
   };
   new MutationObserver(settle).observe(status, { childList: true, subtree: true });
@@ -96,11 +99,19 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 // A reply that arrives over the socket needs no asking for; one that has fallen silent does.
 let heard = 0;
-document.addEventListener("htmx:wsAfterMessage", () => { heard = Date.now(); });
+document.addEventListener("htmx:wsAfterMessage", () => {
+  heard = Date.now();
+  document.title = `${one(".head h1").textContent} · chatsite`;
+});
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.target.matches(".message[aria-busy]") && Date.now() - heard < 5000) event.preventDefault();
 });
-document.addEventListener("htmx:oobErrorNoTarget", () => htmx.trigger(document.body, "converge"));
+document.addEventListener("htmx:oobErrorNoTarget", (event) => {
+  if (event.detail.content.matches(".message")) htmx.trigger(document.body, "converge");
+});
+for (const [name, offline] of [["htmx:wsOpen", false], ["htmx:wsClose", true]]) {
+  document.addEventListener(name, () => one(".app").classList.toggle("offline", offline));
+}
 
 // --- What went wrong ---------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from django_htmx.http import reswap, retarget
 from compression.core.values import Steering
 from conversations import compaction, fragments, turn
 from conversations.access import get_conversation
+from conversations.events import publish
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
 
@@ -53,6 +54,7 @@ def compact(request: Request, pk: UUID) -> HttpResponse:
 def undo(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     compaction.undo(conversation, compaction_id)
+    publish(pk, "resync")
     conversation.refresh_from_db()
     return HttpResponse(fragments.thread_and_meter(conversation))
 

@@ -29,7 +29,7 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
     profile = conversation.model or default_profile()
     context = {
         "conversation": conversation,
-        "sidebar": sidebar(request.user),
+        "sidebar": sidebar(request.user, current=conversation),
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
         "meter": meter(conversation),

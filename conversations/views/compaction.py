@@ -33,7 +33,9 @@ def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
     }
     if request.htmx:
         return render(request, "conversations/_compaction.html", context)
-    return render(request, "conversations/compaction.html", context | {"sidebar": sidebar(request.user)})
+    return render(
+        request, "conversations/compaction.html", context | {"sidebar": sidebar(request.user, current=conversation)}
+    )
 
 
 def _sources(conversation: Conversation, row: Compaction) -> list[Message]:

@@ -19,6 +19,8 @@ from conversations.errors import Invalid
 from conversations.events import publish
 from conversations.exchange import exports, imports
 from conversations.forms import ImportForm, RenameForm, cleaned
+from conversations.llm.profiles import default_profile
+from conversations.models import Conversation
 from conversations.validation import clean_text
 from conversations.views.guard import Request, member
 
@@ -30,7 +32,7 @@ def rename(request: Request, pk: UUID) -> HttpResponse:
     conversation.title = clean_text("title", cleaned(RenameForm(request.POST))["title"])
     conversation.save(update_fields=["title"])
     publish(pk, "title.updated", title=conversation.title)
-    return HttpResponse(fragments.title(conversation))
+    return HttpResponse(fragments.title(conversation, headed=_is_open(request, pk)))
 
 
 @member
@@ -40,10 +42,7 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     turn.stop(conversation)
     conversation.delete()
-    here = request.htmx.current_url_abs_path or ""
-    if request.htmx and not here.startswith(reverse("chat", args=[pk])):
-        return HttpResponse()
-    return HttpResponseClientRedirect(reverse("home")) if request.htmx else redirect("home")
+    return HttpResponseClientRedirect(reverse("home")) if _is_open(request, pk) else HttpResponse()
 
 
 @member
@@ -69,8 +68,14 @@ def import_(request: Request) -> HttpResponse:
     """Into new conversations; a single one opens."""
     file = cleaned(ImportForm(request.POST, request.FILES))["file"]
     imported = imports.import_conversations(request.user, file.read())
+    Conversation.objects.filter(pk__in=[one.pk for one in imported], model=None).update(model=default_profile())
     target = reverse("chat", args=[imported[0].pk]) if len(imported) == 1 else reverse("home")
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+
+
+def _is_open(request: Request, pk: UUID) -> bool:
+    """Whether the page that asks shows this conversation."""
+    return (request.htmx.current_url_abs_path or "").startswith(reverse("chat", args=[pk]))
 
 
 def _json(value: object) -> str:

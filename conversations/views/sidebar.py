@@ -31,13 +31,16 @@ class Sidebar:
     earlier: datetime | None
 
 
-def sidebar(user: AbstractBaseUser, *, before: datetime | None = None) -> Sidebar:
-    """Pinned ones first, then by the day of the last change. One query."""
+def sidebar(user: AbstractBaseUser, *, before: datetime | None = None, current: Conversation | None = None) -> Sidebar:
+    """Pinned ones first, then by the day of the last change; the `current` one in any case. One query."""
     mine = own_conversations(user).filter(archived=False).only("id", "title", "pinned", "updated_at")
     mine = mine.filter(pinned=False, updated_at__lt=before) if before else mine
     rows = list(mine.order_by("-pinned", "-updated_at", "-id")[: LIMIT + 1])
     shown = rows[:LIMIT]
-    return Sidebar(_sections(shown, timezone.localdate()), shown[-1].updated_at if rows[LIMIT:] else None)
+    earlier = shown[-1].updated_at if rows[LIMIT:] else None
+    if current and current not in shown:
+        shown.append(current)
+    return Sidebar(_sections(shown, timezone.localdate()), earlier)
 
 
 def _sections(conversations: Iterable[Conversation], today: date) -> tuple[Section, ...]:

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from compression.core.values import Steering
+from compression.models import Compaction
+from conversations import compaction, thread
+from conversations.models import Conversation, Message, ToolCall
+from conversations.thread import Bubble, Divider, Fold, ThreadPage
+from tests.conversations.chat import START, fill
+from tests.llm_server import LlmServer
+
+Fill = Callable[..., Conversation]
+
+
+@pytest.fixture
+def folded(conversation: Conversation, llm: LlmServer) -> Fill:
+    """A conversation of `count` messages, compressed as the button does it."""
+
+    def of(count: int, **how: Any) -> Conversation:
+        fill(conversation, count, **how)
+        return fold(conversation)
+
+    return of
+
+
+def fold(conversation: Conversation) -> Conversation:
+    row = compaction.request(conversation, trigger="manual", steering=Steering())
+    row.refresh_from_db()
+    assert row.status == "succeeded", row.error
+    return Conversation.objects.get(pk=conversation.pk)
+
+
+def shape(page: ThreadPage) -> list[str]:
+    return [describe(item) for item in page.items]
+
+
+def describe(item: thread.Item) -> str:
+    match item:
+        case Fold():
+            return f"{len(item.rows)}+{item.more}"
+        case Divider():
+            return f"divider {item.compaction.messages_condensed}{' undo' if item.can_undo else ''}"
+        case Bubble():
+            return item.state
+
+
+def test_an_uncompressed_thread_is_its_messages(conversation: Conversation) -> None:
+    fill(conversation, 5)
+    page = thread.page(conversation)
+    assert shape(page) == ["live"] * 5
+    assert [item.text[:9] for item in page.items if isinstance(item, Bubble)] == [f"Message {n}" for n in range(5)]
+    assert page.earlier is None
+
+
+def test_the_past_is_a_fold_with_its_first_rows_then_the_divider(folded: Fill) -> None:
+    assert shape(thread.page(folded(20))) == ["4+12", "divider 16 undo", *["live"] * 4]
+
+
+def test_a_short_fold_shows_all_of_its_rows(folded: Fill) -> None:
+    assert shape(thread.page(folded(10))) == ["6+0", "divider 6 undo", *["live"] * 4]
+
+
+def test_the_rest_of_a_fold_is_exactly_what_it_did_not_show(folded: Fill) -> None:
+    conversation = folded(20)
+    first = thread.page(conversation).items[0]
+    assert isinstance(first, Fold)
+    rest = thread.rows(conversation, after=first.after, until=first.until)
+    assert len(rest) == first.more == 12
+    assert [row.preview.split()[1] for row in (*first.rows, *rest)] == [str(n) for n in range(16)]
+
+
+def test_every_compaction_has_its_divider_and_only_the_last_can_be_undone(folded: Fill) -> None:
+    conversation = folded(12)
+    Message.objects.bulk_create(
+        Message(
+            conversation=conversation,
+            role="assistant",
+            content=f"later {n} " * 30,
+            created_at=START + timedelta(days=n),
+        )
+        for n in range(1, 9)
+    )
+    conversation = fold(conversation)
+    assert shape(thread.page(conversation)) == ["4+4", "divider 8", "4+4", "divider 8 undo", *["live"] * 4]
+
+
+def test_undone_and_failed_compactions_have_no_divider(folded: Fill) -> None:
+    conversation = folded(12)
+    compaction.undo(conversation, Compaction.objects.get().pk)
+    conversation.refresh_from_db()
+    Compaction.objects.create(conversation=conversation, trigger="auto", status="failed")
+    assert shape(thread.page(conversation)) == ["live"] * 12
+
+
+def test_a_protected_message_stays_whole_in_the_midst_of_the_past(folded: Fill) -> None:
+    page = thread.page(folded(20, protected=(9,)))
+    assert shape(page) == ["4+5", "protected", "6+0", "divider 15 undo", *["live"] * 4]
+
+
+def test_what_was_kept_and_is_no_longer_protected_is_shown_as_sent(folded: Fill) -> None:
+    conversation = folded(20, protected=(9,))
+    Message.objects.update(is_protected=False)
+    assert shape(thread.page(conversation))[1] == "live"
+
+
+def test_replaced_messages_are_not_shown(conversation: Conversation) -> None:
+    fill(conversation, 3)
+    first, second, _ = Message.objects.order_by("created_at")
+    Message.objects.filter(pk=first.pk).update(replaced_by=second)
+    assert shape(thread.page(conversation)) == ["live", "live"]
+
+
+def test_earlier_pages_follow_one_another_without_gap_or_repetition(conversation: Conversation) -> None:
+    fill(conversation, 25)
+    seen: list[str] = []
+    page = thread.page(conversation, limit=10)
+    seen = [item.text.split()[1] for item in page.items if isinstance(item, Bubble)]
+    while page.earlier:
+        page = thread.page(conversation, before=page.earlier, limit=10)
+        seen = [item.text.split()[1] for item in page.items if isinstance(item, Bubble)] + seen
+    assert seen == [str(n) for n in range(25)]
+
+
+def test_a_past_beyond_reach_is_paged_too(folded: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = folded(30)
+    monkeypatch.setattr(thread, "REACH", 10)
+    page = thread.page(conversation)
+    assert shape(page) == ["4+6", "divider 26 undo", *["live"] * 4]
+    assert page.earlier
+    assert shape(thread.page(conversation, before=page.earlier)) == ["4+6"]
+
+
+@pytest.mark.parametrize("count", [20, 200])
+def test_the_number_of_queries_does_not_depend_on_the_number_of_messages(
+    folded: Fill, count: int, django_assert_num_queries: Any
+) -> None:
+    conversation = folded(count)
+    ToolCall.objects.create(
+        message=Message.objects.last(), call_id="1", name="time", created_at=START, arguments="{}", result="noon"
+    )
+    with django_assert_num_queries(5):
+        thread.page(conversation)
+
+
+def test_the_version_changes_with_what_the_thread_shows(folded: Fill) -> None:
+    conversation = folded(12)
+    seen = {thread.version(conversation)}
+    message = Message.objects.create(
+        conversation=conversation, role="assistant", created_at=START + timedelta(days=1), status="streaming"
+    )
+    seen.add(thread.version(conversation))
+    Message.objects.filter(pk=message.pk).update(status="complete")
+    seen.add(thread.version(conversation))
+    compaction.undo(conversation, Compaction.objects.get().pk)
+    conversation.refresh_from_db()
+    seen.add(thread.version(conversation))
+    assert len(seen) == 4
+    assert thread.version(conversation) in seen

@@ -1,0 +1,76 @@
+"""Every address: who may not, and what they are told."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from conversations.models import Conversation
+from tests.conversations.pages import BACKEND, Pages
+
+READ = ["chat", "thread", "status", "export"]
+READ_ONE = ["message", "compaction"]
+ACT = ["send", "stop", "compact", "rename", "delete"]
+ACT_ONE = ["retry", "undo"]
+
+
+@pytest.fixture
+def stranger(conversation: Conversation) -> Client:
+    client = Client()
+    client.force_login(User.objects.create_user("mallory", password="x"), backend=BACKEND)
+    return client
+
+
+def addresses(names: list[str], *ids: UUID) -> list[str]:
+    return [reverse(name, args=ids) for name in names]
+
+
+def every_read(conversation: Conversation) -> list[str]:
+    return addresses(READ, conversation.pk) + addresses(READ_ONE, conversation.pk, uuid4())
+
+
+def every_act(conversation: Conversation) -> list[str]:
+    return addresses(ACT, conversation.pk) + addresses(ACT_ONE, conversation.pk, uuid4())
+
+
+def test_another_persons_conversation_does_not_exist(conversation: Conversation, stranger: Client) -> None:
+    reads = {address: stranger.get(address).status_code for address in every_read(conversation)}
+    acts = {address: stranger.post(address, {"title": "mine"}).status_code for address in every_act(conversation)}
+    assert set((reads | acts).values()) == {404}, reads | acts
+    assert Conversation.objects.get().title == ""
+
+
+def test_anonymous_people_are_sent_to_the_sign_in(conversation: Conversation) -> None:
+    responses = [Client().get(address) for address in ["/", *every_read(conversation)]]
+    responses += [Client().post(address) for address in ["/import", "/c/new", *every_act(conversation)]]
+    assert {response.status_code for response in responses} == {302}
+    assert all(response.headers["Location"].startswith("/accounts/login/") for response in responses)
+
+
+def test_what_acts_wants_a_post_with_a_token(conversation: Conversation, user: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(user, backend=BACKEND)
+    for address in ["/import", "/c/new", *every_act(conversation)]:
+        assert client.post(address).status_code == 403, address
+    for address in ["/import", *every_act(conversation)]:
+        assert client.get(address).status_code == 405, address
+
+
+def test_a_message_of_another_conversation_is_not_found_here(conversation: Conversation, user: User) -> None:
+    elsewhere = Conversation.objects.create(owner=user)
+    row = elsewhere.messages.create(role="user", content="x", created_at=elsewhere.created_at)
+    assert Pages(user).get("message", conversation.pk, row.pk).status_code == 404
+
+
+def test_the_policy_forbids_inline_script_and_style(conversation: Conversation, user: User) -> None:
+    response = Pages(user).get("chat", conversation.pk)
+    policy = response.headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    html = response.content.decode()
+    assert " style=" not in html and "<style" not in html and " onclick=" not in html
+    assert html.count("<script") == html.count("<script src=")

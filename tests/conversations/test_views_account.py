@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from conversations.forms import SetupForm
+from tests.conversations.pages import Pages
+
+ACCOUNT = {"username": "ada", "password1": "correct horse battery", "password2": "correct horse battery"}
+
+
+@pytest.mark.django_db
+def test_a_site_without_accounts_leads_to_the_first_one() -> None:
+    response = Client().get("/", follow=True)
+    assert response.redirect_chain[-1][0] == "/setup/"
+    assert b"Create the first account" in response.content
+
+
+@pytest.mark.django_db
+def test_the_first_account_administers_the_site_and_is_signed_in() -> None:
+    client = Client()
+    assert client.post("/setup/", ACCOUNT).headers["Location"] == "/"
+    ada = User.objects.get()
+    assert ada.is_superuser and ada.is_staff and ada.check_password("correct horse battery")
+    assert client.get("/").status_code == 200
+
+
+def test_there_is_only_one_first_account(user: User) -> None:
+    assert Client().get("/setup/").headers["Location"] == "/accounts/login/"
+    assert Client().post("/setup/", ACCOUNT).headers["Location"] == "/accounts/login/"
+    assert User.objects.get() == user
+
+
+def test_a_second_first_visitor_who_was_at_the_form_already_gets_no_account(user: User) -> None:
+    form = SetupForm(ACCOUNT)
+    assert form.is_valid()
+    assert form.save_first() is None
+    assert User.objects.get() == user
+
+
+@pytest.mark.django_db
+def test_a_weak_password_is_refused_with_the_reason() -> None:
+    response = Client().post("/setup/", ACCOUNT | {"password1": "12345678", "password2": "12345678"})
+    assert response.status_code == 422
+    assert b"too common" in response.content
+    assert not User.objects.exists()
+
+
+def test_signing_in_and_out(user: User) -> None:
+    client = Client()
+    asked = client.get("/")
+    assert asked.headers["Location"] == "/accounts/login/?next=/"
+    form = {"username": "alice", "password": "correct horse battery", "next": "/"}
+    assert client.post("/accounts/login/", form).headers["Location"] == "/"
+    assert client.get("/").status_code == 200
+    assert client.post("/accounts/logout/").headers["Location"] == "/accounts/login/"
+    assert client.get("/").status_code == 302
+
+
+def test_a_wrong_password_is_told_beside_the_form(user: User) -> None:
+    response = Client().post("/accounts/login/", {"username": "alice", "password": "wrong"})
+    assert b'role="alert"' in response.content
+
+
+def test_an_expired_session_takes_the_whole_page_to_the_sign_in(user: User, conversation: Any) -> None:
+    response = Pages().post("send", conversation.pk, at=conversation, content="hello")
+    assert response.headers["HX-Redirect"] == f"/accounts/login/?next=/c/{conversation.pk}/"

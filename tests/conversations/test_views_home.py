@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from conversations.models import Conversation, ModelProfile
+from conversations.views.sidebar import LIMIT
+from tests.conversations.pages import Pages, elements
+
+
+@pytest.fixture
+def pages(user: User) -> Pages:
+    return Pages(user)
+
+
+def file_of(data: Any) -> SimpleUploadedFile:
+    return SimpleUploadedFile("talk.json", data if isinstance(data, bytes) else json.dumps(data).encode())
+
+
+TALK = {"title": "Ports", "messages": [{"role": "user", "content": "5433", "created_at": "2026-01-01T10:00:00Z"}]}
+
+
+def test_an_empty_list_says_what_to_do(pages: Pages) -> None:
+    assert "Nothing here yet" in pages.get("home").content.decode()
+
+
+def test_without_a_model_the_page_says_how_to_connect_one(pages: Pages) -> None:
+    html = pages.get("home").content.decode()
+    for words in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "manage.py fetch_model"):
+        assert words in html
+
+
+def test_with_a_model_it_does_not(pages: Pages, profile: ModelProfile) -> None:
+    assert "OPENAI_API_KEY" not in pages.get("home").content.decode()
+
+
+def test_the_list_is_grouped_by_date_with_pinned_ones_first(pages: Pages, user: User) -> None:
+    now = timezone.now()
+    for title, days, pinned in (("new", 0, False), ("old", 3, False), ("ancient", 90, False), ("star", 90, True)):
+        Conversation.objects.create(owner=user, title=title, pinned=pinned, updated_at=now - timedelta(days=days))
+    Conversation.objects.create(owner=user, title="away", archived=True)
+    html = pages.get("home").content.decode()
+    places = [html.index(f">{words}<") for words in
+              ("Pinned", "star", "Today", "new", "Last 7 days", "old", "Earlier", "ancient")]  # fmt: skip
+    assert places == sorted(places)
+    assert "away" not in html
+
+
+def test_a_long_list_goes_on_where_it_ended(pages: Pages, user: User) -> None:
+    now = timezone.now()
+    Conversation.objects.bulk_create(
+        Conversation(owner=user, title=f"talk {n}", updated_at=now - timedelta(hours=n)) for n in range(LIMIT + 3)
+    )
+    more = elements(pages.get("home")).with_attribute("hx-get")[0]["hx-get"]
+    rest = pages.client.get(more, headers={"HX-Request": "true"}).content.decode()
+    assert [f">talk {n}<" in rest for n in (LIMIT - 1, LIMIT, LIMIT + 2)] == [False, True, True]
+
+
+def test_a_new_chat_uses_the_default_model_and_is_not_made_twice(pages: Pages, profile: ModelProfile) -> None:
+    first = pages.post("new", htmx=False).headers["Location"]
+    assert pages.post("new", htmx=False).headers["Location"] == first
+    assert Conversation.objects.get().model == profile
+
+
+def test_a_conversation_is_imported_and_opens(pages: Pages, profile: ModelProfile) -> None:
+    response = pages.post("import", file=file_of(TALK))
+    conversation = Conversation.objects.get()
+    assert response.headers["HX-Redirect"] == f"/c/{conversation.pk}/"
+    assert (conversation.title, conversation.model, conversation.messages.count()) == ("Ports", profile, 1)
+
+
+@pytest.mark.parametrize("bad", [b"", b"no json", b"[1]", b'{"messages": 5}'])
+def test_what_cannot_be_imported_is_refused_with_a_sentence(pages: Pages, bad: bytes) -> None:
+    response = pages.post("import", file=file_of(bad))
+    assert response.status_code == 400
+    assert response.headers["HX-Retarget"] == "#alert"
+    assert not Conversation.objects.exists()
+
+
+def test_a_file_that_is_too_large_is_refused(pages: Pages, settings: Any) -> None:
+    settings.MAX_BODY_BYTES = 10
+    response = pages.post("import", file=file_of(TALK))
+    assert response.status_code == 413
+    assert not Conversation.objects.exists()
+
+
+def test_renaming_reaches_the_list_and_the_head_of_the_open_page(pages: Pages, user: User) -> None:
+    conversation = Conversation.objects.create(owner=user)
+    here = elements(pages.post("rename", conversation.pk, at=conversation, title=" A <b> "))
+    assert [attributes["id"].split("-")[0] for attributes in here.with_attribute("id")] == ["title", "entry"]
+    elsewhere = elements(pages.post("rename", conversation.pk, title="A <b>"))
+    assert [attributes["id"].split("-")[0] for attributes in elsewhere.with_attribute("id")] == ["entry"]
+    conversation.refresh_from_db()
+    assert conversation.title == "A <b>"
+
+
+@pytest.mark.parametrize("title", ["", "  ", "x" * 201])
+def test_a_title_has_its_limits(pages: Pages, user: User, title: str) -> None:
+    conversation = Conversation.objects.create(owner=user, title="before")
+    assert pages.post("rename", conversation.pk, title=title).status_code == 400
+    conversation.refresh_from_db()
+    assert conversation.title == "before"
+
+
+def test_deleting_the_open_conversation_leads_home_and_another_just_goes(pages: Pages, user: User) -> None:
+    first, second = (Conversation.objects.create(owner=user) for _ in range(2))
+    other = pages.post("delete", first.pk, at=second)
+    assert (other.status_code, other.content, other.headers.get("HX-Redirect")) == (200, b"", None)
+    assert pages.post("delete", second.pk, at=second).headers["HX-Redirect"] == "/"
+    assert not Conversation.objects.exists()
+
+
+@pytest.mark.parametrize(("kind", "start"), [("json", b"{"), ("md", b"# ")])
+def test_a_conversation_is_exported_as_a_download(pages: Pages, user: User, kind: str, start: bytes) -> None:
+    conversation = Conversation.objects.create(owner=user, title="Über <alles>")
+    response = pages.get("export", conversation.pk, format=kind)
+    assert response.headers["Content-Disposition"] == f'attachment; filename="uber-alles.{kind}"'
+    assert response.content.startswith(start)
+
+
+def test_an_unknown_export_format_is_refused(pages: Pages, user: User) -> None:
+    conversation = Conversation.objects.create(owner=user)
+    assert pages.get("export", conversation.pk, format="exe").status_code == 400

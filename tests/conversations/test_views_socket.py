@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.routing import URLRouter
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import AnonymousUser, User
+from django.urls import path
+
+from conversations import fragments
+from conversations.consumers import FRAMES, ConversationConsumer
+from conversations.events import BACKLOG, Event, hub, publish
+from conversations.models import Conversation
+from tests.conversations.chat import Chat, fill
+from tests.conversations.pages import Elements
+
+ROUTES = URLRouter([path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_asgi())])
+
+
+def socket(user: Any, id: Any) -> WebsocketCommunicator:
+    communicator = WebsocketCommunicator(ROUTES, f"/ws/conversations/{id}/")
+    communicator.scope["user"] = user
+    return communicator
+
+
+@pytest.fixture
+async def open_socket(conversation: Conversation, user: User) -> AsyncIterator[WebsocketCommunicator]:
+    communicator = socket(user, conversation.pk)
+    assert (await communicator.connect())[0]
+    yield communicator
+    await communicator.disconnect()
+
+
+async def test_anonymous_and_other_people_are_denied(conversation: Conversation) -> None:
+    mallory = await User.objects.acreate(username="mallory")
+    for who, id in ((AnonymousUser(), conversation.pk), (mallory, conversation.pk), (mallory, uuid4())):
+        assert await socket(who, id).connect() == (False, 4403)
+
+
+async def test_a_turn_arrives_as_fragments_each_with_its_place(chat: Chat, user: User) -> None:
+    communicator = socket(user, chat.conversation.pk)
+    await communicator.connect()
+    chat.llm.enqueue("One **two** <three>", drip=0.02)
+    await chat.say("count")
+    frames = [await communicator.receive_from()]
+    while "context-meter" not in frames[-1]:
+        frames.append(await communicator.receive_from(timeout=5))
+    await communicator.disconnect()
+    created = [frame for frame in frames if frame.startswith('<div hx-swap-oob="beforeend:#thread">')]
+    assert [("count" in frame, "aria-busy" in frame) for frame in created] == [(True, False), (False, True)]
+    assert any(frame.startswith('<span hx-swap-oob="beforeend:#text-') for frame in frames)
+    (ended,) = [frame for frame in frames if 'hx-swap-oob="outerHTML"' in frame and "<article" in frame]
+    assert "<strong>two</strong> &lt;three&gt;" in ended
+
+
+async def test_a_compression_arrives_as_status_then_thread(chat: Chat, user: User) -> None:
+    await sync_to_async(fill)(chat.conversation, 20)
+    communicator = socket(user, chat.conversation.pk)
+    await communicator.connect()
+    await chat.compact()
+    frames = [await communicator.receive_from(timeout=5)]
+    while "compaction-divider" not in frames[-1]:
+        frames.append(await communicator.receive_from(timeout=5))
+    await communicator.disconnect()
+    assert "data-busy" in frames[0] and 'hx-swap-oob="innerHTML:#compression-status"' in frames[0]
+    assert "data-busy" not in frames[-1] and "Folded 16 messages" in frames[-1]
+
+
+def test_a_delta_is_escaped_and_reads_nothing(conversation: Conversation, django_assert_num_queries: Any) -> None:
+    event = Event("message.delta", {"id": str(uuid4()), "text": " <img src=x onerror=alert(1)>\n"})
+    with django_assert_num_queries(0):
+        html = fragments.render(conversation.pk, event)
+    assert [tag for tag, _ in Elements(html).found] == ["span"]
+    assert html.endswith("> &lt;img src=x onerror=alert(1)&gt;\n</span>")
+
+
+def test_events_of_what_is_gone_or_unknown_show_nothing(conversation: Conversation) -> None:
+    gone = {"message": {"id": str(uuid4()), "error": ""}}
+    assert fragments.render(uuid4(), Event("resync")) == ""
+    assert fragments.render(conversation.pk, Event("something.else")) == ""
+    assert fragments.render(conversation.pk, Event("message.done", gone)) == ""
+
+
+async def test_what_a_client_sends_is_ignored(open_socket: WebsocketCommunicator, conversation: Conversation) -> None:
+    await open_socket.send_to(text_data='{"type": "message.created"}')
+    publish(conversation.pk, "title.updated", title="x")
+    assert "title-" in await open_socket.receive_from()
+
+
+@pytest.mark.parametrize(("frames", "code"), [([b"\0"], 1003), (["x"] * (FRAMES + 1), 1008)], ids=["bytes", "a flood"])
+async def test_bytes_and_floods_end_the_socket(
+    open_socket: WebsocketCommunicator, frames: list[Any], code: int
+) -> None:
+    for frame in frames:
+        await open_socket.send_to(**{"bytes_data" if isinstance(frame, bytes) else "text_data": frame})
+    assert (await open_socket.receive_output())["code"] == code
+
+
+async def test_a_closed_socket_listens_no_more(conversation: Conversation, user: User) -> None:
+    communicator = socket(user, conversation.pk)
+    await communicator.connect()
+    assert hub.listeners.get(conversation.pk)
+    await communicator.disconnect()
+    assert not hub.listeners.get(conversation.pk)
+
+
+async def test_a_page_that_fell_behind_gets_the_whole_thread(
+    open_socket: WebsocketCommunicator, conversation: Conversation
+) -> None:
+    for number in range(BACKLOG + 50):
+        publish(conversation.pk, "message.delta", id=str(uuid4()), text=str(number))
+    frame = await open_socket.receive_from(timeout=5)
+    while 'id="thread"' not in frame:
+        frame = await open_socket.receive_from(timeout=5)

@@ -1,0 +1,146 @@
+"""The site as a process of its own, and a person in front of it with a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Self
+
+from playwright.sync_api import Locator, Page, expect
+
+ROOT = Path(__file__).resolve().parents[2]
+PASSWORD = "correct horse battery"
+STOPS_IN = 10
+
+
+class Site:
+    """`manage.py serve` with data of its own, talking to the model at `llm_url`."""
+
+    def __init__(self, data: Path, *, llm_url: str, window: int = 8_000, **settings: str) -> None:
+        self.data, self.port = data, _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "COMPRESSION_"))},
+            "DJANGO_SETTINGS_MODULE": "chatsite.settings",
+            "DATA_DIR": str(data),
+            "OPENAI_BASE_URL": llm_url,
+            "OPENAI_API_KEY": "sk-test",
+            "OPENAI_MODEL": "scripted",
+            "OPENAI_CONTEXT_WINDOW": str(window),
+            **settings,
+        }
+
+    def start(self) -> Self:
+        self.log = (self.data / "serve.log").open("a")
+        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--port", str(self.port)]
+        self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log)
+        until = time.monotonic() + 60
+        while not _listens(self.port):
+            assert self.process.poll() is None and time.monotonic() < until, (self.data / "serve.log").read_text()
+            time.sleep(0.05)
+        return self
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(STOPS_IN)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        finally:
+            self.log.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.stop()
+
+
+class Person:
+    """What a person does on the page, and what the browser complained about meanwhile."""
+
+    def __init__(self, page: Page, site: Site) -> None:
+        self.page, self.site = page, site
+        self.complaints: list[str] = []
+        page.on(
+            "console", lambda message: message.type in ("error", "warning") and self.complaints.append(message.text)
+        )
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    @property
+    def box(self) -> Locator:
+        return self.page.locator("#composer textarea[name=content]")
+
+    @property
+    def status(self) -> Locator:
+        return self.page.locator("#compression-status")
+
+    @property
+    def replies(self) -> Locator:
+        return self.page.locator("#thread .message[data-role=assistant][data-state=live]")
+
+    def sets_up(self) -> None:
+        self.page.goto(self.site.url)
+        self.page.get_by_label("Username").fill("alice")
+        self.page.get_by_label("Password", exact=True).fill(PASSWORD)
+        self.page.get_by_label("Password confirmation").fill(PASSWORD)
+        self.page.get_by_role("button", name="Create account").click()
+        self.page.wait_for_url(self.site.url + "/")
+
+    def begins(self) -> None:
+        self.page.get_by_role("button", name="New chat").first.click()
+        expect(self.box).to_be_enabled()
+
+    def imports(self, conversation: dict[str, Any]) -> None:
+        file = {
+            "name": "conversation.json",
+            "mimeType": "application/json",
+            "buffer": json.dumps(conversation).encode(),
+        }
+        self.page.locator("#side input[name=file]").set_input_files(file)  # type: ignore[arg-type]
+        self.page.wait_for_url("**/c/**")
+
+    def says(self, text: str) -> None:
+        self.box.fill(text)
+        self.box.press("Enter")
+
+    def is_answered(self, text: str, *, seconds: float = 20) -> None:
+        last = self.replies.last
+        expect(last).to_contain_text(text, timeout=1000 * seconds)
+        expect(last).to_have_attribute("data-status", "complete", timeout=1000 * seconds)
+
+
+def long_conversation(messages: int, *, words: int = 12) -> dict[str, Any]:
+    """A conversation of two people in the neutral form, with a fact of its own in each message."""
+    filler = " ".join(["and so on"] * (words // 3))
+    return {
+        "title": "A long talk",
+        "messages": [
+            {
+                "role": "assistant" if number % 2 else "user",
+                "content": f"Message {number}: service-{number} listens on port {5000 + number}, {filler}.",
+                "created_at": f"2026-01-{1 + number // 60 % 28:02}T10:{number % 60:02}:00Z",
+            }
+            for number in range(messages)
+        ],
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,108 @@
+"""The fold, as a person sees it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.journeys.site import Person, long_conversation
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+
+def test_compact_folds_the_past_and_undo_unfolds_it(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    expect(alice.page.locator(".message[data-state=live]")).to_have_count(30)
+    alice.page.locator("#compact").click()
+    divider = alice.page.locator(".compaction-divider")
+    expect(divider).to_contain_text("messages folded")
+    expect(alice.page.locator(".message[data-state=live]")).to_have_count(4)
+
+    row = alice.page.locator(".message[data-state=compressed]").first
+    row.locator("summary").click()
+    expect(row.locator(".text")).to_contain_text("service-0 listens on port 5000")
+    alice.page.get_by_role("button", name="messages, all still here").click()
+    expect(alice.page.locator(".message[data-state=compressed]")).to_have_count(26)
+
+    divider.get_by_role("link", name="View").click()
+    reader = alice.page.get_by_role("dialog")
+    expect(reader).to_contain_text("Written from")
+    expect(reader).to_contain_text("service-25 listens on port 5025")
+    reader.get_by_role("button", name="Close").click()
+    expect(reader).to_be_hidden()
+
+    divider.get_by_role("button", name="Undo").click()
+    expect(divider).to_have_count(0)
+    expect(alice.page.locator(".message[data-state=live]")).to_have_count(30)
+    assert alice.complaints == []
+
+
+def test_the_box_is_disabled_while_it_compresses_by_itself_and_keeps_the_draft(
+    at_site: Callable[..., Person], llm: LlmServer
+) -> None:
+    alice = at_site(window=4_000)
+    alice.sets_up()
+    alice.imports(long_conversation(60, words=60))
+    llm.summary_takes(seconds=1)
+    llm.enqueue("Port 5001 it is.", delay=0.2)
+    alice.says("Which port has service-1?")
+    alice.page.evaluate("document.querySelector('[name=content]').value = 'my next thought'")
+    expect(alice.status).to_contain_text("Compressing context…")
+    expect(alice.box).to_be_disabled()
+    expect(alice.page.locator("#send")).to_be_disabled()
+    expect(alice.page.locator("#compact")).to_be_disabled()
+    expect(alice.status).to_contain_text("summarising")
+    expect(alice.page.locator(".compaction-divider").first).to_be_visible()
+    alice.is_answered("Port 5001 it is.")
+    expect(alice.box).to_be_enabled()
+    expect(alice.box).to_have_value("my next thought")
+    assert alice.complaints == []
+
+
+def test_a_compression_that_finds_nothing_says_so_and_gives_the_box_back(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    llm.enqueue("Hello.")
+    alice.says("Hello")
+    alice.is_answered("Hello.")
+    alice.says("/compact keep the ports")
+    expect(alice.status).to_contain_text("Nothing was folded.")
+    expect(alice.box).to_be_enabled()
+    expect(alice.box).to_have_value("")
+    alice.status.get_by_role("button", name="Dismiss").click()
+    expect(alice.status).to_be_empty()
+
+
+def test_a_page_that_was_cut_off_catches_up(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    llm.enqueue("First.")
+    alice.says("One")
+    alice.is_answered("First.")
+    other = alice.page.context.new_page()
+    other.goto(alice.page.url)
+    alice.page.context.set_offline(True)
+    alice.site.stop()
+    alice.page.context.set_offline(False)
+    alice.site.start()
+    llm.enqueue("Second.")
+    other.reload()
+    other.locator("[name=content]").fill("Two")
+    other.locator("#send").click()
+    expect(other.locator("#thread")).to_contain_text("Second.")
+    expect(alice.page.locator("#thread")).to_contain_text("Second.", timeout=30_000)
+    expect(alice.page.locator("#thread .message")).to_have_count(4)
+
+
+def test_two_pages_of_one_conversation_show_the_same(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    other = alice.page.context.new_page()
+    other.goto(alice.page.url)
+    llm.enqueue("A reply for both.", drip=0.05)
+    alice.says("For both pages")
+    for page in (alice.page, other):
+        expect(page.locator("#thread .message[data-role=assistant]")).to_have_attribute("data-status", "complete")
+        expect(page.locator("#thread .message")).to_have_count(2)
+        expect(page.locator("#thread")).to_contain_text(re.compile("A reply for both\\."))
