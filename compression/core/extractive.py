@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compression.core.changes import changes_of, merged
 from compression.core.folding import notes_of_summary
-from compression.core.notes import Note, notes_of, phrase_of, speaker_of
+from compression.core.notes import MUST, Note, notes_of, phrase_of, speaker_of
 from compression.core.pieces import Kind
 from compression.core.ports import TokenCounter
 from compression.core.rules import find_rules
-from compression.core.sections import DECISIONS, FILES
-from compression.core.selection import MUST, fitted
+from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
+from compression.core.selection import fitted
 from compression.core.sentences import clean, one_line
 from compression.core.state import current
 from compression.core.telegraphic import Form
@@ -46,12 +47,18 @@ def extract(turns: Sequence[Turn], *, earlier: str, max_tokens: int, count: Toke
     form = _form(total_tokens(turns) + count(earlier), max_tokens)
     names = frozenset(speaker_of(turn).lower() for turn in turns if turn.name)
     old = notes_of_summary(earlier, count)
+    if turns:  # there is more to sum up now
+        old = [_as_context(note) for note in old]
     new = notes_of(turns, form, names, count, first_stretch=1 + max((note.stretch for note in old), default=-1))
     changed = merged([note for note in old if note.phrase.section == FILES] + changes_of(new, count), count)
     rules = _rules(turns, count)
     told = current([*(note for note in old if note.phrase.section != FILES), *new])
     notes = [*rules, *changed, *told]
     return fitted(notes, names, max_tokens, count)
+
+
+def _as_context(note: Note) -> Note:
+    return replace(note, phrase=replace(note.phrase, section=CONTEXT)) if note.phrase.section == SUMMARY else note
 
 
 def _form(tokens: int, max_tokens: int) -> Form:

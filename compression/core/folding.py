@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
+from typing import NamedTuple
 
 from compression.core.cues import STATES
 from compression.core.dates import MONTHS
-from compression.core.notes import Note, phrase_of
+from compression.core.notes import MUST, PROMPT, Note, phrase_of
 from compression.core.pieces import Kind
 from compression.core.ports import TokenCounter
-from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE
-from compression.core.sentences import clean, one_line, split_long
+from compression.core.rules import find_rules
+from compression.core.sections import CONTEXT, DECISIONS, FILES, KEPT_FACTS, STATE, SUMMARY
+from compression.core.sentences import clean, one_line, sentences, split_long
 
 PREFERENCE = 1.5
 """How much more a note weighs that has stood in a summary before: it was chosen once, and its source is gone."""
@@ -23,20 +25,25 @@ _STATE_LINE = re.compile(rf"({'|'.join(STATES)}): ", re.IGNORECASE)
 
 
 def notes_of_summary(summary: str, count: TokenCounter) -> list[Note]:
-    """The notes of a summary; each date begins a stretch of its own. Unknown headings count as context."""
+    """The notes of a summary; each date begins a stretch of its own. Unknown headings count as context.
+
+    Rules are as binding as on the day they were given; facts that were repaired once weigh twice.
+    """
     found: list[Note] = []
-    section, day, stretch = CONTEXT, None, 0
+    heading, day, stretch = SUMMARY, None, 0
     for line in clean(summary).splitlines():
         if line.startswith("## "):
-            section = heading if (heading := line.strip()) in _KEPT else CONTEXT
+            heading = line.strip()
         elif dated := _day(line):
             day, stretch = dated, stretch + 1
-        elif _says_something(line):
-            found += _notes_of_line(line, section, day if section == CONTEXT else None, stretch, count)
+        else:
+            for section, label, speaker, text in filter(_says_something, _parts(line, heading)):
+                bound = section == DECISIONS and bool(find_rules(text))
+                weight = MUST if bound else PREFERENCE * (2 if heading == KEPT_FACTS else 1)
+                kind = Kind.COMMAND if text.startswith(PROMPT) else Kind.NOTE
+                phrase = phrase_of(kind, text.removeprefix(PROMPT), count, section, label)
+                found.append(Note(phrase, speaker, day if section == CONTEXT else None, stretch, weight))
     return found
-
-
-_KEPT = (DECISIONS, FILES, STATE)
 
 
 def _day(line: str) -> date | None:
@@ -50,25 +57,30 @@ def _day(line: str) -> date | None:
     return None
 
 
-def _notes_of_line(line: str, section: str, day: date | None, stretch: int, count: TokenCounter) -> Iterator[Note]:
-    bullet = line.lstrip().startswith("- ")
+class _Part(NamedTuple):
+    section: str
+    label: str
+    speaker: str
+    text: str
+
+
+def _parts(line: str, heading: str) -> Iterator[_Part]:
+    """What one line of a section tells, in pieces that can be chosen apart."""
     text = one_line(line)
-    speaker, label = "", ""
-    if section == STATE and (match := _STATE_LINE.match(text)):
-        label, text = match[1].capitalize(), text[match.end() :]
-    elif section == FILES:
-        label, _, text = text.partition(": ")
-    elif section == CONTEXT and not bullet and (match := _SPEAKER.match(text)):
-        speaker, text = match[1], text[match.end() :]
-    if section == STATE and not label:
-        section = CONTEXT
-    for part in [text] if section == DECISIONS else text.split("; "):
-        for piece in filter(_says_something, split_long(part)):
-            kind = Kind.COMMAND if piece.startswith("$ ") else Kind.NOTE
-            yield Note(
-                phrase_of(kind, piece.removeprefix("$ "), count, section, label), speaker, day, stretch, PREFERENCE
-            )
+    if heading == DECISIONS or (heading == KEPT_FACTS and find_rules(text)):
+        return (_Part(DECISIONS, "", "", piece) for piece in split_long(text))
+    if heading == FILES:
+        path, _, change = text.partition(": ")
+        return (_Part(FILES, path, "", piece) for piece in split_long(change))
+    if heading == STATE and (state := _STATE_LINE.match(text)):
+        return (_Part(STATE, state[1].capitalize(), "", piece) for piece in sentences(text[state.end() :]))
+    section = SUMMARY if heading == SUMMARY else CONTEXT
+    if text.startswith(PROMPT):
+        return (_Part(section, "", "", piece) for piece in split_long(text))
+    speaker = None if line.lstrip().startswith("- ") else _SPEAKER.match(text)
+    said = text[speaker.end() :] if speaker else text
+    return (_Part(section, "", speaker[1] if speaker else "", piece) for piece in sentences(said))
 
 
-def _says_something(text: str) -> bool:
-    return any(map(str.isalnum, text))
+def _says_something(part: _Part) -> bool:
+    return any(map(str.isalnum, part.text))

@@ -52,6 +52,12 @@ class Note:
 ROLES = frozenset(role.capitalize() for role in get_args(Role))
 """Who speaks where nobody has a name."""
 
+PROMPT = "$ "
+"""What leads a command in a summary."""
+
+MUST = 100.0
+"""Weight from which on a note is taken before all others."""
+
 STRETCH = 40
 """Messages of one day after which another stretch begins."""
 

@@ -7,7 +7,7 @@ from datetime import date
 
 from compression.core.cues import STATES
 from compression.core.dates import written
-from compression.core.notes import ROLES, Note
+from compression.core.notes import PROMPT, ROLES, Note
 from compression.core.pieces import TECHNICAL, Kind
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
 
@@ -71,7 +71,7 @@ def _lines_of(stretch: Sequence[Note]) -> list[str]:
     for number, note in enumerate(stretch):
         text = note.phrase.text
         if note.phrase.kind in TECHNICAL:
-            lines["", number] = f"$ {text}" if note.phrase.kind is Kind.COMMAND else text
+            lines["", number] = f"{PROMPT}{text}" if note.phrase.kind is Kind.COMMAND else text
         elif (note.speaker, 0) in lines:
             lines[note.speaker, 0] += f"; {text}"
         else:

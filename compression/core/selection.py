@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compression.core.coverage import Coverage
-from compression.core.notes import Note, phrase_of
+from compression.core.notes import MUST, Note, phrase_of
 from compression.core.pieces import Kind
 from compression.core.ports import TokenCounter
 from compression.core.rendering import render
@@ -14,13 +14,12 @@ from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
 from compression.core.telegraphic import Form, shorten
 from compression.core.weighing import coverage_of
 
-MUST = 100.0
-"""Weight from which on a note is taken before all others."""
-
 MUSTS_SHARE = 0.3
 HEADLINE_SHARE = 0.12
 LONGEST_HEADLINE = 60
-"""Tokens of the statements under the first heading."""
+"""Tokens of the statements under the first heading, where none stands there already."""
+
+STANDING_SHARE = 0.25
 
 SECTION_SHARES = {FILES: 0.12, DECISIONS: 0.08, STATE: 0.06}
 """Parts of the room that these sections have to themselves, as far as they can fill it; they may win more."""
@@ -55,7 +54,10 @@ def _chosen(
     """Numbers of the chosen notes in the order of choice, a little more than fit, and the notes with their headline."""
     coverage = coverage_of(notes, names)
     coverage.fill([number for number, note in enumerate(notes) if note.weight >= MUST], MUSTS_SHARE * room)
-    notes = _headlined(notes, coverage, min(LONGEST_HEADLINE, HEADLINE_SHARE * room), count)
+    standing = [number for number, note in enumerate(notes) if note.phrase.section == SUMMARY]
+    coverage.fill(standing, STANDING_SHARE * room)
+    if not standing:
+        notes = _headlined(notes, coverage, min(LONGEST_HEADLINE, HEADLINE_SHARE * room), count)
     for section, share in SECTION_SHARES.items():
         numbers = [number for number, note in enumerate(notes) if note.phrase.section == section]
         coverage.fill(numbers, share * room)

@@ -233,6 +233,34 @@ def test_a_terse_note_keeps_negations_conditions_numbers_and_quotations() -> Non
     assert shorten(sentence, Form.TERSE) == 'would not open door before 9 unless she says "the sun is up"'
 
 
+def test_a_rule_stays_through_later_compactions() -> None:
+    talk = [f"I met Person{number} in Town{number} and we talked about Subject{number}." for number in range(60)]
+    summary = summary_of(dialogue("Never restart on Fridays.", *talk), 150)
+    for _ in range(4):
+        summary = summary_of(dialogue(*talk), 150, summary)
+    assert section(summary, "Decisions").count("- Never restart on Fridays") == 1
+
+
+def test_a_shortened_summary_keeps_its_headline_and_its_rules() -> None:
+    notes = " ".join(f"The service number {number} runs on host h{number}.example.org." for number in range(60))
+    sections = {
+        "Summary": "Ada builds a shop in Graz. It is nearly done.",
+        "Decisions": "- Use SQLite: one server",
+        "Files": "- shop/models.py: created",
+        "State": "- Next: labels",
+        "Context": notes,
+        "Kept facts": "- never use tabs",
+    }
+    written = "\n\n".join(f"## {name}\n{text}" for name, text in sections.items())
+    summary = summary_of([], 160, written)
+    assert section(summary, "Summary") == "Ada builds a shop in Graz.\nIt is nearly done.\n"
+    assert "- Use SQLite: one server" in section(summary, "Decisions")
+    assert "- never use tabs" in section(summary, "Decisions")
+    assert "- shop/models.py: created" in section(summary, "Files")
+    assert "Next: labels" in section(summary, "State")
+    assert "h7.example.org" in summary or "h59.example.org" in summary
+
+
 def test_every_session_of_a_long_conversation_is_represented() -> None:
     conversation = real("locomo/26.json")
     summary = summary_of(conversation, 2000)
