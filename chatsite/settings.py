@@ -4,6 +4,7 @@ A value that cannot be read stops the start with one line that names the variabl
 checked by `compression.conf` and `conversations.checks`.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,29 +12,37 @@ from typing import Any
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
-from environs import Env, EnvError
 
 from chatsite.secret_key import read_or_make
 
-env = Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
+TRUTH = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 
 
-def read(parse: Callable[..., Any], name: str, default: object, what: str) -> Any:
-    """One variable; a bad value is named without being printed: it may be a secret."""
+def read(name: str, default: Any = "", parse: Callable[[str], Any] = str, what: str = "text") -> Any:
+    """One variable; empty is as good as not set. A bad value is named and not printed: it may be a secret."""
+    value = os.environ.get(name, "").strip()
     try:
-        return parse(name, default)
-    except (EnvError, ValueError) as error:
-        raise ImproperlyConfigured(f"{name} must be {what}.") from error
+        return parse(value) if value else default
+    except (KeyError, ValueError):
+        raise ImproperlyConfigured(f"{name} must be {what}.") from None
 
 
-DEBUG = read(env.bool, "DEBUG", False, "true or false")
-ALLOWED_HOSTS = read(env.list, "ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names, comma between")
-CSRF_TRUSTED_ORIGINS = read(env.list, "CSRF_TRUSTED_ORIGINS", [], "origins such as https://chat.example, comma between")
-DATA_DIR = Path(read(env.str, "DATA_DIR", str(BASE_DIR / "var"), "a folder"))
+def switch(name: str, default: bool) -> bool:
+    return bool(read(name, default, lambda value: TRUTH[value.lower()], "true or false"))
 
-DATABASE_URL = env.str("DATABASE_URL", "") or f"sqlite:///{DATA_DIR / 'chatsite.sqlite3'}"
-SECRET_KEY = env.str("SECRET_KEY", "")
+
+def listed(name: str, default: list[str]) -> list[str]:
+    return list(read(name, default, lambda value: [part.strip() for part in value.split(",") if part.strip()]))
+
+
+DEBUG = switch("DEBUG", False)
+ALLOWED_HOSTS = listed("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = listed("CSRF_TRUSTED_ORIGINS", [])
+DATA_DIR = Path(read("DATA_DIR", BASE_DIR / "var"))
+
+DATABASE_URL = read("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'chatsite.sqlite3'}"
+SECRET_KEY = read("SECRET_KEY")
 if not SECRET_KEY:
     if not DATABASE_URL.startswith("sqlite"):
         raise ImproperlyConfigured("SECRET_KEY must be set where DATABASE_URL is not SQLite.")
@@ -140,23 +149,23 @@ X_FRAME_OPTIONS = "DENY"
 MAX_BODY_BYTES = 25_000_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 
-OPENAI_API_KEY = env.str("OPENAI_API_KEY", "")
-OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", "")
-OPENAI_MODEL = env.str("OPENAI_MODEL", "")
-OPENAI_FAST_MODEL = env.str("OPENAI_FAST_MODEL", "")
-OPENAI_STANDARD_MODEL = env.str("OPENAI_STANDARD_MODEL", "")
-OPENAI_CONTEXT_WINDOW = read(env.int, "OPENAI_CONTEXT_WINDOW", None, "a number of tokens")
-MODEL_TIMEOUT_SECONDS = read(env.float, "MODEL_TIMEOUT_SECONDS", 60.0, "a number of seconds")
+OPENAI_API_KEY = read("OPENAI_API_KEY")
+OPENAI_BASE_URL = read("OPENAI_BASE_URL")
+OPENAI_MODEL = read("OPENAI_MODEL")
+OPENAI_FAST_MODEL = read("OPENAI_FAST_MODEL")
+OPENAI_STANDARD_MODEL = read("OPENAI_STANDARD_MODEL")
+OPENAI_CONTEXT_WINDOW = read("OPENAI_CONTEXT_WINDOW", None, int, "a number of tokens")
+MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 60.0, float, "a number of seconds")
 BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
-COMPRESSION_ENABLED = read(env.bool, "COMPRESSION_ENABLED", True, "true or false")
-COMPRESSION_SUMMARY_ROLE = env.str("COMPRESSION_SUMMARY_ROLE", "system")
-COMPRESSION_THRESHOLD = read(env.float, "COMPRESSION_THRESHOLD", 0.8, "a number from 0.5 to 0.95")
-COMPRESSION_KEEP_RECENT = read(env.int, "COMPRESSION_KEEP_RECENT", 4, "a whole number")
-COMPRESSION_COOLDOWN_SECONDS = read(env.int, "COMPRESSION_COOLDOWN_SECONDS", 30, "a number of seconds")
-COMPRESSION_SUMMARY_MAX_TOKENS = read(env.int, "COMPRESSION_SUMMARY_MAX_TOKENS", 500, "a number of tokens")
-COMPACTION_LOG_DAYS = read(env.int, "COMPACTION_LOG_DAYS", 90, "a number of days")
-TOOL_RESULT_MAX_CHARS = read(env.int, "TOOL_RESULT_MAX_CHARS", 2_000, "a number of characters")
+COMPRESSION_ENABLED = switch("COMPRESSION_ENABLED", True)
+COMPRESSION_SUMMARY_ROLE = read("COMPRESSION_SUMMARY_ROLE", "system")
+COMPRESSION_THRESHOLD = read("COMPRESSION_THRESHOLD", 0.8, float, "a number from 0.5 to 0.95")
+COMPRESSION_KEEP_RECENT = read("COMPRESSION_KEEP_RECENT", 4, int, "a whole number")
+COMPRESSION_COOLDOWN_SECONDS = read("COMPRESSION_COOLDOWN_SECONDS", 30, int, "a number of seconds")
+COMPRESSION_SUMMARY_MAX_TOKENS = read("COMPRESSION_SUMMARY_MAX_TOKENS", 500, int, "a number of tokens")
+COMPACTION_LOG_DAYS = read("COMPACTION_LOG_DAYS", 90, int, "a number of days")
+TOOL_RESULT_MAX_CHARS = read("TOOL_RESULT_MAX_CHARS", 2_000, int, "a number of characters")
 
 LOGGING = {
     "version": 1,

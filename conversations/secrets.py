@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import models
+
+if TYPE_CHECKING:
+    from cryptography.fernet import MultiFernet
 
 
 class EncryptedTextField(models.TextField):
@@ -27,6 +29,8 @@ def encrypt(plain: str) -> str:
 
 def decrypt(stored: str) -> str:
     """The plain text, or "" where SECRET_KEY has changed since: the key is then asked for anew."""
+    from cryptography.fernet import InvalidToken
+
     try:
         return _fernet().decrypt(stored.encode()).decode()
     except InvalidToken:
@@ -34,5 +38,8 @@ def decrypt(stored: str) -> str:
 
 
 def _fernet() -> MultiFernet:
+    # Loaded on first use: 10 MB, and most pages need no secret.
+    from cryptography.fernet import Fernet, MultiFernet
+
     keys = [str(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
     return MultiFernet([Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest())) for key in keys])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import socket
+import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -81,10 +82,13 @@ def migrate() -> None:
 
 
 def run(host: str, port: int, *, ready: Any) -> None:
-    # Twisted takes the reactor of whoever imports it first: daphne comes before everything that serves.
+    # Twisted would load OpenSSL, 14 MB that a server without TLS of its own never uses.
+    sys.modules["OpenSSL"] = None  # type: ignore[assignment]
+    # It takes the reactor of whoever imports it first: daphne comes before everything else that serves.
     from daphne.server import Server, twisted_loop
     from twisted.internet import defer, reactor
 
+    del sys.modules["OpenSSL"]
     from chatsite.asgi import application
     from conversations import background, upkeep
 
