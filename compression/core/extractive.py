@@ -30,12 +30,13 @@ class Extractive:
     name = "extractive"
     window: int | None = None
     provisional = False
+    fills_budget = True
 
     async def summarise(self, passage: Passage) -> Written:
         text = await asyncio.to_thread(
             extract, passage.turns, earlier=passage.earlier, max_tokens=passage.max_tokens, count=count_tokens
         )
-        return Written(text=text, model=self.name)
+        return Written(text)
 
 
 def extract(turns: Sequence[Turn], *, earlier: str, max_tokens: int, count: TokenCounter) -> str:

@@ -18,12 +18,14 @@ class Summariser(Protocol):
     """Writes a summary with the headings of `compression.core.sections`.
 
     `window` is the size in tokens of the largest prompt that it can read, None where there is no limit.
-    `provisional` says that its summary is only a note, to be rebuilt from the originals by the next one that works.
+    `provisional` says that its summary is only a note, to be rebuilt from the originals by the next one that works;
+    `fills_budget` that its words cost nothing, so that it may use all the room that summaries have.
     """
 
     name: str
     window: int | None
     provisional: bool
+    fills_budget: bool
 
     async def summarise(self, passage: Passage) -> Written:
         """Summarise one passage. Raises CompactionFailed("summarise", reason)."""

@@ -18,9 +18,10 @@ class Truncation:
     name = "truncation"
     window: int | None = None
     provisional = True
+    fills_budget = False
 
     async def summarise(self, passage: Passage) -> Written:
-        return Written(text=await asyncio.to_thread(truncated, passage), model=self.name)
+        return Written(await asyncio.to_thread(truncated, passage))
 
 
 def truncated(passage: Passage) -> str:

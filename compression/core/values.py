@@ -156,14 +156,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a summariser wrote, how it ended, and what it spent (tokens)."""
+    """What a summariser wrote, and whether it came to its end rather than being cut off."""
 
     text: str
     finished: bool = True
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +183,6 @@ class Draft:
     level: int = 0
     max_tokens: int = 0
     facts: tuple[Fact, ...] = ()
-    written: tuple[Written, ...] = ()
     summary: str = ""
     checkpoints: tuple[Checkpoint, ...] = ()
     context: str = ""

@@ -20,6 +20,7 @@ class ModelSummariser:
     """Asks the model of `profile` for summaries. `window` is in our own tokens; `spent` is what it cost so far."""
 
     provisional = False
+    fills_budget = False
 
     def __init__(self, profile: ModelProfile, model: Model, *, mode: str) -> None:
         window = profile.usable_window
@@ -43,7 +44,7 @@ class ModelSummariser:
             self.spent = Spent(*(sum(pair) for pair in zip(_figures(self.spent), _figures(reply.spent), strict=True)))
         if reply.refused:
             raise CompactionFailed("summarise", f"{self.name} refused to summarise")
-        return Written(reply.text, finished=reply.finish_reason != "length", model=self.name)
+        return Written(reply.text, finished=reply.finish_reason != "length")
 
 
 def _delimiter() -> str:

@@ -36,6 +36,7 @@ class Scripted:
     window: int | None = None
     name: str = "scripted"
     provisional: bool = False
+    fills_budget: bool = False
 
     def __post_init__(self) -> None:
         self.shown: list[Passage] = []

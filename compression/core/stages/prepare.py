@@ -18,7 +18,9 @@ SMALLEST_SUMMARY = 60
 """Tokens: the headings and a sentence. Where not even that saves anything, there is nothing to gain."""
 WORDING = 1_200
 """Tokens kept free in a summariser's window for its instructions."""
-USUAL_DENSITY = 10
+LEAST_REDUCTION = 3
+"""Times that a new context must be smaller than what it replaces."""
+USUAL_DENSITY = 4
 """Facts in 100 tokens at which a summary has the length that the policy names."""
 
 HEADER = 20
@@ -29,7 +31,7 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     """Decide level and length, and split what is condensed. Raises CompactionSkipped where nothing can be saved."""
     earlier = summaries(draft.transcript.checkpoints)
     facts = find_facts([earlier, *_texts(draft)])
-    max_tokens = _summary_tokens(draft, policy, count, facts=len(facts))
+    max_tokens = _summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
     level = level_for(draft.condensed_tokens)
     room = _room(summariser, max_tokens, earlier_tokens=count(earlier))
     pieces = [piece for turn in draft.condensed for piece in _pieces(turn, room, count)]
@@ -73,15 +75,19 @@ def _texts(draft: Draft) -> Iterator[str]:
             yield use.result or ""
 
 
-def _summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: int) -> int:
-    """`summary_max_tokens`, times .5 to 1.5 by the density of facts, within the budget and half of what it replaces."""
+def _summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: int | None) -> int:
+    """`summary_max_tokens`, times .5 to 1.5 by the density of facts, within the budget and a share of what it replaces.
+
+    None for the number of facts: as much as there is room for.
+    """
     transcript, condensed = draft.transcript, draft.condensed_tokens
-    density = 100 * facts / max(condensed + transcript.context_tokens, 1)
-    wanted = int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5))
     frame = count(FRAME)
     budget = policy.context_budget(transcript.window, transcript.system_tokens) - frame
-    saving = (condensed + transcript.context_tokens - frame) // 2
-    tokens = min(wanted, int(min(budget, saving) / (1 + REPAIR_SHARE)))
+    replaced = condensed + transcript.context_tokens
+    tokens = int(min(budget, replaced // LEAST_REDUCTION - frame) / (1 + REPAIR_SHARE))
+    if facts is not None:
+        density = 100 * facts / max(replaced, 1)
+        tokens = min(tokens, int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5)))
     if tokens < SMALLEST_SUMMARY:
         raise CompactionSkipped(
             f"The {len(draft.condensed)} messages that could be condensed take {condensed} tokens: "

@@ -7,7 +7,7 @@ from dataclasses import replace
 from compression.core.extractive import extract
 from compression.core.ports import OnStage, Summariser, TokenCounter
 from compression.core.summary_text import accepted
-from compression.core.values import Draft, Written
+from compression.core.values import Draft
 
 FROM_PERCENT, TO_PERCENT = 20, 85
 
@@ -15,12 +15,10 @@ FROM_PERCENT, TO_PERCENT = 20, 85
 async def summarise(draft: Draft, *, summariser: Summariser, count: TokenCounter, on_stage: OnStage) -> Draft:
     """The summary of everything that is condensed and of the earlier one. Raises CompactionFailed."""
     summary = ""
-    written: list[Written] = []
     for number, passage in enumerate(draft.passages):
         await on_stage("summarise", FROM_PERCENT + (TO_PERCENT - FROM_PERCENT) * number // len(draft.passages))
         answer = await summariser.summarise(replace(passage, earlier=summary or passage.earlier))
-        written.append(answer)
         summary = accepted(answer)
     if count(summary) > draft.max_tokens:
         summary = extract((), earlier=summary, max_tokens=draft.max_tokens, count=count)
-    return replace(draft, summary=summary, written=tuple(written))
+    return replace(draft, summary=summary)
