@@ -23,10 +23,11 @@ class Api(NinjaAPI):
 
     @property
     def urls(self) -> tuple[list[Any], str, str]:
-        patterns, app, namespace = super().urls
+        ours, app, namespace = super().urls
+        patterns: list[Any] = [*ours, re_path("", _nowhere)]
         for pattern in patterns:
             pattern.callback = _shaped(pattern.callback)
-        return [*patterns, re_path("", _nowhere)], app, namespace
+        return patterns, app, namespace
 
 
 def _shaped(view: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,7 +56,7 @@ def _shape(response: HttpResponseBase) -> HttpResponseBase:
 
 @csrf_exempt
 def _nowhere(request: HttpRequest) -> HttpResponseBase:
-    return errors.on_missing(request, Http404())
+    raise Http404
 
 
 api = Api(title="chatsite", version="1", docs_url=None, auth=[KeyAuth(), SessionAuth()], parser=StrictParser())

@@ -1,0 +1,25 @@
+"""`manage.py create_api_key USERNAME`: a program's way in, shown once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from conversations.models import ApiKey
+
+
+class Command(BaseCommand):
+    help = "Make an API key for a person and print it. Only its hash is kept: it cannot be shown again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username", help="whose conversations the key opens")
+        parser.add_argument("--name", default="command line", help="what the key is for, as lists show it")
+
+    def handle(self, *args: Any, username: str, name: str, **options: Any) -> None:
+        user = get_user_model().objects.filter(username=username).first()
+        if user is None:
+            raise CommandError(f"There is no user called {username!r}.")
+        _, plain = ApiKey.make(user, name[:100])
+        self.stdout.write(plain)
