@@ -48,7 +48,7 @@ def _shaped(view: Callable[..., Any]) -> Callable[..., Any]:
 def _shape(response: HttpResponseBase) -> HttpResponseBase:
     if not isinstance(response, HttpResponseNotAllowed):
         return response
-    allowed = response["Allow"]
+    allowed = ", ".join(sorted(response["Allow"].split(", ")))
     shaped = errors.error_response(405, "method_not_allowed", f"Only {allowed} can be asked of this address.")
     shaped["Allow"] = allowed
     return shaped
