@@ -8,12 +8,13 @@ from compression import conf
 from conversations import usage
 from conversations.models import Conversation
 
+VISIBLE = 2.0
 LABELS = {"system": "System prompt", "summary": "Summary", "protected": "Protected", "live": "Live messages"}
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`start` and `width` are in percent of the window."""
+    """`start` and `width` are in percent of the window; what is there at all is wide enough to be seen."""
 
     kind: str
     label: str
@@ -43,7 +44,7 @@ def meter(conversation: Conversation) -> Meter | None:
     start = 0.0
     for kind, label in LABELS.items():
         tokens = getattr(used, kind)
-        width = 100 * tokens / used.window.size
+        width = max(100 * tokens / used.window.size, VISIBLE) if tokens else 0.0
         parts.append(Part(kind, label, tokens, round(start, 2), round(width, 2)))
         start += width
     threshold = round(100 * conf.policy().threshold)

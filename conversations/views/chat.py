@@ -26,7 +26,8 @@ from conversations.views.sidebar import sidebar
 @require_GET
 def chat(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    profile = conversation.model or default_profile()
+    own = conversation.model
+    profile = own if own and own.enabled else default_profile()
     context = {
         "conversation": conversation,
         "sidebar": sidebar(request.user, current=conversation),

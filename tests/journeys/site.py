@@ -56,6 +56,12 @@ class Site:
         finally:
             self.log.close()
 
+    def crash(self) -> None:
+        """End at once, as a machine does that loses its power."""
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
     def __enter__(self) -> Self:
         return self.start()
 

@@ -76,6 +76,21 @@ def test_a_compression_that_finds_nothing_says_so_and_gives_the_box_back(alice: 
     expect(alice.status).to_be_empty()
 
 
+def test_a_server_that_dies_while_it_compresses_leaves_the_box_usable_and_nothing_lost(
+    alice: Person, llm: LlmServer
+) -> None:
+    alice.imports(long_conversation(30))
+    alice.box.fill("a thought")
+    llm.summary_takes(seconds=60)
+    alice.page.locator("#compact").click()
+    expect(alice.box).to_be_disabled()
+    alice.site.crash()
+    alice.site.start()
+    expect(alice.box).to_be_enabled(timeout=30_000)
+    expect(alice.box).to_have_value("a thought")
+    expect(alice.page.locator(".message[data-state=live]")).to_have_count(30)
+
+
 def test_a_page_that_was_cut_off_catches_up(alice: Person, llm: LlmServer) -> None:
     alice.begins()
     llm.enqueue("First.")
