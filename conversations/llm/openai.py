@@ -126,12 +126,15 @@ class OpenAICompatible:
         while True:
             tried.add(dialect)
             try:
-                stream = await client.chat.completions.create(
-                    model=self._asked.model,
-                    messages=messages,
+                # Plain JSON both ways: the library's own types cost 0.5 ms a message sent and 0.2 ms a token read.
+                stream = await client.post(
+                    "/chat/completions",
+                    body={"model": self._asked.model, "messages": messages, "stream": True}
+                    | dialect.options(max_tokens),
+                    cast_to=object,
+                    options={"timeout": openai.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout))},
                     stream=True,
-                    timeout=openai.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
-                    **dialect.options(max_tokens),
+                    stream_cls=openai.AsyncStream[object],
                 )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as refusal:
                 other = dialect.corrected(str(refusal.body))

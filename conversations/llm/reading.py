@@ -20,17 +20,18 @@ class Reading:
         self._something = False
         self._refused = False
 
-    def take(self, chunk: Any) -> str:
-        """The text that a chunk adds to the reply."""
-        self._spent = spent_of(chunk.usage) or self._spent
-        if not chunk.choices:
+    def take(self, chunk: dict[str, Any]) -> str:
+        """The text that a chunk of a streamed chat completion adds; anything else than one raises some error."""
+        self._spent = spent_of(chunk.get("usage")) or self._spent
+        if not chunk.get("choices"):
             return ""
-        choice = chunk.choices[0]
-        self.finish_reason = choice.finish_reason or self.finish_reason
-        refusal = choice.delta.refusal or ""
+        choice = chunk["choices"][0]
+        self.finish_reason = choice.get("finish_reason") or self.finish_reason
+        delta = choice.get("delta") or {}
+        refusal = str(delta.get("refusal") or "")
         self._refused = self._refused or bool(refusal)
-        text = str(choice.delta.content or "") + str(refusal)
-        self._something = self._something or bool(text) or bool(choice.delta.tool_calls)
+        text = str(delta.get("content") or "") + refusal
+        self._something = self._something or bool(text) or bool(delta.get("tool_calls"))
         return text
 
     def end(self) -> Delta:
@@ -52,12 +53,13 @@ class Reading:
 
 def spent_of(usage: Any) -> Spent | None:
     """The tokens that a provider reports, or None where its figures cannot be true."""
-    prompt = _plausible(getattr(usage, "prompt_tokens", None))
-    completion = _plausible(getattr(usage, "completion_tokens", None))
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = _plausible(usage.get("prompt_tokens")), _plausible(usage.get("completion_tokens"))
     if not prompt or completion is None:
         return None
-    details = getattr(usage, "prompt_tokens_details", None)
-    cached = _plausible(getattr(details, "cached_tokens", None)) or 0
+    details = usage.get("prompt_tokens_details")
+    cached = (_plausible(details.get("cached_tokens")) if isinstance(details, dict) else None) or 0
     return Spent(prompt, completion, cached if cached <= prompt else 0)
 
 
