@@ -9,10 +9,12 @@ from uuid import UUID
 from ninja import Router
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from conversations import turn
 from conversations.access import get_conversation, own_conversations
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.errors import Invalid
+from conversations.events import publish
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
@@ -89,12 +91,16 @@ def change(request: Request, conversation_id: UUID, body: Changes) -> dict[str, 
         setattr(conversation, name, value)
     # These fields alone: a compaction may be writing the others.
     conversation.save(update_fields=fields)
+    if "title" in fields:
+        publish(conversation.pk, "title.updated", title=conversation.title)
     return conversation_json(conversation)
 
 
 @router.delete("/{uuid:conversation_id}", response={204: None})
 def delete(request: Request, conversation_id: UUID) -> None:
-    get_conversation(request.auth, conversation_id).delete()
+    conversation = get_conversation(request.auth, conversation_id)
+    turn.stop(conversation)
+    conversation.delete()
 
 
 def _profile(name: str | None) -> ModelProfile | None:

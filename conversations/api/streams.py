@@ -14,7 +14,7 @@ from conversations.events import RESYNC, Event, Listener
 from conversations.models import Message
 from conversations.shapes import message_json
 
-HEARTBEAT = 15.0
+HEARTBEAT = 5.0
 """Seconds without an event after which a comment is sent, and the row is asked whether the reply has ended."""
 ENDS = ("message.done", "message.failed")
 

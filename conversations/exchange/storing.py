@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from compression.core.values import ToolUse
 from conversations.exchange.source import Call, Line, Source
+from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from conversations.transcript import message_tokens, tool_tokens
 
@@ -37,10 +38,16 @@ def _conversation(user: AbstractBaseUser, source: Source) -> Conversation:
         owner_id=user.pk,
         title=source.title or _first_words(source.lines),
         system_prompt=source.system_prompt,
-        model=ModelProfile.objects.filter(name=source.model, enabled=True, role=ModelProfile.Role.CHAT).first(),
+        model=_model(source.model),
         created_at=source.started or _first_date(source.lines),
         **source.fields,
     )
+
+
+def _model(name: str) -> ModelProfile | None:
+    """The profile of that name, else the default one."""
+    named = ModelProfile.objects.filter(name=name, enabled=True, role=ModelProfile.Role.CHAT)
+    return named.first() or default_profile()
 
 
 def _cost(source: Source, line: Line) -> tuple[int, list[int]]:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from conversations.events import hub
 from conversations.models import Conversation, ModelProfile
 from tests.conversations.api import Api, refused
 
@@ -80,6 +83,15 @@ def test_a_change_leaves_everything_else_as_it_is(api: Api, user: User, gpt: Mod
     assert told == api.get(f"{ALL}/{row.pk}").json()
     assert api.patch(f"{ALL}/{row.pk}", {}).json() == told
     assert api.patch(f"{ALL}/{row.pk}", {"title": ""}).json()["title"] == ""
+
+
+async def test_a_new_title_is_told_to_who_has_the_conversation_open(api: Api, user: User) -> None:
+    row = await Conversation.objects.acreate(owner=user, title="Ports")
+    with hub.listen(row.pk) as listener:
+        await sync_to_async(api.patch)(f"{ALL}/{row.pk}", {"title": "Hosts"})
+        async with asyncio.timeout(5):
+            event = await listener.queue.get()
+    assert (event.type, event.data) == ("title.updated", {"title": "Hosts"})
 
 
 def test_deleting_takes_messages_along_even_replaced_ones(api: Api, user: User) -> None:

@@ -215,6 +215,20 @@ async def test_stop_ends_the_reply_and_keeps_its_text(
     assert told["assistant_message"]["content"].startswith("word")
 
 
+@HERE
+async def test_a_conversation_that_is_deleted_while_it_is_answered_is_gone_for_who_waits(
+    api: Api, path: str, conversation: Conversation, llm: LlmServer, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(streams, "HEARTBEAT", 0.1)
+    llm.enqueue("word " * 500, drip=0.02)
+    waiting = asyncio.ensure_future(api.say(path, "Which port?"))
+    await asyncio.to_thread(llm.wait_for, lambda server: server.chats)
+    deleted = await api.async_client.delete(f"/api/conversations/{conversation.pk}", headers=api.headers)
+    assert deleted.status_code == 204
+    async with asyncio.timeout(30):
+        refused(await waiting, 404, "not_found")
+
+
 def test_stop_says_where_nothing_is_written(api: Api, conversation: Conversation) -> None:
     assert api.post(f"/api/conversations/{conversation.pk}/stop").json() == {"stopped": False}
 

@@ -115,9 +115,11 @@ def test_the_export_names_no_owner_no_key_and_no_address(conversation: Conversat
     assert not [secret for secret in ("sk-1", "secret.host", "lovelace", "owner") if secret in text]
 
 
-def test_a_model_that_is_not_here_is_left_out_of_the_import(conversation: Conversation, ada: User) -> None:
+def test_a_model_that_is_not_here_gives_way_to_the_default_one(conversation: Conversation, ada: User) -> None:
     data = as_json(conversation)
     data["conversation"]["model"] = "another"
+    assert imported(ada, data).model == conversation.model
+    ModelProfile.objects.update(enabled=False)
     assert imported(ada, data).model is None
 
 
