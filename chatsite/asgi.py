@@ -16,6 +16,7 @@ from django.urls import path
 http = get_asgi_application()
 
 from conversations import background  # noqa: E402 - needs the apps
+from chatsite.threads import request_thread  # noqa: E402
 from conversations.consumers import ConversationConsumer  # noqa: E402
 
 sockets = [path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_asgi())]
@@ -31,4 +32,8 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
     loop = asyncio.get_running_loop()
     if not background.attached_to(loop):
         background.attach(loop)
-    await routes(scope, receive, send)
+    if scope["type"] != "http":
+        await routes(scope, receive, send)
+        return
+    async with request_thread():
+        await routes(scope, receive, send)

@@ -53,6 +53,8 @@ try:
 except Exception:
     # From None: the parser's own error quotes the address, password included.
     raise ImproperlyConfigured("DATABASE_URL must look like postgres://user:password@host:5432/name.") from None
+# Kept open by the threads of `chatsite.threads`.
+DATABASES["default"] |= {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         # SQLite locks on the first write otherwise, and cannot wait for a lock it would upgrade to.

@@ -1,0 +1,175 @@
+"""What a served site costs: `python -m benchmarks.live`.
+
+- from a POST to the first delta on the socket, with a model that answers at once (medians);
+- CPU a token of the serving process, with 200 open sockets and 50 tokens a second each;
+- importing a conversation of 20,000 messages: time, and the process's peak of memory;
+- warm start to the first page, and resident memory when idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from websockets.asyncio.client import connect
+
+from benchmarks.site import site
+from tests.journeys.site import Site
+from tests.llm_server import closed_port
+
+POSTS = 60
+STREAMS = int(os.environ.get("STREAMS", "200"))
+RATE = 50
+SECONDS = 8
+MESSAGES = 20_000
+
+
+def main() -> None:
+    with site() as folder, model() as url:
+        cookie, conversations = prepared(STREAMS)
+        place = Site(folder, llm_url=url, window=128_000, BENCH_STREAMS=str(STREAMS))
+        for _ in range(2):  # the second start is a warm one
+            began = time.perf_counter()
+            with place:
+                fetch(place, "/accounts/login/")
+                started = time.perf_counter() - began
+                time.sleep(1)
+                print(f"first page {started:.2f} s after the start, idle {memory(place, 'VmRSS'):.0f} MB")
+        with place:
+            first_delta(place, cookie, conversations[0])
+            importing(place, cookie)
+        asyncio.run(streaming(folder, cookie, conversations))
+
+
+@contextlib.contextmanager
+def model() -> Iterator[str]:
+    """A scripted model in a process of its own; gives its base URL."""
+    with closed_port() as url:
+        port = urlsplit(url).port
+    process = subprocess.Popen([sys.executable, "-m", "tests.llm_server", "--port", str(port), "--tokens", "20"])
+    time.sleep(2)
+    try:
+        yield url
+    finally:
+        process.kill()
+
+
+def prepared(count: int) -> tuple[str, list[str]]:
+    """A signed-in person's session cookie, and ids of new conversations."""
+    from django.conf import settings
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    from conversations.models import Conversation, ModelProfile
+
+    user = get_user_model().objects.get()
+    ModelProfile.objects.all().delete()
+    rows = Conversation.objects.bulk_create(Conversation(owner=user) for _ in range(count))
+    client = Client()
+    client.force_login(user)
+    return client.cookies[settings.SESSION_COOKIE_NAME].value, [str(row.pk) for row in rows]
+
+
+def fetch(place: Site, path: str, **how: Any) -> Any:
+    return urlopen(Request(place.url + path, **how), timeout=120).read()
+
+
+def memory(place: Site, line: str) -> float:
+    status = Path(f"/proc/{place.process.pid}/status").read_text()
+    return next(int(row.split()[1]) / 1000 for row in status.splitlines() if row.startswith(line))
+
+
+def headers(place: Site, cookie: str) -> dict[str, str]:
+    token = "a" * 32
+    return {"Cookie": f"sessionid={cookie}; csrftoken={token}", "X-CSRFToken": token, "Origin": place.url}
+
+
+def first_delta(place: Site, cookie: str, conversation: str) -> None:
+    times = asyncio.run(deltas(place, cookie, conversation))[5:]
+    print(
+        f"POST to first delta: {statistics.median(times):.1f} ms, 90 % under {sorted(times)[int(len(times) * 0.9)]:.1f} ms"
+    )
+
+
+async def deltas(place: Site, cookie: str, conversation: str) -> list[float]:
+    url = place.url.replace("http", "ws") + f"/ws/conversations/{conversation}/"
+    times = []
+    line = HTTPConnection("127.0.0.1", place.port)
+    async with connect(url, additional_headers={"Cookie": f"sessionid={cookie}"}, origin=place.url) as socket:  # type: ignore[arg-type]
+        for number in range(POSTS):
+            body = f"content=question+{number}".encode()
+            began = time.perf_counter()
+            posting = asyncio.create_task(
+                asyncio.to_thread(post, line, f"/c/{conversation}/send", body, headers(place, cookie))
+            )
+            while "beforeend:#text-" not in (await socket.recv()):
+                pass
+            times.append(1000 * (time.perf_counter() - began))
+            await posting
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.15):
+                    while True:
+                        await socket.recv()
+    return times
+
+
+def post(line: HTTPConnection, path: str, body: bytes, headers: dict[str, str]) -> None:
+    """Over a connection that stays open, as a browser's does."""
+    line.request("POST", path, body, headers | {"Content-Type": "application/x-www-form-urlencoded"})
+    assert line.getresponse().read()
+
+
+def importing(place: Site, cookie: str) -> None:
+    messages = [
+        {
+            "role": ("user", "assistant")[n % 2],
+            "content": f"message {n} with some forty words of talk " + "and more " * 30,
+        }
+        for n in range(MESSAGES)
+    ]
+    body = json.dumps({"source": "bench", "title": "long", "messages": messages}).encode()
+    began = time.perf_counter()
+    kind = {"Content-Type": "application/json"}
+    fetch(place, "/api/conversations/import", data=body, headers=headers(place, cookie) | kind)
+    print(f"import of {MESSAGES:,} messages: {time.perf_counter() - began:.1f} s, peak {memory(place, 'VmHWM'):.0f} MB")
+
+
+async def streaming(folder: Path, cookie: str, conversations: list[str]) -> None:
+    """A server whose hub is fed 50 tokens a second a conversation, and as many sockets that read."""
+    place = Site(folder, llm_url="http://127.0.0.1:9/v1", FEED=str(SECONDS), DJANGO_SETTINGS_MODULE="chatsite.settings")
+    command = [sys.executable, "-m", "benchmarks.feeding", str(place.port), str(RATE), str(SECONDS), *conversations]
+    process = subprocess.Popen(command, env=os.environ | place.environment, stdout=subprocess.PIPE, text=True)
+    await asyncio.sleep(3)
+    late: list[float] = []
+
+    async def read(conversation: str) -> None:
+        url = place.url.replace("http", "ws") + f"/ws/conversations/{conversation}/"
+        async with connect(url, additional_headers={"Cookie": f"sessionid={cookie}"}, origin=place.url) as socket:  # type: ignore[arg-type]
+            async for frame in socket:
+                sent = [float(part) for part in str(frame).split(">")[1].split("<")[0].split("|") if part]
+                late.append(1000 * (time.time() - sent[0]))
+
+    readers = [asyncio.create_task(read(one)) for one in conversations]
+    said = await asyncio.to_thread(process.communicate)
+    for reader in readers:
+        reader.cancel()
+    late.sort()
+    print(
+        f"{STREAMS} streams: {said[0].strip()}; p50 {late[len(late) // 2]:.0f} ms, p99 {late[int(len(late) * 0.99)]:.0f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()
