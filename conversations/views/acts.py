@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
-from django_htmx.http import reswap, retarget
+from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
 from conversations import compaction, fragments, turn
@@ -52,11 +52,10 @@ def compact(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def undo(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
-    conversation = get_conversation(request.user, pk)
-    compaction.undo(conversation, compaction_id)
+    """Every open page is told; this one asks for itself too, in case its socket is down."""
+    compaction.undo(get_conversation(request.user, pk), compaction_id)
     publish(pk, "resync")
-    conversation.refresh_from_db()
-    return HttpResponse(fragments.thread_and_meter(conversation))
+    return trigger_client_event(HttpResponse(status=204), "converge")
 
 
 def _compact(conversation: Conversation, instructions: str) -> HttpResponse:

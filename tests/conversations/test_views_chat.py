@@ -208,7 +208,8 @@ def test_view_shows_the_summary_beside_its_sources_and_undo_takes_it_back(
         assert "They began with" in response.content.decode()
         assert "Message 0 says port 5000." in response.content.decode()
         assert "Message 15 says port 5015." in response.content.decode()
-    undone = pages.post("undo", conversation.pk, row.pk)
+    assert pages.post("undo", conversation.pk, row.pk).headers["HX-Trigger"] == CONVERGE
+    undone = pages.get("thread", conversation.pk)
     assert states(undone) == ["live"] * 20
     assert not elements(undone).with_attribute("data-compaction-id")
     assert pages.post("undo", conversation.pk, row.pk).status_code == 409
