@@ -8,7 +8,7 @@ from compression import conf
 from conversations import usage
 from conversations.models import Conversation
 
-VISIBLE = 2.0
+VISIBLE = 2.5
 LABELS = {"system": "System prompt", "summary": "Summary", "protected": "Protected", "live": "Live messages"}
 
 

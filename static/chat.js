@@ -6,6 +6,55 @@ const thread = one("#thread"), scroller = one("#scroller"), composer = one("#com
 
 if (!navigator.clipboard) document.documentElement.classList.add("no-clipboard");
 
+// --- The thread: one bubble a message, and the end in sight if it was ---------------------------------------------
+
+let stuck = true;
+const follow = () => { if (stuck && scroller) scroller.scrollTop = scroller.scrollHeight; };
+
+if (thread && scroller) {
+  scroller.addEventListener("scroll", () => { stuck = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 60; }, { passive: true });
+  new MutationObserver(follow).observe(thread, { childList: true, subtree: true, characterData: true });
+  new ResizeObserver(follow).observe(scroller);
+  follow();
+}
+
+// A question and its reply come twice, as the answer to the form and over the socket: the first to arrive stays.
+const dropKnown = (fragment) => {
+  for (const bubble of fragment.querySelectorAll("[data-message-id]")) if (document.getElementById(bubble.id)) bubble.remove();
+};
+document.addEventListener("htmx:oobBeforeSwap", (event) => {
+  const { target, fragment } = event.detail;
+  if (target === thread && !one("#version", fragment)) dropKnown(fragment);
+});
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { detail } = event;
+  if (detail.xhr.status >= 400) {
+    // Only what the site itself has put into words is shown; anything else is a page of its own.
+    detail.shouldSwap = Boolean(detail.xhr.getResponseHeader("HX-Retarget"));
+  } else if (detail.target === thread && detail.requestConfig.elt === composer) {
+    const parsed = document.createElement("template");
+    parsed.innerHTML = detail.serverResponse;
+    dropKnown(parsed.content);
+    detail.serverResponse = parsed.innerHTML;
+  }
+});
+
+// A reply that arrives over the socket needs no asking for; one that has fallen silent does.
+let heard = 0;
+document.addEventListener("htmx:wsAfterMessage", () => {
+  heard = Date.now();
+  document.title = `${one(".head h1").textContent} · chatsite`;
+});
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.target.matches(".message[aria-busy]") && Date.now() - heard < 5000) event.preventDefault();
+});
+document.addEventListener("htmx:oobErrorNoTarget", (event) => {
+  if (event.detail.content.matches(".message")) htmx.trigger(document.body, "converge");
+});
+for (const [name, offline] of [["htmx:wsOpen", false], ["htmx:wsClose", true]]) {
+  document.addEventListener(name, () => one(".app").classList.toggle("offline", offline));
+}
+
 // --- The composer ---------------------------------------------------------------------------------------------
 
 // Storage may be full, or forbidden: the page works without.
@@ -62,55 +111,6 @@ if (composer) {
   };
   new MutationObserver(settle).observe(status, { childList: true, subtree: true });
   settle();
-}
-
-// --- The thread: one bubble a message, and the end in sight if it was ---------------------------------------------
-
-let stuck = true;
-const follow = () => { if (stuck && scroller) scroller.scrollTop = scroller.scrollHeight; };
-
-if (thread && scroller) {
-  scroller.addEventListener("scroll", () => { stuck = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 60; }, { passive: true });
-  new MutationObserver(follow).observe(thread, { childList: true, subtree: true, characterData: true });
-  new ResizeObserver(follow).observe(scroller);
-  follow();
-}
-
-// A question and its reply come twice, as the answer to the form and over the socket: the first to arrive stays.
-const dropKnown = (fragment) => {
-  for (const bubble of fragment.querySelectorAll("[data-message-id]")) if (document.getElementById(bubble.id)) bubble.remove();
-};
-document.addEventListener("htmx:oobBeforeSwap", (event) => {
-  const { target, fragment } = event.detail;
-  if (target === thread && !one("#version", fragment)) dropKnown(fragment);
-});
-document.addEventListener("htmx:beforeSwap", (event) => {
-  const { detail } = event;
-  if (detail.xhr.status >= 400) {
-    // Only what the site itself has put into words is shown; anything else is a page of its own.
-    detail.shouldSwap = Boolean(detail.xhr.getResponseHeader("HX-Retarget"));
-  } else if (detail.target === thread && detail.requestConfig.elt === composer) {
-    const parsed = document.createElement("template");
-    parsed.innerHTML = detail.serverResponse;
-    dropKnown(parsed.content);
-    detail.serverResponse = parsed.innerHTML;
-  }
-});
-
-// A reply that arrives over the socket needs no asking for; one that has fallen silent does.
-let heard = 0;
-document.addEventListener("htmx:wsAfterMessage", () => {
-  heard = Date.now();
-  document.title = `${one(".head h1").textContent} · chatsite`;
-});
-document.addEventListener("htmx:beforeRequest", (event) => {
-  if (event.target.matches(".message[aria-busy]") && Date.now() - heard < 5000) event.preventDefault();
-});
-document.addEventListener("htmx:oobErrorNoTarget", (event) => {
-  if (event.detail.content.matches(".message")) htmx.trigger(document.body, "converge");
-});
-for (const [name, offline] of [["htmx:wsOpen", false], ["htmx:wsClose", true]]) {
-  document.addEventListener(name, () => one(".app").classList.toggle("offline", offline));
 }
 
 // --- What went wrong ---------------------------------------------------------------------------------------------
