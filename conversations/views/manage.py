@@ -19,8 +19,6 @@ from conversations.errors import Invalid
 from conversations.events import publish
 from conversations.exchange import exports, imports
 from conversations.forms import ImportForm, RenameForm, cleaned
-from conversations.llm.profiles import default_profile
-from conversations.models import Conversation
 from conversations.validation import clean_text
 from conversations.views.guard import Request, member
 
@@ -68,7 +66,6 @@ def import_(request: Request) -> HttpResponse:
     """Into new conversations; a single one opens."""
     file = cleaned(ImportForm(request.POST, request.FILES))["file"]
     imported = imports.import_conversations(request.user, file.read())
-    Conversation.objects.filter(pk__in=[one.pk for one in imported], model=None).update(model=default_profile())
     target = reverse("chat", args=[imported[0].pk]) if len(imported) == 1 else reverse("home")
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
 
