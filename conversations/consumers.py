@@ -7,7 +7,7 @@ import logging
 from contextlib import ExitStack
 from uuid import UUID
 
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from conversations import fragments
@@ -58,4 +58,4 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _rendered(self, event: Event) -> str:
         if event.type == "message.delta":
             return fragments.delta(event)
-        return await database_sync_to_async(fragments.render)(self.conversation_id, event)
+        return await sync_to_async(fragments.render)(self.conversation_id, event)

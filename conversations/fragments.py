@@ -24,6 +24,8 @@ def render(conversation_id: UUID, event: Event) -> str:
     """The fragments of an event; "" where it changes nothing that is shown."""
     if event.type == "message.delta":
         return delta(event)
+    if event.type == "message.created":
+        return created(conversation_id, event)
     conversation = Conversation.objects.select_related("model").filter(pk=conversation_id).first()
     handler = HANDLERS.get(event.type)
     return handler(conversation, event.data) if conversation and handler else ""
@@ -32,6 +34,16 @@ def render(conversation_id: UUID, event: Event) -> str:
 def delta(event: Event) -> str:
     """A piece of a reply. It is all of the work per token, so it reads nothing."""
     return f'<span hx-swap-oob="beforeend:#text-{escape(event.data["id"])}">{escape(event.data["text"])}</span>'
+
+
+def created(conversation_id: UUID, event: Event) -> str:
+    """A new bubble, out of the event alone: the first words wait behind it, and are no part of it yet."""
+    told = event.data["message"]
+    fields = {name: told[name] for name in ("role", "name", "content", "status", "is_protected")}
+    row = Message(id=UUID(told["id"]), conversation_id=conversation_id, **fields)
+    item = thread.Bubble(row, "live", row.content)
+    html = render_to_string("conversations/_message.html", {"item": item})
+    return by_itself("#thread", html, swap="beforeend")
 
 
 def message(conversation: Conversation, row: Message, *, swap: str = "") -> SafeString:
@@ -76,11 +88,6 @@ def by_itself(target: str, html: str, *, swap: str = "innerHTML") -> str:
     return f'<div hx-swap-oob="{swap}:{target}">{html}</div>'
 
 
-def _created(conversation: Conversation, data: dict[str, Any]) -> str:
-    row = _message(data)
-    return by_itself("#thread", message(conversation, row), swap="beforeend") if row else ""
-
-
 def _ended(conversation: Conversation, data: dict[str, Any]) -> str:
     row = _message(data)
     said = by_itself("#said", "The reply failed." if data["message"]["error"] else "The reply is there.")
@@ -119,7 +126,6 @@ def _message(data: dict[str, Any]) -> Message | None:
 
 
 HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {
-    "message.created": _created,
     "message.done": _ended,
     "message.failed": _ended,
     "compression.started": _compressing,

@@ -136,7 +136,8 @@ def version(conversation: Conversation) -> str:
 
 
 def is_streaming(conversation: Conversation) -> bool:
-    return conversation.messages.filter(status=Message.Status.STREAMING).exists()
+    last = conversation.messages.order_by("-created_at").values_list("status", flat=True).first()
+    return last == Message.Status.STREAMING
 
 
 def _state(conversation: Conversation, id: UUID, created_at: datetime, is_protected: bool) -> State:

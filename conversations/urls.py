@@ -1,8 +1,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from conversations.api import api
-from conversations.api.health import healthz
+from conversations.health import healthz
 from conversations.views import account, acts, chat, compaction, home, manage
 
 urlpatterns = [
@@ -25,6 +24,5 @@ urlpatterns = [
     path("c/<uuid:pk>/rename", manage.rename, name="rename"),
     path("c/<uuid:pk>/delete", manage.delete, name="delete"),
     path("c/<uuid:pk>/export", manage.export, name="export"),
-    path("api/", api.urls),
     path("healthz", healthz, name="healthz"),
 ]
