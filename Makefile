@@ -5,7 +5,7 @@ VENV ?= .venv
 PYTHON := $(VENV)/bin/python
 .DEFAULT_GOAL := run
 
-.PHONY: run setup test check lock bench clean
+.PHONY: run setup test check lock bench bench-retention clean
 
 run: setup
 	@$(PYTHON) manage.py fetch_model
@@ -14,6 +14,7 @@ run: setup
 setup: $(VENV)/installed
 
 test: $(VENV)/installed-dev check
+	@$(PYTHON) manage.py fetch_model
 	@$(PYTHON) -m pytest -q -n 2 -m "not browser"
 	@tests/with_postgres $(PYTHON) -m pytest -q -n 2 tests/conversations tests/compression
 	@$(PYTHON) -m pytest -q -m browser
@@ -27,7 +28,12 @@ check: $(VENV)/installed-dev
 	@$(PYTHON) manage.py makemigrations --check --dry-run > /dev/null
 
 bench: $(VENV)/installed-dev
-	@$(PYTHON) -m benchmarks.conversations
+	@$(PYTHON) -m benchmarks.compaction
+	@$(PYTHON) -m benchmarks.context
+	@$(PYTHON) -m benchmarks.live
+
+bench-retention: $(VENV)/installed-dev
+	@$(PYTHON) -m benchmarks.retention
 
 lock:
 	@uv pip compile -q pyproject.toml --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
@@ -42,12 +48,12 @@ clean:
 
 $(VENV)/installed: requirements.lock | $(PYTHON)
 	@echo "Installing the packages of requirements.lock ..."
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/installed-dev: requirements-dev.lock $(VENV)/installed
 	@echo "Installing the packages of requirements-dev.lock ..."
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
 # The first Python that is new enough; a name on the PATH may be a shim that answers with an error.

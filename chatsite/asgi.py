@@ -15,8 +15,8 @@ from django.urls import path
 
 http = get_asgi_application()
 
-from conversations import background  # noqa: E402 - needs the apps
 from chatsite.threads import request_thread  # noqa: E402
+from conversations import background  # noqa: E402 - needs the apps
 from conversations.consumers import ConversationConsumer  # noqa: E402
 
 sockets = [path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_asgi())]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,15 +17,16 @@ SUMMARY_ROLES = ("system", "user", "assistant")
 MAX_SUMMARY_TOKENS = 4_000
 
 
-def policy() -> Policy:
-    """The policy that holds where a conversation says nothing else."""
-    return Policy(
+def policy(overrides: Mapping[str, Any] | None = None) -> Policy:
+    """The settings' policy, and what a conversation says instead of it."""
+    settled = Policy(
         enabled=settings.COMPRESSION_ENABLED,
         threshold=settings.COMPRESSION_THRESHOLD,
         keep_recent=settings.COMPRESSION_KEEP_RECENT,
         cooldown=settings.COMPRESSION_COOLDOWN_SECONDS,
         summary_max_tokens=settings.COMPRESSION_SUMMARY_MAX_TOKENS,
     )
+    return replace(settled, **overrides) if overrides else settled
 
 
 @cache

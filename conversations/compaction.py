@@ -16,6 +16,7 @@ from django.utils import timezone
 from compression import conf
 from compression.core import pipeline
 from compression.core.errors import CompactionFailed, CompactionSkipped
+from compression.core.policy import Policy
 from compression.core.ports import Summariser
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Usage
@@ -153,7 +154,7 @@ async def _settled(conversation_id: UUID) -> Loaded:
 
 
 def _is_due(loaded: Loaded) -> bool:
-    policy, usage = conf.policy(), measured(loaded)
+    policy, usage = conf.policy(loaded.head.policy), measured(loaded)
     if usage is None:
         return False
     if usage.over_budget:
@@ -187,12 +188,13 @@ async def _compact(row: Compaction) -> None:
     loaded = await sync_to_async(transcript.load)(row.conversation_id)
     source = await sync_to_async(_source)(loaded)
     steering = Steering(**row.steering)
-    by_model = conf.policy().enabled or row.trigger in BY_HAND
+    policy = conf.policy(loaded.head.policy)
+    by_model = policy.enabled or row.trigger in BY_HAND
     rungs = await ladder(loaded.head, steering, with_model=by_model)
     steps: list[dict[str, str]] = []
     for rung in rungs:
         try:
-            draft = await _drafted(row, source, steering, rung)
+            draft = await _drafted(row, source, policy, steering, rung)
             break
         except CompactionFailed as failure:
             if failure.stage == "identify":
@@ -202,15 +204,15 @@ async def _compact(row: Compaction) -> None:
     else:
         raise CompactionFailed("summarise", "; ".join(f"{step['summariser']}: {step['failed']}" for step in steps))
     figures = await sync_to_async(_figures)(rungs, draft, steps)
-    await sync_to_async(commit)(row, loaded.head, draft, summariser=rung.name, **figures)
+    await sync_to_async(commit)(row, loaded.head, draft, summariser=rung.name, strategy=policy.strategy, **figures)
 
 
-async def _drafted(row: Compaction, source: Transcript, steering: Steering, rung: Summariser) -> Draft:
+async def _drafted(row: Compaction, source: Transcript, policy: Policy, steering: Steering, rung: Summariser) -> Draft:
     async def on_stage(stage: str, percent: int) -> None:
         await advance(row, stage, percent)
 
     return await pipeline.compact(
-        source, conf.policy(), steering=steering, summariser=rung, count=count_tokens, on_stage=on_stage
+        source, policy, steering=steering, summariser=rung, count=count_tokens, on_stage=on_stage
     )
 
 
@@ -233,7 +235,6 @@ def _figures(rungs: list[Summariser], draft: Draft, steps: list[dict[str, str]])
     pre = draft.condensed_tokens + draft.transcript.context_tokens
     post = draft.context_tokens
     return {
-        "strategy": conf.policy().strategy,
         "level": draft.level,
         "first_message": draft.condensed[0].id,
         "last_message": draft.condensed[-1].id,

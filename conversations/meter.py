@@ -47,5 +47,5 @@ def meter(conversation: Conversation) -> Meter | None:
         width = max(100 * tokens / used.window.size, VISIBLE) if tokens else 0.0
         parts.append(Part(kind, label, tokens, round(start, 2), round(width, 2)))
         start += width
-    threshold = round(100 * conf.policy().threshold)
+    threshold = round(100 * conf.policy(conversation.policy).threshold)
     return Meter(used.total, used.window.size, used.percent, threshold, used.window.reserve, tuple(parts))

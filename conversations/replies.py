@@ -107,8 +107,11 @@ def abandon(conversation_id: UUID | None = None) -> bool:
     if conversation_id is not None:
         rows = rows.filter(conversation_id=conversation_id)
     # Found before they are changed: there is no index of them, and nobody else can write during an update.
-    found = list(rows.values_list("pk", flat=True))
-    return bool(found and rows.filter(pk__in=found).update(status=Status.INTERRUPTED, error=INTERRUPTED))
+    found = list(rows.values_list("pk", "conversation_id"))
+    ended = found and rows.filter(pk__in=[pk for pk, _ in found]).update(status=Status.INTERRUPTED, error=INTERRUPTED)
+    for _, conversation in found:
+        publish(conversation, "resync")
+    return bool(ended)
 
 
 def profile_for(profile_id: int | None) -> ModelProfile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import store_checkpoints
 from conversations import lease, transcript
 from conversations.errors import Conflict, NotFound
+from conversations.events import publish
 from conversations.models import Conversation
 
 RECOVERIES_KEPT = 5
@@ -72,6 +74,7 @@ def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> 
         raise Conflict("There is no compaction to undo.", code="nothing_to_undo")
     with transaction.atomic():
         _restore(conversation.pk, snapshot)
+        transaction.on_commit(partial(publish, conversation.pk, "resync"))
     conversation.refresh_from_db()
     return snapshot
 

@@ -39,6 +39,7 @@ class Head(NamedTuple):
     id: UUID
     mode: str
     system_prompt: str
+    policy: dict[str, Any]
     compressed_context: str | None
     compressed_tokens: int
     compressed_at: datetime | None
@@ -145,8 +146,8 @@ def head_of(conversation_id: UUID) -> Head:
 def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
     active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
     return Conversation.objects.filter(pk=conversation).values_list(
-        "id", "mode", "system_prompt", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids",
-        "compression_version", Exists(active), "model_id", "model__provider", "model__window",
+        "id", "mode", "system_prompt", "policy", "compressed_context", "compressed_tokens", "compressed_at",
+        "verbatim_ids", "compression_version", Exists(active), "model_id", "model__provider", "model__window",
         "model__max_reply_tokens", "model__is_local", "model__token_correction",
     )  # fmt: skip
 

@@ -11,7 +11,6 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 from compression.core.values import Steering
 from conversations import compaction, fragments, turn
 from conversations.access import get_conversation
-from conversations.events import publish
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
 
@@ -52,9 +51,8 @@ def compact(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def undo(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
-    """Every open page is told; this one asks for itself too, in case its socket is down."""
+    """Open pages are told by their sockets; this one asks for itself too, in case its own is down."""
     compaction.undo(get_conversation(request.user, pk), compaction_id)
-    publish(pk, "resync")
     return trigger_client_event(HttpResponse(status=204), "converge")
 
 

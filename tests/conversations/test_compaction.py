@@ -335,3 +335,17 @@ async def test_automatic_compactions_rest_between_two(filled: Conversation, chat
 )
 def test_the_typed_command_is_told_from_text(typed: str, instructions: str | None) -> None:
     assert compaction.command(typed) == instructions
+
+
+async def test_a_conversations_own_policy_goes_before_the_settings(filled: Conversation, chat: Chat) -> None:
+    await Conversation.objects.aupdate(policy={"keep_recent": 8, "min_messages": 2})
+    row = await chat.compact()
+    assert row.messages_condensed == 12
+
+
+async def test_every_open_page_is_told_of_an_undo(filled: Conversation, chat: Chat) -> None:
+    await chat.compact()
+    with hub.listen(chat.conversation.pk) as listener:
+        await sync_to_async(compaction.rollback)(chat.conversation)
+        await asyncio.sleep(0.05)
+        assert listener.queue.get_nowait().type == "resync"

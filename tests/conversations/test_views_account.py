@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 
 from conversations.forms import SetupForm
 from tests.conversations.pages import Pages
@@ -68,3 +69,13 @@ def test_a_wrong_password_is_told_beside_the_form(user: User) -> None:
 def test_an_expired_session_takes_the_whole_page_to_the_sign_in(user: User, conversation: Any) -> None:
     response = Pages().post("send", conversation.pk, at=conversation, content="hello")
     assert response.headers["HX-Redirect"] == f"/accounts/login/?next=/c/{conversation.pk}/"
+
+
+def test_ten_wrong_passwords_lock_the_name_out_and_say_so(client: Client, django_user_model: Any) -> None:
+    django_user_model.objects.create_user("mallory", password="a good long one")
+    for _ in range(10):
+        answer = client.post(reverse("login"), {"username": "mallory", "password": "wrong"})
+    assert answer.status_code == 429
+    assert "quarter of an hour" in answer.content.decode()
+    again = client.post(reverse("login"), {"username": "mallory", "password": "a good long one"})
+    assert again.status_code == 429

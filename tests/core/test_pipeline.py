@@ -15,7 +15,6 @@ from compression.core.context import MARKER, render
 from compression.core.digest import extend
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive import Extractive
-from compression.core.measure import usage_of
 from compression.core.pipeline import compact
 from compression.core.policy import Policy
 from compression.core.tokens import count_tokens
