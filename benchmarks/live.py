@@ -98,9 +98,8 @@ def headers(place: Site, cookie: str) -> dict[str, str]:
 
 def first_delta(place: Site, cookie: str, conversation: str) -> None:
     times = asyncio.run(deltas(place, cookie, conversation))[5:]
-    print(
-        f"POST to first delta: {statistics.median(times):.1f} ms, 90 % under {sorted(times)[int(len(times) * 0.9)]:.1f} ms"
-    )
+    middle, slow = statistics.median(times), sorted(times)[int(len(times) * 0.9)]
+    print(f"POST to first delta: {middle:.1f} ms, 90 % under {slow:.1f} ms")
 
 
 async def deltas(place: Site, cookie: str, conversation: str) -> list[float]:
@@ -166,9 +165,8 @@ async def streaming(folder: Path, cookie: str, conversations: list[str]) -> None
     for reader in readers:
         reader.cancel()
     late.sort()
-    print(
-        f"{STREAMS} streams: {said[0].strip()}; p50 {late[len(late) // 2]:.0f} ms, p99 {late[int(len(late) * 0.99)]:.0f} ms"
-    )
+    middle, slow = late[len(late) // 2], late[int(len(late) * 0.99)]
+    print(f"{STREAMS} streams: {said[0].strip()}; p50 {middle:.0f} ms, p99 {slow:.0f} ms")
 
 
 if __name__ == "__main__":
