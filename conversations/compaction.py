@@ -98,8 +98,12 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
     if loaded.head.is_compacting:
         loaded = await _settled(conversation_id)
     if overflowed or await sync_to_async(_is_due)(loaded):
-        await _compress_now(conversation_id)
+        status = await _compress_now(conversation_id)
         loaded = await _settled(conversation_id)
+        if status == Compaction.Status.DISCARDED and await sync_to_async(_is_due)(loaded):
+            # A person undid or protected something meanwhile: what was computed no longer held.
+            await _compress_now(conversation_id)
+            loaded = await _settled(conversation_id)
     usage = measured(loaded)
     if usage and usage.over_budget:
         raise TooLarge(too_large(usage), **parts(usage))
@@ -138,12 +142,14 @@ def parts(usage: Usage) -> dict[str, Any]:
     }
 
 
-async def _compress_now(conversation_id: UUID) -> None:
+async def _compress_now(conversation_id: UUID) -> str:
+    """How it ended; "" where someone else is at it, who will be waited for."""
     try:
         row = await sync_to_async(claim)(conversation_id, trigger=Compaction.Trigger.AUTO, steering=Steering())
     except Conflict:
-        return  # someone else is at it, and will be waited for
+        return ""
     await run(row.pk)
+    return (await Compaction.objects.aget(pk=row.pk)).status
 
 
 async def _settled(conversation_id: UUID) -> Loaded:

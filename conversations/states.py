@@ -16,7 +16,7 @@ from compression.records import store_checkpoints
 from conversations import lease, transcript
 from conversations.errors import Conflict, NotFound
 from conversations.events import publish
-from conversations.models import Conversation
+from conversations.models import Conversation, Message
 
 RECOVERIES_KEPT = 5
 
@@ -90,10 +90,23 @@ def _restore(conversation_id: UUID, snapshot: Snapshot) -> None:
         compressed_at=snapshot.compressed_at,
         verbatim_ids=snapshot.verbatim_ids,
     )
+    _keep_protected(conversation_id, snapshot)
     checkpoints = Checkpoint.objects.filter(conversation_id=conversation_id)
     checkpoints.filter(active=True).update(active=False)
     checkpoints.filter(pk__in=snapshot.checkpoint_ids).update(active=True)
     _mark_undone(conversation_id, snapshot)
+
+
+def _keep_protected(conversation_id: UUID, snapshot: Snapshot) -> None:
+    """What was protected since, and stands before the restored cut, is sent word for word all the same."""
+    if snapshot.compressed_at is None:
+        return
+    protected = Message.objects.filter(
+        conversation_id=conversation_id, created_at__lte=snapshot.compressed_at, is_protected=True
+    )
+    found = [str(pk) for pk in protected.order_by("created_at").values_list("pk", flat=True)]
+    if added := [pk for pk in found if pk not in snapshot.verbatim_ids]:
+        Conversation.objects.filter(pk=conversation_id).update(verbatim_ids=[*snapshot.verbatim_ids, *added])
 
 
 def _mark_undone(conversation_id: UUID, snapshot: Snapshot) -> None:

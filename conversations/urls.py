@@ -19,6 +19,7 @@ urlpatterns = [
     path("c/<uuid:pk>/send", acts.send, name="send"),
     path("c/<uuid:pk>/stop", acts.stop, name="stop"),
     path("c/<uuid:pk>/retry/<uuid:message_id>", acts.retry, name="retry"),
+    path("c/<uuid:pk>/protect/<uuid:message_id>", acts.protect, name="protect"),
     path("c/<uuid:pk>/compact", acts.compact, name="compact"),
     path("c/<uuid:pk>/undo/<uuid:compaction_id>", acts.undo, name="undo"),
     path("c/<uuid:pk>/rename", manage.rename, name="rename"),

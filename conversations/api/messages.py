@@ -22,6 +22,7 @@ from conversations.api.paging import Cursor, Limit, not_ours, read_cursor, write
 from conversations.api.streams import event_stream, until_ended
 from conversations.events import hub
 from conversations.models import Conversation, Message
+from conversations.protection import protect
 from conversations.replies import Begun
 from conversations.shapes import compaction_json, message_json, usage_json
 
@@ -70,6 +71,19 @@ async def send(request: Request, conversation_id: UUID, body: NewMessage) -> Htt
         async for _ in events:
             pass
     return Status(200 if begun.replayed else 201, await sync_to_async(_outcome)(conversation, begun, since))
+
+
+class MessageChange(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    is_protected: bool
+
+
+@router.patch("/{uuid:conversation_id}/messages/{uuid:message_id}", response=dict[str, Any])
+def change(request: Request, conversation_id: UUID, message_id: UUID, body: MessageChange) -> dict[str, Any]:
+    """A protected message is sent word for word, wherever it stands."""
+    conversation = get_conversation(request.auth, conversation_id)
+    return message_json(protect(conversation, message_id, on=body.is_protected))
 
 
 @router.post("/{uuid:conversation_id}/stop", response=dict[str, Any])

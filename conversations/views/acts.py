@@ -1,4 +1,4 @@
-"""What a person does in a conversation: send, stop, retry, compact, undo."""
+"""What a person does in a conversation: send, stop, retry, compact, undo, protect."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import compaction, fragments, turn
+from conversations import compaction, fragments, protection, turn
 from conversations.access import get_conversation
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
+from conversations.views.parse import id_of
 
 
 @member
@@ -45,7 +46,9 @@ def retry(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @member
 @require_POST
 def compact(request: Request, pk: UUID) -> HttpResponse:
-    return _compact(get_conversation(request.user, pk), request.POST.get("instructions", ""))
+    """All of it, or up to a message."""
+    instructions, up_to = request.POST.get("instructions", ""), id_of(request.POST, "up_to")
+    return _compact(get_conversation(request.user, pk), instructions, up_to=up_to)
 
 
 @member
@@ -56,7 +59,16 @@ def undo(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
     return trigger_client_event(HttpResponse(status=204), "converge")
 
 
-def _compact(conversation: Conversation, instructions: str) -> HttpResponse:
-    compaction.request(conversation, trigger="manual", steering=Steering(instructions=instructions, quality="standard"))
+@member
+@require_POST
+def protect(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """Protect a message (`on` given), or no longer."""
+    protection.protect(get_conversation(request.user, pk), message_id, on="on" in request.POST)
+    return trigger_client_event(HttpResponse(status=204), "converge")
+
+
+def _compact(conversation: Conversation, instructions: str, *, up_to: UUID | None = None) -> HttpResponse:
+    steering = Steering(instructions=instructions, quality="standard", up_to=str(up_to) if up_to else None)
+    compaction.request(conversation, trigger="manual", steering=steering)
     response = HttpResponse(fragments.status(conversation))
     return reswap(retarget(response, "#compression-status"), "innerHTML")

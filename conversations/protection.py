@@ -1,0 +1,35 @@
+"""Messages that a person wants sent word for word, wherever they stand."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+
+from conversations.errors import NotFound
+from conversations.events import publish
+from conversations.models import Conversation, Message
+
+
+@transaction.atomic
+def protect(conversation: Conversation, message_id: UUID, *, on: bool) -> Message:
+    """Protect a message, or leave it to be condensed. Raises NotFound.
+
+    One that is represented by the summary already is sent beside it; one that is no longer protected stays verbatim
+    until the next compaction condenses it. A compaction that runs meanwhile is discarded: it may have chosen it.
+    """
+    rows = Conversation.objects.filter(pk=conversation.pk)
+    rows.update(compression_version=F("compression_version") + 1)
+    message = Message.objects.filter(conversation=conversation, pk=message_id, replaced_by=None).first()
+    if message is None:
+        raise NotFound("No such message.")
+    message.is_protected = on
+    message.save(update_fields=["is_protected"])
+    conversation.refresh_from_db()
+    cut, verbatim = conversation.compressed_at, conversation.verbatim_ids
+    if on and cut and message.created_at <= cut and str(message.pk) not in verbatim:
+        conversation.verbatim_ids = [*verbatim, str(message.pk)]
+        rows.update(verbatim_ids=conversation.verbatim_ids)
+    transaction.on_commit(lambda: publish(conversation.pk, "resync"))
+    return message
