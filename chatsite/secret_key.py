@@ -4,22 +4,15 @@ import os
 import secrets
 from pathlib import Path
 
-from django.core.exceptions import ImproperlyConfigured
-
 
 def read_or_make(path: Path) -> str:
     """The key kept in `path`, made on the first start and readable by its owner alone."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        make(path)
-        return path.read_text().strip()
-    except OSError as error:
-        raise ImproperlyConfigured(f"DATA_DIR must be a folder that can be written: {path.parent}.") from error
+    if not path.exists():
+        _make(path)
+    return path.read_text().strip()
 
 
-def make(path: Path) -> None:
-    if path.exists():
-        return
+def _make(path: Path) -> None:
     # Written aside and linked into place, so that two first starts agree on one whole key.
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)

@@ -4,6 +4,7 @@ A value that cannot be read stops the start with one line that names the variabl
 checked by `compression.conf` and `conversations.checks`.
 """
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +40,11 @@ def listed(name: str, default: list[str]) -> list[str]:
 DEBUG = switch("DEBUG", False)
 ALLOWED_HOSTS = listed("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = listed("CSRF_TRUSTED_ORIGINS", [])
-DATA_DIR = Path(read("DATA_DIR", BASE_DIR / "var"))
+DATA_DIR = Path(read("DATA_DIR", BASE_DIR / "var")).resolve()
+with contextlib.suppress(OSError):
+    DATA_DIR.mkdir(parents=True, exist_ok=True)
+if not os.access(DATA_DIR, os.W_OK):
+    raise ImproperlyConfigured(f"DATA_DIR must be a folder that can be written: {DATA_DIR}.")
 
 DATABASE_URL = read("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'chatsite.sqlite3'}"
 SECRET_KEY = read("SECRET_KEY")
@@ -53,6 +58,8 @@ try:
 except Exception:
     # From None: the parser's own error quotes the address, password included.
     raise ImproperlyConfigured("DATABASE_URL must look like postgres://user:password@host:5432/name.") from None
+if DATABASES["default"]["ENGINE"] not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):
+    raise ImproperlyConfigured("DATABASE_URL must be of SQLite or PostgreSQL.")
 # Kept open by the threads of `chatsite.threads`.
 DATABASES["default"] |= {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
@@ -159,12 +166,18 @@ OPENAI_MODEL = read("OPENAI_MODEL")
 OPENAI_FAST_MODEL = read("OPENAI_FAST_MODEL")
 OPENAI_STANDARD_MODEL = read("OPENAI_STANDARD_MODEL")
 OPENAI_CONTEXT_WINDOW = read("OPENAI_CONTEXT_WINDOW", None, int, "a number of tokens")
+ANTHROPIC_API_KEY = read("ANTHROPIC_API_KEY")
+ANTHROPIC_BASE_URL = read("ANTHROPIC_BASE_URL")
+ANTHROPIC_MODEL = read("ANTHROPIC_MODEL")
+ANTHROPIC_FAST_MODEL = read("ANTHROPIC_FAST_MODEL")
+ANTHROPIC_STANDARD_MODEL = read("ANTHROPIC_STANDARD_MODEL")
 MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 60.0, float, "a number of seconds")
 BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 COMPRESSION_ENABLED = switch("COMPRESSION_ENABLED", True)
 COMPRESSION_SUMMARY_ROLE = read("COMPRESSION_SUMMARY_ROLE", "system")
 COMPRESSION_THRESHOLD = read("COMPRESSION_THRESHOLD", 0.8, float, "a number from 0.5 to 0.95")
+COMPRESSION_STRATEGY = read("COMPRESSION_STRATEGY", "checkpoints")
 COMPRESSION_KEEP_RECENT = read("COMPRESSION_KEEP_RECENT", 4, int, "a whole number")
 COMPRESSION_COOLDOWN_SECONDS = read("COMPRESSION_COOLDOWN_SECONDS", 30, int, "a number of seconds")
 COMPRESSION_SUMMARY_MAX_TOKENS = read("COMPRESSION_SUMMARY_MAX_TOKENS", 500, int, "a number of tokens")

@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 MAX_FRAME_BYTES = 65_536
@@ -76,9 +76,17 @@ def only_server(path: Path) -> Iterator[None]:
 
 
 def migrate() -> None:
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", interactive=False, verbosity=0)
+    """Bring the database up to date; one that cannot be reached is named, without its password."""
+    try:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            call_command("migrate", interactive=False, verbosity=0)
+    except OperationalError as error:
+        place = connection.settings_dict
+        where = f"{place['HOST']}:{place['PORT']}" if place["HOST"] else place["NAME"]
+        raise CommandError(
+            f"DATABASE_URL: the database at {where} cannot be used: {error.__class__.__name__}."
+        ) from None
 
 
 def run(host: str, port: int, *, ready: Any) -> None:
