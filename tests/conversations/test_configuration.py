@@ -50,9 +50,8 @@ def test_a_port_that_is_taken_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def start(folder: Path, *, port: int = 58_999, **settings: str) -> subprocess.CompletedProcess[str]:
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "COMPRESSION_", "DATA"))
-    }
+    ours = ("OPENAI_", "COMPRESSION_", "DATA")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment = kept | {
         "DJANGO_SETTINGS_MODULE": "chatsite.settings",
         "DATA_DIR": str(folder),

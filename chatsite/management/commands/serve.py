@@ -84,9 +84,7 @@ def migrate() -> None:
     except OperationalError as error:
         place = connection.settings_dict
         where = f"{place['HOST']}:{place['PORT']}" if place["HOST"] else place["NAME"]
-        raise CommandError(
-            f"DATABASE_URL: the database at {where} cannot be used: {error.__class__.__name__}."
-        ) from None
+        raise CommandError(f"DATABASE_URL: the database at {where} cannot be reached.") from error
 
 
 def run(host: str, port: int, *, ready: Any) -> None:
