@@ -27,8 +27,14 @@ async def request_thread() -> AsyncIterator[None]:
         async with ThreadSensitiveContext(executor=thread):
             yield
     finally:
-        if len(_idle) < IDLE:
-            _idle.append(thread)
-        else:
-            thread.submit(connections.close_all)
-            thread.shutdown(wait=False)
+        # A request that was given up may have left work in its thread: nobody shall wait behind it.
+        thread.submit(_put_back, thread)
+
+
+def _put_back(thread: ThreadPoolExecutor) -> None:
+    """The last work of a request in its thread."""
+    if len(_idle) < IDLE:
+        _idle.append(thread)
+    else:
+        connections.close_all()
+        thread.shutdown(wait=False)

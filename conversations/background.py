@@ -10,8 +10,8 @@ from contextvars import Context
 from functools import partial
 from typing import Any
 
-from asgiref.sync import async_to_sync
-from django.db import transaction
+from asgiref.sync import async_to_sync, sync_to_async
+from django.db import close_old_connections, transaction
 from django.utils.module_loading import import_string
 
 logger = logging.getLogger(__name__)
@@ -70,6 +70,8 @@ async def _guarded(name: str, *args: str) -> None:
     task: Coroutine[Any, Any, None] = import_string(f"conversations.tasks.{name}")(*args)
     with contextlib.suppress(asyncio.CancelledError):
         try:
+            # The thread that serves all tasks is never told that a request has ended.
+            await sync_to_async(close_old_connections)()
             await task
         except Exception:
             logger.exception("task %s failed", name)

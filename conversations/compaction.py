@@ -20,11 +20,13 @@ from compression.core.policy import Policy
 from compression.core.ports import Summariser
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Usage
+from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
 from conversations import background, lease, prompt, transcript
 from conversations.errors import Conflict, TooLarge, TooMany
 from conversations.ladder import ladder
 from conversations.lease import LeaseLost, advance, claim, finish, renewed, start
+from conversations.llm.base import NotConfigured
 from conversations.llm.summariser import ModelSummariser
 from conversations.models import Conversation, ModelProfile
 from conversations.states import Superseded, commit, rollback, undo
@@ -40,6 +42,7 @@ COMMAND = re.compile(r"\A\s*/compact(?:\s+(?P<instructions>.*))?\Z", re.DOTALL |
 BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
 RUNS_A_MINUTE = 10
 SETTLE_SECONDS = 0.1
+STOPPED = "It was stopped before it was done."
 RECENT_RUNS = 20
 
 
@@ -64,11 +67,15 @@ def active(conversation: Conversation) -> Compaction | None:
 
 async def run(compaction_id: UUID) -> None:
     """Carry out a claimed compaction; its row says what came of it. Only a bug raises."""
-    row = await sync_to_async(start)(compaction_id)
+    try:
+        row = await sync_to_async(start)(compaction_id)
+    except asyncio.CancelledError:
+        await asyncio.shield(sync_to_async(lease.release)(compaction_id, error=STOPPED))
+        raise
     if row is None:
         return
     status: str = Compaction.Status.FAILED
-    fields: dict[str, Any] = {"error": "It was stopped before it was done."}
+    fields: dict[str, Any] = {"error": STOPPED}
     try:
         async with renewed(row):
             await _compact(row)
@@ -105,7 +112,9 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
             await _compress_now(conversation_id)
             loaded = await _settled(conversation_id)
     usage = measured(loaded)
-    if usage and usage.over_budget:
+    if usage is None:
+        raise NotConfigured("This conversation has no model any more. Choose one.")
+    if usage.over_budget:
         raise TooLarge(too_large(usage), **parts(usage))
     return loaded
 
@@ -144,12 +153,20 @@ def parts(usage: Usage) -> dict[str, Any]:
 
 async def _compress_now(conversation_id: UUID) -> str:
     """How it ended; "" where someone else is at it, who will be waited for."""
+    id = uuid7()
     try:
-        row = await sync_to_async(claim)(conversation_id, trigger=Compaction.Trigger.AUTO, steering=Steering())
+        await sync_to_async(claim)(conversation_id, trigger=Compaction.Trigger.AUTO, steering=Steering(), id=id)
     except Conflict:
         return ""
-    await run(row.pk)
-    return (await Compaction.objects.aget(pk=row.pk)).status
+    except asyncio.CancelledError:
+        await asyncio.shield(sync_to_async(lease.release)(id, error=STOPPED))
+        raise
+    try:
+        await run(id)
+    except Exception:
+        # The turn goes on without it, if it fits.
+        logger.exception("compaction %s failed", id)
+    return (await Compaction.objects.aget(pk=id)).status
 
 
 async def _settled(conversation_id: UUID) -> Loaded:
@@ -202,11 +219,16 @@ async def _compact(row: Compaction) -> None:
         try:
             draft = await _drafted(row, source, policy, steering, rung)
             break
+        except (LeaseLost, CompactionSkipped):
+            raise
         except CompactionFailed as failure:
             if failure.stage == "identify":
                 raise
             steps.append({"summariser": rung.name, "failed": str(failure)})
             logger.warning("compaction %s: %s failed: %s", row.pk, rung.name, failure)
+        except Exception:
+            steps.append({"summariser": rung.name, "failed": "Something went wrong; the log says what."})
+            logger.exception("compaction %s: %s failed", row.pk, rung.name)
     else:
         raise CompactionFailed("summarise", "; ".join(f"{step['summariser']}: {step['failed']}" for step in steps))
     figures = await sync_to_async(_figures)(rungs, draft, steps)

@@ -24,5 +24,5 @@ async def ladder(head: Head, steering: Steering, *, with_model: bool) -> list[Su
 
 
 def _profile(head: Head, steering: Steering) -> ModelProfile | None:
-    chat = ModelProfile.objects.filter(pk=head.profile_id).first() if head.profile_id else None
+    chat = ModelProfile.objects.filter(pk=head.profile_id, enabled=True).first() if head.profile_id else None
     return summary_profile(steering.quality, chat) if chat else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -12,15 +13,17 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from compression.core.values import Steering
+from compression.ids import uuid7
 from compression.models import LEASE, Compaction
 from conversations.errors import Conflict
 from conversations.events import publish
-from conversations.shapes import compaction_json
+
+logger = logging.getLogger(__name__)
 
 RENEW_SECONDS = 15
 ABANDONED = "The worker stopped before it was done."
@@ -30,12 +33,16 @@ class LeaseLost(Exception):
     """Someone else may be at work by now: nothing that was computed under the lease may be written."""
 
 
-def claim(conversation_id: UUID, *, trigger: str, steering: Steering) -> Compaction:
-    """A pending row of our own. Raises Conflict, with the running one's id, where there is one already."""
-    row = _inserted(conversation_id, trigger, steering)
+def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID | None = None) -> Compaction:
+    """A pending row of our own. Raises Conflict, with the running one's id, where there is one already.
+
+    Whoever may be cancelled meanwhile chooses the `id` before, so as to be able to `release` it.
+    """
+    id = id or uuid7()
+    row = _inserted(id, conversation_id, trigger, steering)
     if row is None and active(conversation_id) is None:
         # The one that stood in the way has ended meanwhile, or was abandoned.
-        row = _inserted(conversation_id, trigger, steering)
+        row = _inserted(id, conversation_id, trigger, steering)
     if row is None:
         running = active(conversation_id)
         raise Conflict(
@@ -49,11 +56,12 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering) -> Compact
     return row
 
 
-def _inserted(conversation_id: UUID, trigger: str, steering: Steering) -> Compaction | None:
+def _inserted(id: UUID, conversation_id: UUID, trigger: str, steering: Steering) -> Compaction | None:
     """The row, unless the constraint says that another one is active."""
     asked = {key: value for key, value in asdict(steering).items() if value not in (None, "")}
     with contextlib.suppress(IntegrityError), transaction.atomic():
         return Compaction.objects.create(
+            id=id,
             conversation_id=conversation_id,
             trigger=trigger,
             steering=asked,
@@ -66,9 +74,17 @@ def active(conversation_id: UUID) -> Compaction | None:
     """The compaction that is pending or running; one whose worker is gone is failed here and now."""
     row = Compaction.objects.filter(conversation_id=conversation_id, status__in=Compaction.ACTIVE).first()
     if row is not None and row.is_abandoned(timezone.now()):
-        finish(row, Compaction.Status.FAILED, error=ABANDONED)
+        release(row.pk, error=ABANDONED)
         return None
     return row
+
+
+def release(compaction_id: UUID, *, error: str) -> None:
+    """Fail a row that nobody works on; nothing where it has ended, or never came to be."""
+    row = Compaction.objects.filter(pk=compaction_id, status__in=Compaction.ACTIVE).first()
+    if row is not None:
+        with contextlib.suppress(LeaseLost):  # someone else has found it too
+            finish(row, Compaction.Status.FAILED, error=error)
 
 
 def start(compaction_id: UUID) -> Compaction | None:
@@ -91,19 +107,20 @@ def finish(row: Compaction, status: str, **fields: Any) -> None:
     fields["duration_ms"] = int((fields["finished_at"] - row.created_at).total_seconds() * 1000)
     if not held(row).update(**fields):
         raise LeaseLost
+    transaction.on_commit(partial(_ended, row, fields))
+
+
+def _ended(row: Compaction, fields: dict[str, Any]) -> None:
     for name, value in fields.items():
         setattr(row, name, value)
-    told = compaction_json(row)
-    transaction.on_commit(
-        lambda: publish(
-            row.conversation_id,
-            "compression.completed",
-            id=told["id"],
-            status=status,
-            before=told["pre_tokens"],
-            after=told["post_tokens"],
-            error=told["error"],
-        )
+    publish(
+        row.conversation_id,
+        "compression.completed",
+        id=str(row.pk),
+        status=row.status,
+        before=row.pre_tokens,
+        after=row.post_tokens,
+        error=row.error or None,
     )
 
 
@@ -129,4 +146,7 @@ async def renewed(row: Compaction) -> AsyncIterator[None]:
 async def _renew(row: Compaction) -> None:
     while True:
         await asyncio.sleep(RENEW_SECONDS)
-        await sync_to_async(held(row).update)(lease_expires_at=timezone.now() + LEASE)
+        try:
+            await sync_to_async(held(row).update)(lease_expires_at=timezone.now() + LEASE)
+        except DatabaseError:
+            logger.exception("the lease of compaction %s could not be renewed", row.pk)

@@ -92,7 +92,7 @@ def tokens_of_system(mode: str, personal: str) -> int:
 def _sent(turn: Turn) -> Iterator[dict[str, Any]]:
     if turn.role == "tool":
         # A result whose call is not known: no provider takes it as one.
-        yield {"role": "user", "content": f"[Result of a tool]\n{turn.content}"}
+        yield {"role": "user", "content": transcript.as_sent(turn.role, turn.content)}
         return
     message: dict[str, Any] = {"role": turn.role, "content": turn.content}
     if turn.tools:

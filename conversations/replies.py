@@ -60,17 +60,23 @@ def begin(conversation: Conversation, *, content: str, client_id: str | None = N
 
 
 def retry(conversation: Conversation, message_id: UUID) -> Message:
-    """Have a failed or interrupted reply written again, if it is the last message. Raises Conflict."""
+    """A new reply in place of a failed or interrupted one, which stays, out of the history. Raises Conflict."""
     with transaction.atomic():
         _lock(conversation)
-        reply = Message.objects.filter(conversation=conversation).order_by("-created_at").first()
-        if reply is None or reply.pk != message_id or reply.role != Role.ASSISTANT:
+        rows = Message.objects.filter(conversation=conversation, replaced_by=None)
+        old = rows.order_by("-created_at").first()
+        if old is None or old.pk != message_id or old.role != Role.ASSISTANT:
             raise Conflict("Only the last reply can be tried again.")
-        if reply.status not in (Status.FAILED, Status.INTERRUPTED):
+        if old.status not in (Status.FAILED, Status.INTERRUPTED):
             raise Conflict("This reply did not fail.")
-        reply.status, reply.content, reply.error, reply.token_count = Status.STREAMING, "", "", 0
-        reply.save(update_fields=["status", "content", "error", "token_count"])
-        background.enqueue("answer", str(conversation.pk), str(message_id))
+        conversation.refresh_from_db(fields=["compressed_at"])
+        if conversation.compressed_at and old.created_at <= conversation.compressed_at:
+            raise Conflict("This reply is part of a summary already. Undo the compaction, or ask again.")
+        reply = _pending(conversation, _next_moment(conversation.pk))
+        reply.save(force_insert=True)
+        Message.objects.filter(pk=old.pk).update(replaced_by=reply)
+        transaction.on_commit(partial(publish, conversation.pk, "resync"))
+        background.enqueue("answer", str(conversation.pk), str(reply.pk))
     return reply
 
 
@@ -101,14 +107,18 @@ def finish(
     return Message.objects.get(pk=reply_id) if ended else None
 
 
-def abandon(conversation_id: UUID | None = None) -> bool:
+def is_pending(reply_id: UUID) -> bool:
+    return Message.objects.filter(pk=reply_id, status=Status.STREAMING).exists()
+
+
+def abandon(conversation_id: UUID | None = None, *, status: str = Status.INTERRUPTED, error: str = INTERRUPTED) -> bool:
     """End replies that no process is writing: those of one conversation, or, at the start of a server, all."""
     rows = Message.objects.filter(status=Status.STREAMING)
     if conversation_id is not None:
         rows = rows.filter(conversation_id=conversation_id)
     # Found before they are changed: there is no index of them, and nobody else can write during an update.
     found = list(rows.values_list("pk", "conversation_id"))
-    ended = found and rows.filter(pk__in=[pk for pk, _ in found]).update(status=Status.INTERRUPTED, error=INTERRUPTED)
+    ended = found and rows.filter(pk__in=[pk for pk, _ in found]).update(status=status, error=error)
     for _, conversation in found:
         publish(conversation, "resync")
     return bool(ended)
@@ -121,6 +131,18 @@ def profile_for(profile_id: int | None) -> ModelProfile:
     if profile is None:
         raise NotConfigured(NO_MODEL)
     return profile
+
+
+def settle_model(conversation_id: UUID) -> None:
+    """Make sure that the window a request is measured against is that of the model it goes to.
+
+    A model that is gone or disabled is replaced by the default one. Raises NotConfigured.
+    """
+    rows = Conversation.objects.filter(pk=conversation_id)
+    own = rows.values_list("model_id", flat=True).first()
+    profile = profile_for(own)
+    if profile.pk != own:
+        rows.update(model=profile)
 
 
 def tokens_of(text: str) -> int:
@@ -172,19 +194,17 @@ def _store(
         token_count=tokens,
         created_at=asked_at,
     )
-    reply = Message(
-        conversation=conversation,
-        role=Role.ASSISTANT,
-        status=Status.STREAMING,
-        model=profile.name,
-        created_at=asked_at + timedelta(microseconds=1),
-    )
+    reply = _pending(conversation, asked_at + timedelta(microseconds=1))
     Message.objects.bulk_create([question, reply])
     for message in (question, reply):
         told = message_json(message)
         transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))
     background.enqueue("answer", str(conversation.pk), str(reply.pk))
     return Begun(question, reply)
+
+
+def _pending(conversation: Conversation, moment: datetime) -> Message:
+    return Message(conversation=conversation, role=Role.ASSISTANT, status=Status.STREAMING, created_at=moment)
 
 
 def _lock(conversation: Conversation, **changed: Any) -> None:
@@ -219,7 +239,8 @@ def _replayed(conversation: Conversation, content: str, client_id: str | None) -
         return None
     if question.content != content:
         raise Conflict("This client_id was used for another message.", code="client_id_reused", client_id=client_id)
-    reply = rows.filter(created_at__gt=question.created_at, role=Role.ASSISTANT).order_by("created_at").first()
+    replies = rows.filter(created_at__gt=question.created_at, role=Role.ASSISTANT, replaced_by=None)
+    reply = replies.order_by("created_at").first()
     assert reply is not None
     return Begun(question, reply, replayed=True)
 

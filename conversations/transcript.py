@@ -31,6 +31,7 @@ HISTORY = Q(replaced_by=None) & (
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 """Before every message."""
 TRUNCATED = "… [truncated]"
+ORPHAN = "[Result of a tool]\n"
 
 
 class Head(NamedTuple):
@@ -117,9 +118,14 @@ def between(conversation_id: UUID, after: datetime | None, up_to: datetime) -> t
     return _turns(_columns(span.filter(created_at__lte=up_to)))
 
 
-def message_tokens(content: str, tools: Sequence[ToolUse] = ()) -> int:
+def message_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str = "user") -> int:
     """What a message costs in a request, its tool calls and their results included."""
-    return count_tokens(content) + MESSAGE_OVERHEAD + sum(tool_tokens(use) for use in tools)
+    return count_tokens(as_sent(role, content)) + MESSAGE_OVERHEAD + sum(tool_tokens(use) for use in tools)
+
+
+def as_sent(role: str, content: str) -> str:
+    """A message's text as a model gets it: a result whose call is not known is told by a person, as one."""
+    return f"{ORPHAN}{content}" if role == "tool" else content
 
 
 def tool_tokens(use: ToolUse) -> int:

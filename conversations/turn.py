@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.db import DatabaseError, close_old_connections, transaction
 
 from compression.core.values import total_tokens
 from conversations import compaction, prompt, replies, usage
@@ -22,11 +25,13 @@ from conversations.replies import begin, retry
 from conversations.shapes import message_json
 from conversations.transcript import Loaded
 
-__all__ = ["begin", "retry", "run", "stop", "text_so_far"]
+__all__ = ["begin", "delete", "retry", "run", "stop", "text_so_far"]
 
 logger = logging.getLogger(__name__)
 
 Status = Message.Status
+PAUSES = (0.2, 1.0, 5.0)
+"""Seconds before a reply is saved again that the database did not take."""
 
 
 @dataclass(slots=True)
@@ -57,6 +62,8 @@ async def run(conversation_id: UUID, reply_id: UUID) -> None:
     running = _running[conversation_id] = Running(conversation_id, reply_id, task)
     status, error = Status.FAILED, ""
     try:
+        if not await sync_to_async(replies.is_pending)(reply_id):
+            return  # stopped before it began
         await _answer(running)
         status = Status.COMPLETE
     except asyncio.CancelledError:
@@ -75,11 +82,19 @@ async def run(conversation_id: UUID, reply_id: UUID) -> None:
 def stop(conversation: Conversation) -> bool:
     """End the reply that is being written and keep its text; False where there is none."""
     running = _running.get(conversation.pk)
-    if running is None:
-        return replies.abandon(conversation.pk)
+    if running is None or running.task.done():
+        return replies.abandon(conversation.pk, status=Status.STOPPED, error="")
     running.stopping = True
     running.task.get_loop().call_soon_threadsafe(running.task.cancel)
     return True
+
+
+def delete(conversation: Conversation) -> None:
+    """Stop what is written, and delete everything: under the row's lock, so that nothing is added meanwhile."""
+    stop(conversation)
+    with transaction.atomic():
+        for locked in Conversation.objects.select_for_update().filter(pk=conversation.pk):
+            locked.delete()
 
 
 def text_so_far(reply: Message) -> str:
@@ -88,8 +103,8 @@ def text_so_far(reply: Message) -> str:
 
 
 async def _answer(running: Running) -> None:
+    await sync_to_async(replies.settle_model)(running.conversation_id)
     loaded = await compaction.ensure_room(running.conversation_id)
-    running.profile = await sync_to_async(replies.profile_for)(loaded.head.profile_id)
     try:
         await _stream(running, loaded)
     except ContextTooLong:
@@ -100,7 +115,7 @@ async def _answer(running: Running) -> None:
 
 
 async def _stream(running: Running, loaded: Loaded) -> None:
-    assert running.profile is not None
+    running.profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id)
     running.estimated = prompt.system_tokens(loaded.head) + loaded.head.compressed_tokens + total_tokens(loaded.turns)
     id = str(running.reply_id)
     async with aclosing(connect(running.profile).stream(prompt.assemble(loaded))) as deltas:
@@ -111,10 +126,23 @@ async def _stream(running: Running, loaded: Loaded) -> None:
             running.spent = delta.spent or running.spent
 
 
+async def _insisted(save: Callable[[], Message | None]) -> Message | None:
+    """A reply that was written is not given up because the database is busy, or was away for a moment."""
+    for pause in PAUSES:
+        try:
+            return await sync_to_async(save)()
+        except DatabaseError:
+            logger.exception("a reply could not be saved; it is tried again in %s s", pause)
+            await sync_to_async(close_old_connections)()
+            await asyncio.sleep(pause)
+    return await sync_to_async(save)()
+
+
 async def _end(running: Running, status: str, error: str) -> None:
     """Save the reply, then tell the page; a conversation that was deleted meanwhile needs neither."""
     tokens = await asyncio.to_thread(replies.tokens_of, running.text)
-    reply = await sync_to_async(replies.finish)(
+    save = partial(
+        replies.finish,
         running.reply_id,
         status=status,
         content=running.text,
@@ -124,9 +152,12 @@ async def _end(running: Running, status: str, error: str) -> None:
         spent=running.spent,
         estimated=running.estimated,
     )
-    if _running.get(running.conversation_id) is running:
-        del _running[running.conversation_id]
-    hub.ended(running.conversation_id, str(running.reply_id))
+    try:
+        reply = await _insisted(save)
+    finally:
+        if _running.get(running.conversation_id) is running:
+            del _running[running.conversation_id]
+        hub.ended(running.conversation_id, str(running.reply_id))
     if reply is not None:
         kind = "message.failed" if reply.is_failed else "message.done"
         publish(reply.conversation_id, kind, message=message_json(reply))

@@ -19,6 +19,7 @@ from conversations.llm.profiles import sync_profiles
 logger = logging.getLogger(__name__)
 
 EVERY_SECONDS = 30
+PATIENCE_MS = 50
 PURGED = (Compaction.Status.FAILED, Compaction.Status.SKIPPED, Compaction.Status.DISCARDED)
 
 
@@ -49,6 +50,15 @@ def _once() -> None:
 
 
 def checkpoint_wal() -> None:
-    """Move the write-ahead log into the database: this form of it waits until no write is open."""
+    """Move the write-ahead log into the database: this form of it waits until no write is open.
+
+    It holds writers up while someone reads an older state, as a backup does, so it gives up soon and comes again.
+    """
     with connection.cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        cursor.execute("PRAGMA busy_timeout")
+        usual = cursor.fetchone()[0]
+        cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+        try:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {usual}")

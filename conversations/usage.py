@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from uuid import UUID
 
 from compression.core.values import Usage
@@ -23,5 +24,8 @@ def measured(loaded: Loaded) -> Usage | None:
 
 def tell(conversation_id: UUID) -> None:
     """Tell those who listen how full the window is now."""
-    if hub.is_heard(conversation_id) and (usage := measured(transcript.load(conversation_id))):
-        publish(conversation_id, "usage.updated", **usage_json(usage))
+    if not hub.is_heard(conversation_id):
+        return
+    with contextlib.suppress(Conversation.DoesNotExist):  # deleted meanwhile
+        if usage := measured(transcript.load(conversation_id)):
+            publish(conversation_id, "usage.updated", **usage_json(usage))

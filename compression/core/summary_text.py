@@ -9,6 +9,8 @@ from compression.core.sections import SECTIONS, SUMMARY
 from compression.core.values import Written
 
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_END_OF_REASONING = re.compile(r"\A.*</(think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_NOTHING = re.compile(r"^## .*$|\b(none|n/?a|nothing|unknown|tbd)\b|[\W_]", re.MULTILINE | re.IGNORECASE)
 _HEADING = re.compile(
     rf"^[ \t]*(?:#{{1,6}}[ \t]*|\*\*)({'|'.join(SECTIONS)})[ \t]*(?:\*\*)?[ \t]*:?[ \t]*(?:\*\*)?[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
@@ -27,7 +29,7 @@ def accepted(written: Written) -> str:
     text = clean(written.text)
     if not text:
         raise CompactionFailed("validate", "the summary is empty")
-    if _REFUSAL.match(text):
+    if _REFUSAL.match(text.removeprefix(SUMMARY)):
         raise CompactionFailed("validate", "the model refused to summarise")
     require_headings(text)
     return text
@@ -35,7 +37,7 @@ def accepted(written: Written) -> str:
 
 def clean(text: str) -> str:
     """Without reasoning and without what stands before the first heading; headings as they are written here."""
-    text = _REASONING.sub("", text)
+    text = _END_OF_REASONING.sub("", _REASONING.sub("", text))
     text = _HEADING.sub(lambda found: f"## {found[1].capitalize()}", text)
     start = text.find(SUMMARY)
     return (text[start:] if start >= 0 else text).strip().removesuffix("```").rstrip()
@@ -46,5 +48,5 @@ def require_headings(text: str) -> None:
     present = [name for name in SECTIONS if re.search(rf"^## {name}$", text, re.MULTILINE)]
     if SECTIONS[0] not in present or len(present) < 2:
         raise CompactionFailed("validate", f"the summary lacks its headings; it has {', '.join(present) or 'none'}")
-    if not re.sub(r"^## .*$|[\s\-–*]", "", text, flags=re.MULTILINE):
+    if not _NOTHING.sub("", text):
         raise CompactionFailed("validate", "the summary has headings and nothing under them")

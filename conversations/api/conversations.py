@@ -99,8 +99,7 @@ def change(request: Request, conversation_id: UUID, body: Changes) -> dict[str, 
 @router.delete("/{uuid:conversation_id}", response={204: None})
 def delete(request: Request, conversation_id: UUID) -> None:
     conversation = get_conversation(request.auth, conversation_id)
-    turn.stop(conversation)
-    conversation.delete()
+    turn.delete(conversation)
 
 
 def _profile(name: str | None) -> ModelProfile | None:

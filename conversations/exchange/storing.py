@@ -52,7 +52,7 @@ def _model(name: str) -> ModelProfile | None:
 
 def _cost(source: Source, line: Line) -> tuple[int, list[int]]:
     """Tokens of a message without its calls, and of each call with its result."""
-    return message_tokens(line.content), [tool_tokens(_tool_use(source, call)) for call in line.calls]
+    return message_tokens(line.content, role=line.role), [tool_tokens(_tool_use(source, call)) for call in line.calls]
 
 
 def _rows(

@@ -38,8 +38,7 @@ def rename(request: Request, pk: UUID) -> HttpResponse:
 def delete(request: Request, pk: UUID) -> HttpResponse:
     """Gone for good. The page goes home if it shows the conversation, else only the line in the list goes."""
     conversation = get_conversation(request.user, pk)
-    turn.stop(conversation)
-    conversation.delete()
+    turn.delete(conversation)
     return HttpResponseClientRedirect(reverse("home")) if _is_open(request, pk) else HttpResponse()
 
 

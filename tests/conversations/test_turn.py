@@ -124,8 +124,8 @@ async def test_a_provider_fault_fails_the_reply_keeps_the_question_and_can_be_re
     assert "sk-test" not in reply.error
     chat.llm.enqueue("now it works")
     again = await sync_to_async(turn.retry)(chat.conversation, reply.pk)
-    assert again.pk == reply.pk
-    assert (await chat.ended(reply.pk)).content == "now it works"
+    assert (await chat.ended(again.pk)).content == "now it works"
+    assert (await Message.objects.aget(pk=reply.pk)).replaced_by_id == again.pk
     assert chat.llm.last_request.messages[-1]["content"] == "hello?"
 
 

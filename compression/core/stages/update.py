@@ -20,7 +20,7 @@ def update(draft: Draft, *, count: TokenCounter) -> Draft:
         draft,
         context=context,
         context_tokens=tokens,
-        verbatim_ids=tuple(turn.id for turn in draft.kept if turn.created_at <= cut),
+        verbatim_ids=tuple(turn.id for turn in draft.kept + draft.tail if turn.created_at <= cut),
         after=usage(
             system=draft.transcript.system_tokens,
             summary=tokens,

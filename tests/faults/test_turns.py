@@ -1,0 +1,254 @@
+"""What went wrong once: replies that never ended, locks that stayed, requests that were too large."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sqlite3
+import threading
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from chatsite.threads import request_thread
+from compression.core.values import Steering
+from compression.models import Compaction
+from conversations import lease, turn, usage
+from conversations.errors import Conflict
+from conversations.events import hub
+from conversations.exchange.imports import import_conversations
+from conversations.llm.summariser import ModelSummariser
+from conversations.models import Conversation, Message, ModelProfile
+from conversations.protection import protect
+from tests.conversations.chat import Chat, fill
+from tests.conversations.conftest import chat
+
+__all__ = ["chat"]
+
+
+@pytest.fixture
+def filled(conversation: Conversation) -> Conversation:
+    fill(conversation, 40)
+    return conversation
+
+
+async def test_stop_at_any_moment_leaves_nothing_running(filled: Conversation, chat: Chat) -> None:
+    moments = random.Random(7)
+    for number in range(25):
+        await Conversation.objects.aupdate(compressed_context=None, compressed_at=None, compressed_tokens=0)
+        begun = await chat.send(f"go {number}")
+        await asyncio.sleep(moments.uniform(0, 0.03))
+        await sync_to_async(turn.stop)(chat.conversation)
+        await chat.ended(begun.reply.pk)
+        while turn._running:
+            await asyncio.sleep(0.01)
+        assert not await Compaction.objects.filter(status__in=Compaction.ACTIVE).aexists()
+
+
+async def test_a_reply_that_is_stopped_before_it_began_asks_no_model(chat: Chat) -> None:
+    def at_once() -> Message:
+        begun = turn.begin(chat.conversation, content="hi")
+        turn.stop(chat.conversation)
+        return begun.reply
+
+    reply = await sync_to_async(at_once)()
+    await asyncio.sleep(0.2)
+    assert (await Message.objects.aget(pk=reply.pk)).status == "stopped"
+    assert not chat.llm.chats
+    assert (await chat.say("and now?")).status == "complete"
+
+
+async def test_a_reply_whose_end_the_database_refuses_for_a_while_is_saved_later(chat: Chat) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("a lock of the whole database is SQLite's")
+    await chat.say("warm up")
+    await sync_to_async(impatient)()
+    chat.llm.enqueue("slow", delay=0.3)
+    begun = await chat.send("hi")
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    await asyncio.sleep(0.8)
+    other.execute("COMMIT")
+    reply = await chat.ended(begun.reply.pk)
+    assert (reply.status, reply.content) == ("complete", "slow")
+
+
+def impatient() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout=50")
+
+
+async def test_a_retry_is_measured_against_the_model_that_it_goes_to(
+    filled: Conversation, chat: Chat, profile: ModelProfile
+) -> None:
+    await ModelProfile.objects.aupdate(window=100_000)
+    chat.llm.enqueue(status=401)
+    reply = await chat.say("hello?")
+    await ModelProfile.objects.filter(pk=profile.pk).aupdate(enabled=False)
+    small = await ModelProfile.objects.acreate(
+        name="small", model_id="small", base_url=chat.llm.url, api_key="k", window=4_000, token_correction=1.0
+    )
+    again = await sync_to_async(turn.retry)(chat.conversation, reply.pk)
+    assert (await chat.ended(again.pk)).status == "complete"
+    assert chat.llm.chats[-1].tokens <= small.usable_window.budget
+
+
+async def test_a_disabled_model_summarises_nothing(filled: Conversation, chat: Chat, profile: ModelProfile) -> None:
+    await ModelProfile.objects.filter(pk=profile.pk).aupdate(enabled=False)
+    assert (await chat.compact()).summariser == "extractive"
+    assert not chat.llm.summaries
+
+
+async def test_a_retry_keeps_what_had_been_written(chat: Chat) -> None:
+    reply = await chat.say("write it")
+    await Message.objects.filter(pk=reply.pk).aupdate(status="interrupted", content="an hour of text")
+    chat.llm.enqueue(status=401)
+    again = await sync_to_async(turn.retry)(chat.conversation, reply.pk)
+    await chat.ended(again.pk)
+    assert (await Message.objects.aget(pk=reply.pk)).content == "an hour of text"
+
+
+async def test_a_reply_that_a_summary_stands_for_is_not_rewritten(filled: Conversation, chat: Chat) -> None:
+    reply = await chat.say("what is the vault code?")
+    await Message.objects.filter(pk=reply.pk).aupdate(status="interrupted", content="The vault code is")
+    assert (await chat.compact(trigger="api", keep_recent=0)).status == "succeeded"
+    with pytest.raises(Conflict, match="summary"):
+        await sync_to_async(turn.retry)(chat.conversation, reply.pk)
+
+
+async def test_an_unforeseen_fault_of_a_summariser_is_a_step_of_the_ladder(
+    filled: Conversation, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: Any) -> None:
+        raise ValueError("boom")
+
+    monkeypatch.setattr(ModelSummariser, "summarise", broken)
+    reply = await chat.say("go on")
+    assert reply.status == "complete"
+    row = await Compaction.objects.aget()
+    assert (row.status, row.summariser) == ("succeeded", "extractive")
+
+
+async def test_a_failed_heartbeat_does_not_fail_what_succeeded(
+    filled: Conversation, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Busy:
+        def update(self, **_: Any) -> int:
+            raise OperationalError("database is locked")
+
+    row = await sync_to_async(lease.claim)(filled.pk, trigger="manual", steering=Steering())
+    monkeypatch.setattr(lease, "RENEW_SECONDS", 0.01)
+    monkeypatch.setattr(lease, "held", lambda row: Busy())
+    async with lease.renewed(row):
+        await asyncio.sleep(0.1)
+
+
+async def test_two_that_find_an_abandoned_compaction_both_go_on(conversation: Conversation, chat: Chat) -> None:
+    faults: list[BaseException] = []
+
+    def ask(barrier: threading.Barrier) -> None:
+        try:
+            barrier.wait()
+            lease.active(conversation.pk)
+        except BaseException as fault:
+            faults.append(fault)
+        finally:
+            connection.close()
+
+    for _ in range(15):
+        await Compaction.objects.acreate(
+            conversation=conversation, trigger="auto", status="running",
+            lease_expires_at=timezone.now() - timedelta(seconds=1),
+        )  # fmt: skip
+        barrier = threading.Barrier(4)
+        await asyncio.gather(*(asyncio.to_thread(ask, barrier) for _ in range(4)))
+    assert not faults
+
+
+async def test_a_deletion_goes_through_while_others_write(user: Any, profile: ModelProfile, chat: Chat) -> None:
+    faults: list[str] = []
+
+    def trying(verb: Any) -> Any:
+        def act() -> None:
+            try:
+                verb()
+            except Conflict:
+                pass
+            except Exception as fault:
+                faults.append(repr(fault))
+            finally:
+                connection.close()
+
+        return asyncio.to_thread(act)
+
+    for number in range(12):
+        row = await Conversation.objects.acreate(owner=user, model=profile)
+        await sync_to_async(fill)(row, 200, words=5)
+        deleting = asyncio.ensure_future(trying(lambda row=row: turn.delete(row)))
+        await asyncio.sleep(0.001 * (number % 6))
+        await asyncio.gather(
+            deleting,
+            trying(lambda row=row: turn.begin(row, content="hello")),
+            trying(lambda row=row: lease.claim(row.pk, trigger="api", steering=Steering())),
+        )
+        assert not await Conversation.objects.filter(pk=row.pk).aexists()
+    assert not faults
+
+
+async def test_a_conversation_that_is_deleted_while_it_is_compressed_leaves_no_error(
+    filled: Conversation, chat: Chat, caplog: pytest.LogCaptureFixture
+) -> None:
+    chat.llm.summary_takes(seconds=0.3)
+    with hub.listen(filled.pk):
+        await chat.start_compaction()
+        await asyncio.sleep(0.1)
+        await sync_to_async(turn.delete)(filled)
+        await asyncio.sleep(0.6)
+    assert not [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_kept_messages_of_the_tail_stay_verbatim(conversation: Conversation, chat: Chat) -> None:
+    await sync_to_async(fill)(conversation, 20, protected=(1, 2, 3, 4, 5))
+    await chat.compact()
+    rows = {n: await Message.objects.aget(content__startswith=f"Message {n} ") for n in range(1, 6)}
+    for number in (1, 2, 3):
+        await sync_to_async(protect)(chat.conversation, rows[number].pk, on=False)
+    await chat.compact(up_to=str(rows[3].pk))
+    await chat.say("what is pinned?")
+    assert "Message 4 " in chat.llm.chats[-1].text
+    await chat.check()
+
+
+async def test_results_without_their_calls_are_counted_as_they_are_sent(conversation: Conversation, chat: Chat) -> None:
+    talk = [{"role": "tool", "content": f"r{number}", "tool_call_id": f"x{number}"} for number in range(150)]
+    body = {"title": "orphans", "messages": [{"role": "user", "content": "go"}, *talk]}
+    owner = await sync_to_async(lambda: chat.conversation.owner)()
+    [imported] = await sync_to_async(import_conversations)(owner, json.dumps(body).encode())
+    told = await sync_to_async(usage.of)(imported)
+    await Chat(imported, chat.llm).say("and?")
+    assert told is not None
+    assert abs(chat.llm.chats[-1].tokens - told.total) < 40
+
+
+async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() -> None:
+    async def slow() -> None:
+        async with request_thread():
+            await sync_to_async(time.sleep)(1.0)
+
+    async def quick() -> float:
+        async with request_thread():
+            began = time.monotonic()
+            await sync_to_async(lambda: None)()
+            return time.monotonic() - began
+
+    task = asyncio.create_task(slow())
+    await asyncio.sleep(0.1)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert await asyncio.create_task(quick()) < 0.5
