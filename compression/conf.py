@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, Policy
+from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, STRATEGIES, Policy
 
 SUMMARY_ROLES = ("system", "user", "assistant")
 MAX_SUMMARY_TOKENS = 4_000
@@ -25,6 +25,7 @@ def policy(overrides: Mapping[str, Any] | None = None) -> Policy:
         keep_recent=settings.COMPRESSION_KEEP_RECENT,
         cooldown=settings.COMPRESSION_COOLDOWN_SECONDS,
         summary_max_tokens=settings.COMPRESSION_SUMMARY_MAX_TOKENS,
+        strategy=settings.COMPRESSION_STRATEGY,
     )
     return replace(settled, **overrides) if overrides else settled
 
@@ -57,4 +58,6 @@ def check_settings(**_: Any) -> list[CheckMessage]:
         found.append(
             Error(f"COMPRESSION_SUMMARY_ROLE must be one of {', '.join(SUMMARY_ROLES)}.", id="compression.E002")
         )
+    if settings.COMPRESSION_STRATEGY not in STRATEGIES:
+        found.append(Error(f"COMPRESSION_STRATEGY must be one of {', '.join(STRATEGIES)}.", id="compression.E003"))
     return found

@@ -105,7 +105,11 @@ class Compaction(models.Model):
 
 
 class Checkpoint(models.Model):
-    """One summary of a run of messages. Never updated but for `active`: what changes a summary is a new row."""
+    """One summary of a run of messages. Never updated but for `active`: what changes a summary is a new row.
+
+    `birth_tokens` is what the summary took at age 0 (0: what it takes now). `stragglers` are the ids of messages from
+    before its run that it covers too.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.ForeignKey(
@@ -117,18 +121,20 @@ class Checkpoint(models.Model):
     age = models.PositiveSmallIntegerField(default=0)
     summary = models.TextField()
     token_count = models.PositiveIntegerField()
+    birth_tokens = models.PositiveIntegerField(default=0)
     original_tokens = models.PositiveIntegerField()
     first_message = models.UUIDField()
     last_message = models.UUIDField()
     last_message_at = models.DateTimeField()
     model = models.CharField(max_length=200, blank=True)
     provisional = models.BooleanField(default=False)
+    stragglers = models.JSONField(default=list, blank=True)
     digest = models.CharField(max_length=64)
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        ordering = ["number"]
+        ordering = ["last_message_at", "number"]
         constraints = [models.UniqueConstraint(fields=["conversation", "number"], name="checkpoint_number")]
 
     def __str__(self) -> str:

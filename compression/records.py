@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.db.models import Max
+
+from compression.core.extractive import Extractive
 from compression.core.values import Checkpoint as CheckpointValue
 from compression.core.values import Draft
 from compression.models import Checkpoint, Compaction
 
 
 def active_checkpoints(conversation_id: UUID) -> tuple[CheckpointValue, ...]:
-    """In order; together they represent everything up to the cut that is not kept."""
-    rows = Checkpoint.objects.filter(conversation_id=conversation_id, active=True).order_by("number")
-    return tuple(value_of(row) for row in rows)
+    """In the order of what they cover; together they represent everything up to the cut that is not kept."""
+    rows = Checkpoint.objects.filter(conversation_id=conversation_id, active=True)
+    return tuple(value_of(row) for row in rows.order_by("last_message_at", "number"))
 
 
 def value_of(row: Checkpoint) -> CheckpointValue:
@@ -21,6 +24,7 @@ def value_of(row: Checkpoint) -> CheckpointValue:
         level=row.level,
         summary=row.summary,
         tokens=row.token_count,
+        birth_tokens=row.birth_tokens or row.token_count,
         original_tokens=row.original_tokens,
         first_id=str(row.first_message),
         last_id=str(row.last_message),
@@ -28,30 +32,42 @@ def value_of(row: Checkpoint) -> CheckpointValue:
         digest=row.digest,
         age=row.age,
         provisional=row.provisional,
+        stragglers=tuple(row.stragglers),
     )
 
 
 def store_checkpoints(compaction: Compaction, draft: Draft, *, model: str) -> None:
-    """Make the draft's checkpoints the active ones; those that it replaced stay, inactive."""
+    """Make the draft's checkpoints the active ones: unchanged rows stay, and what they replace stays, inactive.
+
+    `model` wrote the last of them; the other new ones are older summaries that were shortened or merged.
+    """
     rows = Checkpoint.objects.filter(conversation_id=compaction.conversation_id)
-    last = rows.order_by("-number").values_list("number", flat=True).first() or 0
-    rows.filter(active=True).update(active=False)
+    unchanged = [value.number for value in draft.checkpoints if value.number]
+    rows.filter(active=True).exclude(number__in=unchanged).update(active=False)
+    last = rows.aggregate(last=Max("number"))["last"] or 0
+    new = [value for value in draft.checkpoints if not value.number]
     Checkpoint.objects.bulk_create(
-        Checkpoint(
-            conversation_id=compaction.conversation_id,
-            compaction=compaction,
-            number=number,
-            level=value.level,
-            age=value.age,
-            summary=value.summary,
-            token_count=value.tokens,
-            original_tokens=value.original_tokens,
-            first_message=value.first_id,
-            last_message=value.last_id,
-            last_message_at=value.last_at,
-            model=model,
-            provisional=value.provisional,
-            digest=value.digest,
-        )
-        for number, value in enumerate(draft.checkpoints, start=last + 1)
+        _row(compaction, value, number=number, model=model if value is draft.checkpoints[-1] else Extractive.name)
+        for number, value in enumerate(new, start=last + 1)
+    )
+
+
+def _row(compaction: Compaction, value: CheckpointValue, *, number: int, model: str) -> Checkpoint:
+    return Checkpoint(
+        conversation_id=compaction.conversation_id,
+        compaction=compaction,
+        number=number,
+        level=value.level,
+        age=value.age,
+        summary=value.summary,
+        token_count=value.tokens,
+        birth_tokens=value.birth_tokens,
+        original_tokens=value.original_tokens,
+        first_message=value.first_id,
+        last_message=value.last_id,
+        last_message_at=value.last_at,
+        model=model,
+        provisional=value.provisional,
+        stragglers=list(value.stragglers),
+        digest=value.digest,
     )

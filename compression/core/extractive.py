@@ -39,11 +39,11 @@ class Extractive:
         return Written(text)
 
 
-def extract(turns: Sequence[Turn], *, earlier: str, max_tokens: int, count: TokenCounter) -> str:
+def extract(turns: Sequence[Turn], *, earlier: str, max_tokens: int, count: TokenCounter, sparse: bool = False) -> str:
     """A summary of `turns`, with the summary `earlier` folded in, of at most `max_tokens` as `count` counts them.
 
     Never raises; the same input gives the same text. Under the cost of the five headings (about 25 tokens) only a part
-    of them is returned.
+    of them is returned. `sparse` leaves out the headings under which there is nothing, so that the text may be "".
     """
     form = _form(total_tokens(turns) + count(earlier), max_tokens)
     names = frozenset(speaker_of(turn).lower() for turn in turns if turn.name)
@@ -55,7 +55,7 @@ def extract(turns: Sequence[Turn], *, earlier: str, max_tokens: int, count: Toke
     rules = _rules(turns, count)
     told = current([*(note for note in old if note.phrase.section != FILES), *new])
     notes = [*rules, *changed, *told]
-    return fitted(notes, names, max_tokens, count)
+    return fitted(notes, names, max_tokens, count, sparse=sparse)
 
 
 def _as_context(note: Note) -> Note:

@@ -73,13 +73,18 @@ def _parts(line: str, heading: str) -> Iterator[_Part]:
         path, _, change = text.partition(": ")
         return (_Part(FILES, path, "", piece) for piece in split_long(change))
     if heading == STATE and (state := _STATE_LINE.match(text)):
-        return (_Part(STATE, state[1].capitalize(), "", piece) for piece in sentences(text[state.end() :]))
+        return (_Part(STATE, state[1].capitalize(), "", piece) for piece in _told(text[state.end() :]))
     section = SUMMARY if heading == SUMMARY else CONTEXT
     if text.startswith(PROMPT):
         return (_Part(section, "", "", piece) for piece in split_long(text))
     speaker = None if line.lstrip().startswith("- ") else _SPEAKER.match(text)
     said = text[speaker.end() :] if speaker else text
-    return (_Part(section, "", speaker[1] if speaker else "", piece) for piece in sentences(said))
+    return (_Part(section, "", speaker[1] if speaker else "", piece) for piece in _told(said))
+
+
+def _told(line: str) -> Iterator[str]:
+    """What a line tells, without the semicolons that joined it."""
+    return (piece.rstrip("; ") for piece in sentences(line))
 
 
 def _says_something(part: _Part) -> bool:

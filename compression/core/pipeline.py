@@ -25,7 +25,7 @@ async def compact(
     count: TokenCounter,
     on_stage: OnStage,
 ) -> Draft:
-    """Fold the older part of `transcript` into a summary; nothing is written.
+    """Condense the older part of `transcript` into a summary; nothing is written.
 
     Raises CompactionSkipped (nothing to gain) or CompactionFailed (naming the stage).
     """
@@ -36,7 +36,7 @@ async def compact(
     draft = await summarise(draft, summariser=summariser, count=count, on_stage=on_stage)
     await on_stage("checkpoint", 85)
     draft = await to_thread(repaired, draft, count=count)
-    draft = await to_thread(checkpoint, draft, summariser=summariser, count=count)
+    draft = await to_thread(checkpoint, draft, policy, summariser=summariser, count=count)
     await on_stage("update", 90)
     draft = await to_thread(update, draft, count=count)
     await on_stage("validate", 95)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from compression.core.tiers import tier_budget
 from compression.core.values import Usage, Window
 
+Strategy = Literal["checkpoints", "rolling", "continuation", "truncate"]
+"""A new summary beside the older ones, one folded again each time, one of everything, a note without a model."""
+
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MIN_THRESHOLD, MAX_THRESHOLD = 0.5, 0.95
 LOCAL_SHARE = 0.75
 """Of what a local model has beside its instructions and a reply: verbatim text beyond it is condensed."""
@@ -24,7 +29,17 @@ class Policy:
     target_ratio: float = 0.5
     cooldown: int = 30
     summary_max_tokens: int = 500
-    strategy: str = "rolling"
+    strategy: Strategy = "checkpoints"
+
+    @property
+    def folds(self) -> bool:
+        """Whether a new summary takes in the earlier ones, so that a single one stands for all that was condensed."""
+        return self.strategy in ("rolling", "continuation")
+
+    @property
+    def recent(self) -> int:
+        """How many of the latest messages stay."""
+        return 0 if self.strategy == "continuation" else self.keep_recent
 
     def is_due(self, usage: Usage, *, local: bool = False) -> bool:
         """Whether the next request should be preceded by a compaction."""

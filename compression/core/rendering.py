@@ -14,8 +14,11 @@ from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE
 NOTHING = "-"
 
 
-def render(notes: Sequence[Note]) -> str:
-    """A summary of the notes, which stand in the order of the conversation; a heading without notes holds a dash."""
+def render(notes: Sequence[Note], *, sparse: bool = False) -> str:
+    """A summary of the notes, which stand in the order of the conversation.
+
+    A heading without notes holds a dash, or is left out where the summary is to be `sparse`.
+    """
     by_section: dict[str, list[Note]] = {f"## {name}": [] for name in SECTIONS}
     for note in notes:
         by_section[note.phrase.section].append(note)
@@ -26,7 +29,8 @@ def render(notes: Sequence[Note]) -> str:
         STATE: _states(by_section[STATE]),
         CONTEXT: _context(by_section[CONTEXT]),
     }
-    return "\n\n".join("\n".join([heading, *(lines if any(lines) else [NOTHING])]) for heading, lines in bodies.items())
+    told = {heading: lines for heading, lines in bodies.items() if any(lines) or not sparse}
+    return "\n\n".join("\n".join([heading, *(lines if any(lines) else [NOTHING])]) for heading, lines in told.items())
 
 
 def _said(note: Note) -> str:

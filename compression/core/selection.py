@@ -31,15 +31,17 @@ _SLACK = 1.1
 _HEADLINES = frozenset({Kind.FIRST_PERSON, Kind.STATEMENT, Kind.NOTE})
 
 
-def fitted(notes: Sequence[Note], names: frozenset[str], max_tokens: int, count: TokenCounter) -> str:
+def fitted(
+    notes: Sequence[Note], names: frozenset[str], max_tokens: int, count: TokenCounter, *, sparse: bool = False
+) -> str:
     """The summary of the best notes, in their order, that counts at most `max_tokens`."""
-    empty = render([])
+    empty = render([], sparse=sparse)
     room = max_tokens - count(empty)
     if room <= 0:
         return _cut(empty, max_tokens, count)
     order, notes = _chosen(notes, names, room, count)
     while order:
-        text = render([notes[number] for number in sorted(order)])
+        text = render([notes[number] for number in sorted(order)], sparse=sparse)
         over = count(text) - max_tokens
         if over <= 0:
             return text

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
+from compression.core.extractive import extract
 from compression.core.facts import find_facts, repair
-from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
+from compression.core.rendering import NOTHING, render
+from compression.core.sections import SUMMARY
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
 
 MOST_FACTS = 60
+EARLIER_SHARE = 0.7
+"""Of the note, for the earlier summary that is folded in."""
+
+_NOTE = re.compile(r"\b([0-9]{1,9}) messages? omitted, stored in full\.? ?")
 
 
 class Truncation:
@@ -25,13 +32,33 @@ class Truncation:
 
 
 def truncated(passage: Passage) -> str:
-    """The note under the required headings, with `## Kept facts`, of at most `passage.max_tokens` tokens."""
-    number = len(passage.turns)
-    note = f"{number} message{'s' * (number != 1)} omitted, stored in full."
-    if passage.earlier:
-        note += " An earlier summary is omitted too."
-    text = "\n\n".join((f"{SUMMARY}\n{note}", *(f"{heading}\n-" for heading in (DECISIONS, FILES, STATE, CONTEXT))))
+    """The note under the required headings, with `## Kept facts`, of at most `passage.max_tokens` tokens.
+
+    What an earlier summary tells stays, by selection from it.
+    """
+    text = _noted(len(passage.turns), passage.earlier, int(EARLIER_SHARE * passage.max_tokens))
     texts = [passage.earlier, *(turn.content for turn in passage.turns)]
     texts += [f"{tool.arguments}\n{tool.result or ''}" for turn in passage.turns for tool in turn.tools]
     budget = passage.max_tokens - count_tokens(text)
     return repair(text, find_facts(texts)[:MOST_FACTS], budget=budget, count=count_tokens)[0] if budget > 0 else text
+
+
+def gathered(summary: str) -> str:
+    """The summary with one note in place of several: the sum of what they say was omitted."""
+    numbers = _NOTE.findall(summary)
+    return f"{SUMMARY}\n{_note(sum(map(int, numbers)))}\n{_NOTE.sub('', summary)}" if len(numbers) > 1 else summary
+
+
+def _noted(omitted: int, earlier: str, max_tokens: int) -> str:
+    """A summary that says first what was omitted, then what `earlier` does in at most `max_tokens`."""
+    omitted += sum(map(int, _NOTE.findall(earlier)))
+    note = _note(omitted)
+    text = render([])
+    if told := _NOTE.sub("", earlier).strip():
+        text = extract((), earlier=told, max_tokens=max_tokens - count_tokens(note), count=count_tokens)
+    rest = text.removeprefix(f"{SUMMARY}\n").removeprefix(f"{NOTHING}\n")
+    return f"{SUMMARY}\n{note}\n{rest}"
+
+
+def _note(omitted: int) -> str:
+    return f"{omitted} message{'s' * (omitted != 1)} omitted, stored in full."

@@ -47,12 +47,18 @@ Group = tuple[Turn, ...]
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """One summary of a run of messages. `digest` is the running hash of the history up to its end."""
+    """One summary of a run of messages. `digest` is the running hash of the history up to its end.
+
+    `number` is 0 until it is stored. `birth_tokens` is what it took before it grew old (age 0, 1, 2).
+    `stragglers` are the ids of messages from before its run that it covers too: they were kept when the cut passed
+    them, and condensed with it. A provisional one is to be written anew from its messages.
+    """
 
     number: int
     level: int
     summary: str
     tokens: int
+    birth_tokens: int
     original_tokens: int
     first_id: str
     last_id: str
@@ -60,6 +66,7 @@ class Checkpoint:
     digest: str
     age: int = 0
     provisional: bool = False
+    stragglers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +180,17 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A compaction in the making; each stage returns a fuller one. Nothing of it is stored before the last."""
+    """A compaction in the making; each stage returns a fuller one. Nothing of it is stored before the last.
+
+    The new summary takes the `folded` checkpoints in; the `older` ones stay beside it.
+    """
 
     transcript: Transcript
     condensed: tuple[Turn, ...] = ()
     kept: tuple[Turn, ...] = ()
     tail: tuple[Turn, ...] = ()
+    older: tuple[Checkpoint, ...] = ()
+    folded: tuple[Checkpoint, ...] = ()
     passages: tuple[Passage, ...] = ()
     level: int = 0
     max_tokens: int = 0

@@ -61,7 +61,10 @@ async def test_the_context_is_compressed_before_the_request_that_would_fill_it(
     await chat.check()
 
 
-async def test_the_second_compaction_folds_the_first_summary_in(filled: Conversation, chat: Chat) -> None:
+async def test_the_second_compaction_folds_the_first_summary_in(
+    filled: Conversation, chat: Chat, settings: object
+) -> None:
+    settings.COMPRESSION_STRATEGY = "rolling"  # type: ignore[attr-defined]
     chat.llm.enqueue_summary("## Summary\nThe vault code is 7719.\n\n## State\n- Done: nothing")
     await chat.compact()
     for number in range(4):

@@ -4,27 +4,49 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compression.core.aging import SEPARATOR, aged, fitted
+from compression.core.context import FRAME
 from compression.core.digest import extend
+from compression.core.policy import Policy
 from compression.core.ports import Summariser, TokenCounter
 from compression.core.values import Checkpoint, Draft
 
 
-def checkpoint(draft: Draft, *, summariser: Summariser, count: TokenCounter) -> Draft:
-    """Rolling: one checkpoint that covers what the earlier ones covered and the newly condensed messages."""
-    transcript, last = draft.transcript, draft.condensed[-1]
-    older = transcript.checkpoints
-    cut = max(last.created_at, transcript.cut) if transcript.cut else last.created_at
-    passed = [turn for turn in transcript.turns if (not transcript.cut or turn.created_at > transcript.cut)]
-    newest = Checkpoint(
-        number=older[-1].number + 1 if older else 1,
+def checkpoint(draft: Draft, policy: Policy, *, summariser: Summariser, count: TokenCounter) -> Draft:
+    """The older checkpoints, a step older and within what the budget leaves them, and after them the new one."""
+    newest = _newest(draft, summariser, count)
+    budget = policy.context_budget(draft.transcript.window, draft.transcript.system_tokens)
+    room = budget - count(FRAME) - newest.tokens - SEPARATOR
+    older = fitted([aged(one, count=count) for one in draft.older], room, count=count)
+    return replace(draft, checkpoints=(*older, newest), cut=newest.last_at)
+
+
+def _newest(draft: Draft, summariser: Summariser, count: TokenCounter) -> Checkpoint:
+    """It stands for the newly condensed messages, and for what the folded ones stood for."""
+    transcript, folded = draft.transcript, draft.folded
+    passed = [turn for turn in transcript.turns if not transcript.cut or turn.created_at > transcript.cut]
+    run = [turn for turn in draft.condensed if not transcript.cut or turn.created_at > transcript.cut]
+    last_id, cut = (run[-1].id, run[-1].created_at) if run else (folded[-1].last_id, folded[-1].last_at)
+    tokens = count(draft.summary)
+    return Checkpoint(
+        number=0,
         level=draft.level,
         summary=draft.summary,
-        tokens=count(draft.summary),
-        original_tokens=draft.condensed_tokens + sum(one.original_tokens for one in older),
-        first_id=older[0].first_id if older else draft.condensed[0].id,
-        last_id=last.id if cut == last.created_at else older[-1].last_id,
+        tokens=tokens,
+        birth_tokens=tokens,
+        original_tokens=draft.condensed_tokens + sum(one.original_tokens for one in folded),
+        first_id=folded[0].first_id if folded else run[0].id,
+        last_id=last_id,
         last_at=cut,
         digest=extend(transcript.digest, (turn for turn in passed if turn.created_at <= cut)),
         provisional=summariser.provisional,
+        stragglers=_stragglers(draft),
     )
-    return replace(draft, checkpoints=(newest,), cut=cut)
+
+
+def _stragglers(draft: Draft) -> tuple[str, ...]:
+    cut = draft.transcript.cut
+    if not draft.older:
+        return ()  # its run begins where the conversation does
+    late = (turn.id for turn in draft.condensed if cut and turn.created_at <= cut)
+    return (*(id for one in draft.folded for id in one.stragglers), *late)

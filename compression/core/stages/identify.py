@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from compression.core.aging import aged_tokens
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.measure import usage_of
 from compression.core.policy import Policy
@@ -23,9 +24,12 @@ def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
     start = _start_of_tail(settled, transcript, policy, steering, forced=before.over_budget)
     condensed = _turns(group for group in settled[:start] if not is_protected(group))
     _require_enough(condensed, 1 if before.over_budget else policy.min_messages)
+    stay = _staying(transcript, condensed, policy)
     return replace(
         draft,
         condensed=condensed,
+        older=transcript.checkpoints[:stay],
+        folded=transcript.checkpoints[stay:],
         kept=_turns(group for group in settled[:start] if is_protected(group)),
         tail=_turns(settled[start:]) + transcript.turns[len(transcript.turns) - transcript.waiting :],
         before=before,
@@ -37,7 +41,7 @@ def _start_of_tail(
 ) -> int:
     if steering.up_to is not None:
         return _after(settled, steering.up_to)
-    start = _keeping(settled, policy.keep_recent if steering.keep_recent is None else steering.keep_recent)
+    start = _keeping(settled, policy.recent if steering.keep_recent is None else steering.keep_recent)
     start = _at_a_turn(settled, start)
     if steering.keep_recent is None or forced:
         start = _shrunk(settled, start, transcript, policy, last=len(settled) if forced else len(settled) - 1)
@@ -73,7 +77,7 @@ def _shrunk(settled: tuple[Group, ...], start: int, transcript: Transcript, poli
     window = transcript.window
     fixed = (
         transcript.system_tokens
-        + policy.summary_max_tokens
+        + _context_tokens(transcript, policy)
         + total_tokens(transcript.turns[len(transcript.turns) - transcript.waiting :])
     )
     fixed += sum(total_tokens(group) for group in settled[:start] if is_protected(group))
@@ -83,6 +87,26 @@ def _shrunk(settled: tuple[Group, ...], start: int, transcript: Transcript, poli
             tail -= total_tokens(settled[start])
         start += 1
     return start
+
+
+def _context_tokens(transcript: Transcript, policy: Policy) -> int:
+    """About what the new summary and those that stay beside it will take."""
+    newest = policy.summary_max_tokens
+    if policy.folds:
+        return newest
+    budget = policy.context_budget(transcript.window, transcript.system_tokens)
+    return min(newest + aged_tokens(transcript.checkpoints), max(newest, budget))
+
+
+def _staying(transcript: Transcript, condensed: tuple[Turn, ...], policy: Policy) -> int:
+    """How many of the checkpoints stay beside the new one.
+
+    Where the cut does not move the last one is folded in: no two end at the same message.
+    """
+    if policy.folds:
+        return 0
+    moves = transcript.cut is None or condensed[-1].created_at > transcript.cut
+    return len(transcript.checkpoints) - (0 if moves else 1)
 
 
 def _require_enough(condensed: tuple[Turn, ...], least: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from compression.core.aging import LEAST, SEPARATOR, aged_tokens
 from compression.core.context import FRAME, summaries
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
@@ -16,6 +17,8 @@ from compression.core.values import Draft, Passage, Steering, Turn
 COMPACT, MODERATE, DETAILED = 1, 2, 3
 SMALLEST_SUMMARY = 60
 """Tokens: the headings and a sentence. Where not even that saves anything, there is nothing to gain."""
+NEWEST_SHARE = 1 / 3
+"""Of the room that all summaries have: the new one may take that, and more where the older ones leave it."""
 WORDING = 1_200
 """Tokens kept free in a summariser's window for its instructions."""
 LEAST_REDUCTION = 3
@@ -29,7 +32,7 @@ HEADER = 20
 
 def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Summariser, count: TokenCounter) -> Draft:
     """Decide level and length, and split what is condensed. Raises CompactionSkipped where nothing can be saved."""
-    earlier = summaries(draft.transcript.checkpoints)
+    earlier = summaries(draft.folded)
     facts = find_facts([earlier, *_texts(draft)])
     max_tokens = _summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
     level = level_for(draft.condensed_tokens)
@@ -81,10 +84,10 @@ def _summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts:
     None for the number of facts: as much as there is room for.
     """
     transcript, condensed = draft.transcript, draft.condensed_tokens
-    frame = count(FRAME)
+    frame = count(FRAME) + SEPARATOR
     budget = policy.context_budget(transcript.window, transcript.system_tokens) - frame
-    replaced = condensed + transcript.context_tokens
-    tokens = int(min(budget, replaced // LEAST_REDUCTION - frame) / (1 + REPAIR_SHARE))
+    replaced = condensed + transcript.context_tokens - aged_tokens(draft.older)
+    tokens = int(min(_newest_room(draft, budget), replaced // LEAST_REDUCTION - frame) / (1 + REPAIR_SHARE))
     if facts is not None:
         density = 100 * facts / max(replaced, 1)
         tokens = min(tokens, int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5)))
@@ -94,6 +97,18 @@ def _summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts:
             "a summary would not be smaller."
         )
     return tokens
+
+
+def _newest_room(draft: Draft, budget: int) -> int:
+    """What the older summaries leave of `budget` once they are aged; at least a third of it: they shrink for it.
+
+    However small the budget, a new summary of the smallest kind fits, and a word of the older ones.
+    """
+    if not draft.older:
+        return budget
+    smallest = int(SMALLEST_SUMMARY * (1 + REPAIR_SHARE))
+    room = max(budget - aged_tokens(draft.older), int(budget * NEWEST_SHARE), smallest)
+    return min(room, budget - LEAST - SEPARATOR)
 
 
 def _room(summariser: Summariser, max_tokens: int, *, earlier_tokens: int) -> int | None:

@@ -1,0 +1,341 @@
+"""Chains of compactions: what stands for what, how it ages, and that it always fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import count as counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compression.core.aging import LEAST, OLDEST, SHARES
+from compression.core.context import render
+from compression.core.digest import extend
+from compression.core.errors import CompactionFailed, CompactionSkipped
+from compression.core.extractive import Extractive
+from compression.core.policy import STRATEGIES, Policy, Strategy
+from compression.core.rebuild import start
+from compression.core.tokens import count_tokens
+from compression.core.truncation import Truncation
+from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript, Turn, Window, total_tokens
+from compression.core.window import split
+from tests.core.test_pipeline import GOOD, Scripted, assert_represented, run, turn
+
+LONG = GOOD.replace(
+    "Done: all", "Done: " + "; ".join(f"moved /srv/app{n}/main.py to port {7000 + n}" for n in range(90))
+)
+
+
+def window(size: int) -> Window:
+    return Window(size, min(1_000, size // 4))
+
+
+@dataclass
+class Chat:
+    """A conversation as it is stored: its whole history, and the state of its compression."""
+
+    policy: Policy = field(default_factory=Policy)
+    window: Window = field(default_factory=lambda: window(8_000))
+    system_tokens: int = 0
+    history: tuple[Turn, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    cut: datetime | None = None
+    verbatim: tuple[str, ...] = ()
+    number: Iterator[int] = field(default_factory=lambda: counter(1))
+
+    def say(self, messages: int, *, protected: bool = False, words: str = "") -> None:
+        first = len(self.history)
+        self.history += tuple(
+            turn(n, role=("user", "assistant")[n % 2], content=words and f"{n} {words}", protected=protected)
+            for n in range(first, first + messages)
+        )
+
+    def protect(self, id: str, protected: bool) -> None:
+        self.history = tuple(replace(one, protected=protected) if one.id == id else one for one in self.history)
+
+    def transcript(self, *, rebuilding: bool = False) -> Transcript:
+        checkpoints, cut, kept_ids = self.checkpoints, self.cut, set(self.verbatim)
+        if rebuilding:
+            begin = start(self.checkpoints)
+            checkpoints, cut, kept_ids = begin.checkpoints, begin.cut, kept_ids | set(begin.stragglers)
+        before, live = split(self.history, cut)
+        return Transcript(
+            turns=tuple(one for one in before if one.id in kept_ids) + live,
+            window=self.window,
+            system_tokens=self.system_tokens,
+            context_tokens=count_tokens(render(checkpoints)) + MESSAGE_OVERHEAD if checkpoints else 0,
+            checkpoints=checkpoints,
+            cut=cut,
+            waiting=int(self.history[-1].role == "user"),
+        )
+
+    def compact(self, summariser: object, *, rebuilding: bool = False, **steering: object) -> Draft:
+        """Compact, check what must be true of the outcome, and store it."""
+        before = self.transcript(rebuilding=rebuilding)
+        draft = run(before, summariser, self.policy, **steering)
+        assert_represented(before, draft)
+        self.store(draft)
+        self._check(before, draft)
+        return draft
+
+    def store(self, draft: Draft) -> None:
+        self.checkpoints = tuple(
+            one if one.number else replace(one, number=next(self.number)) for one in draft.checkpoints
+        )
+        self.cut, self.verbatim = draft.cut, draft.verbatim_ids
+
+    def _check(self, before: Transcript, draft: Draft) -> None:
+        budget = self.policy.context_budget(self.window, self.system_tokens)
+        assert draft.context == render(draft.checkpoints)
+        assert count_tokens(draft.context) <= budget
+        ends = [one.last_at for one in self.checkpoints]
+        assert ends == sorted(set(ends)) and ends[-1] == self.cut
+        digest, since = "", None
+        for one, covered in zip(self.checkpoints, self.covered(), strict=True):
+            run = split(split(self.history, since)[1], one.last_at)[0]
+            digest, since = extend(digest, run), one.last_at
+            assert one.digest == digest
+            assert one.original_tokens == total_tokens(covered)
+            assert one.first_id in {turn.id for turn in covered}
+            assert one.tokens == count_tokens(one.summary)
+            assert one.tokens <= max(LEAST, SHARES[one.age] * one.birth_tokens)
+            assert one.number in {stored.number for stored in before.checkpoints if stored == one} or (
+                one.number > max((stored.number for stored in before.checkpoints), default=0)
+            )
+        assert [one.age for one in self.checkpoints] == sorted((one.age for one in self.checkpoints), reverse=True)
+        assert self.checkpoints[-1].age == 0
+
+    def covered(self) -> list[tuple[Turn, ...]]:
+        """What each checkpoint stands for: its run and its stragglers, less what was kept or condensed later."""
+        found, since = [], None
+        for number, one in enumerate(self.checkpoints):
+            later = {id for other in self.checkpoints[number + 1 :] for id in other.stragglers}
+            passed = split(self.history, since)[1]
+            members = {turn.id for turn in split(passed, one.last_at)[0]} - set(self.verbatim) - later
+            members |= set(one.stragglers)
+            found.append(tuple(turn for turn in self.history if turn.id in members))
+            since = one.last_at
+        return found
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    "summariser", [Scripted(), Scripted(LONG), Extractive(), Truncation()], ids=lambda who: who.name
+)
+@pytest.mark.parametrize("size", [1_024, 4_000, 128_000])
+def test_sixty_compactions_in_a_row_work(strategy: Strategy, summariser: object, size: int) -> None:
+    chat = Chat(Policy(strategy=strategy), window(size))
+    for _ in range(60):
+        chat.say(12)
+        before = chat.checkpoints
+        draft = chat.compact(summariser)
+        if strategy in ("rolling", "continuation"):
+            assert len(chat.checkpoints) == 1
+            continue
+        assert len(draft.checkpoints) >= len(before)  # at most two of the older ones became one
+        if len(draft.checkpoints) > len(before) > 1:  # all fit: none was merged or shortened
+            assert {one for one in before if one.age == OLDEST} <= set(draft.checkpoints)
+
+
+def test_a_new_checkpoint_stands_for_the_newly_condensed_messages_alone() -> None:
+    chat, summariser = Chat(), Scripted()
+    chat.say(20)
+    chat.compact(summariser)
+    chat.say(10)
+    chat.compact(summariser)
+    assert [(one.first_id, one.last_id) for one in chat.checkpoints] == [("0", "15"), ("16", "25")]
+    assert [one.number for one in chat.checkpoints] == [2, 3]
+    assert summariser.shown[-1].earlier == ""
+    assert [turn.id for turn in summariser.shown[-1].turns] == [str(number) for number in range(16, 26)]
+
+
+def test_chunks_of_one_compaction_fold_into_one_another() -> None:
+    chat, summariser = Chat(window=window(32_000)), Scripted(window=4_000)
+    chat.say(20)
+    chat.compact(Scripted())
+    chat.say(120)
+    chat.compact(summariser)
+    assert len(summariser.shown) > 1
+    assert [passage.earlier for passage in summariser.shown] == ["", *[GOOD] * (len(summariser.shown) - 1)]
+
+
+def test_a_checkpoint_ages_twice_and_then_stays_byte_for_byte() -> None:
+    chat = Chat(window=window(128_000))
+    seen: list[Checkpoint] = []
+    for step in range(5):
+        chat.say(40)
+        chat.compact(Scripted(LONG) if step == 0 else Scripted())
+        seen.append(chat.checkpoints[0])
+    assert [one.age for one in seen] == [0, 1, 2, 2, 2]
+    assert seen[0].tokens > seen[1].tokens > seen[2].tokens
+    assert seen[2] == seen[3] == seen[4]
+    assert "/srv/app" in seen[2].summary
+
+
+def test_the_two_oldest_merge_where_all_together_are_over_the_budget() -> None:
+    chat = Chat(window=window(4_000))
+    for _ in range(30):
+        chat.say(12)
+        before = chat.checkpoints
+        draft = chat.compact(Extractive())
+        if len(draft.checkpoints) == len(before):
+            break
+    first, second = before[:2]
+    merged = chat.checkpoints[0]
+    assert (merged.first_id, merged.last_id, merged.digest) == (first.first_id, second.last_id, second.digest)
+    assert merged.original_tokens == first.original_tokens + second.original_tokens
+    assert (merged.level, merged.age) == (min(first.level, second.level), OLDEST)
+    assert merged.summary not in (first.summary, second.summary)
+
+
+def test_a_much_smaller_window_holds_what_a_large_one_did() -> None:
+    chat = Chat(Policy(summary_max_tokens=4_000), window(128_000))
+    for _ in range(20):
+        chat.say(20)
+        chat.compact(Extractive())
+    assert len(chat.checkpoints) > 15
+    chat.window, chat.system_tokens = window(1_024), 200
+    chat.say(12)
+    chat.compact(Extractive())
+    assert len(chat.checkpoints) < 5
+
+
+def test_continuation_condenses_everything_up_to_the_question_into_one() -> None:
+    chat = Chat(Policy(strategy="continuation"))
+    chat.say(21)
+    draft = chat.compact(Scripted("## Summary\nThe vault code is 7719.\n\n## State\n- Done: nothing"))
+    assert [turn.id for turn in draft.tail] == ["20"]
+    chat.say(12)
+    summariser = Scripted()
+    draft = chat.compact(summariser)
+    assert [turn.id for turn in draft.tail] == ["32"]
+    assert "7719" in summariser.shown[0].earlier
+    assert len(draft.checkpoints) == 1
+
+
+def test_a_person_may_keep_messages_even_so() -> None:
+    chat = Chat(Policy(strategy="continuation"))
+    chat.say(20)
+    assert len(chat.compact(Scripted(), keep_recent=6).tail) == 6
+
+
+def test_a_truncation_leaves_the_earlier_checkpoints_standing() -> None:
+    chat = Chat(Policy(strategy="truncate"))
+    chat.say(20)
+    chat.compact(Scripted("## Summary\nThe vault code is 7719.\n\n## State\n- Done: nothing"))
+    chat.say(12)
+    draft = chat.compact(Truncation())
+    assert [one.provisional for one in draft.checkpoints] == [False, True]
+    assert "7719" in draft.context
+    assert "12 messages omitted, stored in full." in draft.context
+
+
+def test_a_truncation_folds_an_earlier_summary_in_where_one_stands_for_all() -> None:
+    chat = Chat(Policy(strategy="rolling"))
+    chat.say(20)
+    chat.compact(Scripted("## Summary\nThey moved the vault to the cellar of the mill.\n\n## State\n- Done: nothing"))
+    chat.say(12)
+    chat.compact(Truncation())
+    chat.say(12)
+    draft = chat.compact(Truncation())
+    assert len(draft.checkpoints) == 1
+    assert "the vault to the cellar of the mill" in draft.context
+    assert "24 messages omitted, stored in full." in draft.context
+
+
+def test_merged_truncations_tell_how_many_messages_they_omit_together() -> None:
+    chat = Chat(Policy(strategy="truncate"), window(4_000))
+    for _ in range(30):
+        chat.say(12)
+        chat.compact(Truncation())
+    merged = chat.checkpoints[0]
+    assert merged.provisional
+    assert f"{len(chat.covered()[0])} messages omitted" in merged.summary
+
+
+def test_truncations_are_rebuilt_from_the_messages() -> None:
+    chat, summariser = Chat(), Scripted()
+    chat.say(20)
+    chat.compact(Scripted())
+    for _ in range(3):
+        chat.say(12)
+        chat.compact(Truncation())
+    chat.say(12)
+    chat.compact(summariser, rebuilding=True)
+    assert [(one.provisional, one.last_id) for one in chat.checkpoints] == [(False, "15"), (False, "63")]
+    assert [turn.id for turn in summariser.shown[0].turns] == [str(number) for number in range(16, 64)]
+
+
+def test_nothing_to_rebuild_starts_where_the_last_compaction_ended() -> None:
+    chat = Chat()
+    chat.say(20)
+    chat.compact(Scripted())
+    begin = start(chat.checkpoints)
+    assert (begin.checkpoints, begin.cut, begin.stragglers) == (chat.checkpoints, chat.cut, ())
+    assert start(()).cut is None
+
+
+def test_a_message_that_was_kept_and_then_omitted_is_rebuilt_too() -> None:
+    chat, summariser = Chat(), Scripted()
+    chat.say(20)
+    chat.protect("3", True)
+    chat.compact(Scripted())
+    assert chat.verbatim == ("3",)
+    chat.protect("3", False)
+    chat.say(12)
+    chat.compact(Truncation())
+    assert chat.checkpoints[-1].stragglers == ("3",)
+    chat.say(12)
+    chat.compact(summariser, rebuilding=True)
+    assert summariser.shown[0].turns[0].id == "3"
+    assert chat.checkpoints[-1].stragglers == ("3",)
+
+
+def test_where_the_cut_does_not_move_the_last_checkpoint_is_folded_in() -> None:
+    chat, summariser = Chat(), Scripted()
+    chat.say(10)
+    chat.compact(Scripted())
+    chat.say(30)
+    for number in range(12, 26):
+        chat.protect(str(number), True)
+    chat.compact(Scripted("## Summary\nThe vault code is 7719.\n\n## State\n- Done: nothing"))
+    for number in range(12, 26):
+        chat.protect(str(number), False)
+    chat.compact(summariser)
+    assert "7719" in summariser.shown[0].earlier
+    assert [(one.first_id, one.last_id) for one in chat.checkpoints] == [("0", "5"), ("6", "35")]
+
+
+SUMMARISERS = (Scripted(), Scripted(LONG), Extractive(), Truncation())
+steps = st.tuples(
+    st.integers(1, 30),
+    st.sampled_from(STRATEGIES),
+    st.integers(0, len(SUMMARISERS) - 1),
+    st.sampled_from([1_024, 2_000, 8_000, 128_000]),
+    st.sampled_from([0, 80, 700]),
+    st.lists(st.tuples(st.integers(0, 100), st.booleans()), max_size=4),
+    st.sampled_from(["", "tak så meget for hjælpen ", "好的，我们明天再谈。", "🙂 … — ", "a.b/c "]),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(steps, min_size=1, max_size=14))
+def test_whatever_the_order_of_strategies_summarisers_and_windows(plan: list[tuple[object, ...]]) -> None:
+    chat = Chat()
+    for messages, strategy, who, size, system_tokens, pins, words in plan:
+        chat.policy, chat.window, chat.system_tokens = Policy(strategy=strategy), window(size), system_tokens
+        chat.say(messages, words=words * 12)
+        for number, protected in pins:
+            chat.protect(str(number), protected)
+        summariser = SUMMARISERS[who]
+        try:
+            chat.compact(summariser, rebuilding=not summariser.provisional)
+        except CompactionSkipped:
+            continue
+        except CompactionFailed as failure:
+            assert "nothing under" in failure.reason  # no whole sentence fits the room; the next summariser is asked
+            continue
+        assert summariser.provisional or not chat.checkpoints[-1].provisional
