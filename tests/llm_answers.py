@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ Fault = Literal[
     "half_stall",  # half of the text, then nothing more
     "unended",  # all of the text, but no finish_reason and no [DONE]
     "html",  # 200 with a web page
-    "no_choices",  # 200 with an empty list of choices
+    "no_choices",  # 200 with an empty list of choices, or a message without content
     "null",  # 200 with a null content
     "bytes",  # 200 with bytes that are not UTF-8
     "late_reset",  # all of the text and the finish_reason, then the connection is torn down
@@ -47,6 +47,7 @@ class Answer:
     message: str = "scripted"
     retry_after: str | None = None
     fault: Fault | None = None
+    thoughts: str = ""  # what the model thinks first; only the messages API tells it
 
     @property
     def pieces(self) -> list[str]:
@@ -61,10 +62,17 @@ class Request:
 
     body: dict[str, Any]
     headers: dict[str, str] = field(default_factory=dict)
+    path: str = "/v1/chat/completions"
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether it came by Anthropic's messages API."""
+        return self.path.endswith("/messages")
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        return self.body["messages"]
+        """In the shape of chat completions, by whichever API it came: a message a block."""
+        return list(_messages_of(self.body)) if self.in_blocks else self.body["messages"]
 
     @property
     def text(self) -> str:
@@ -80,6 +88,15 @@ class Request:
     @property
     def tokens(self) -> int:
         return sum(count_tokens(text_of(message)) + 4 for message in self.messages)
+
+
+def _messages_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for block in body.get("system", []):
+        yield {"role": "system", "content": block["text"]}
+    for message in body["messages"]:
+        for block in message["content"]:
+            role = "tool" if block["type"] == "tool_result" else message["role"]
+            yield {"role": role, "content": block.get("text") or block.get("content") or ""}
 
 
 def text_of(message: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""A scripted OpenAI-compatible server over real HTTP, for tests and benchmarks.
+"""A scripted model server over real HTTP, for tests and benchmarks: OpenAI's chat completions, Anthropic's messages.
 
     with LlmServer() as llm:
         llm.enqueue("Hello!")
@@ -29,7 +29,7 @@ __all__ = ["Answer", "LlmServer", "Request", "assert_every_message_represented",
 
 
 class LlmServer:
-    """Answers chat completions as scripted, from a thread of its own; every method may be called from any thread.
+    """Answers as scripted, by either API, from a thread of its own; every method may be called from any thread.
 
     Requests for a summary have a queue and a default of their own. `connections` counts connections that were
     opened, `open` those that still are, `aborted` the answers that a client did not wait for.
@@ -52,7 +52,7 @@ class LlmServer:
 
     @property
     def url(self) -> str:
-        """The base URL, as OPENAI_BASE_URL takes it."""
+        """The base URL, as OPENAI_BASE_URL and ANTHROPIC_BASE_URL take it."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property

@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
+from tests import llm_messages
 from tests.llm_answers import Answer, Request, count_tokens
 
 PAGE = b"<!doctype html><title>Sign in</title><h1>Please sign in to this network</h1>"
@@ -19,7 +20,7 @@ async def read(reader: asyncio.StreamReader, ahead: bytes) -> Request:
     head = (ahead + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Request(json.loads(body), headers)
+    return Request(json.loads(body), headers, path=head[0].split(" ")[1])
 
 
 async def send(writer: asyncio.StreamWriter, answer: Answer, request: Request) -> bool:
@@ -27,6 +28,10 @@ async def send(writer: asyncio.StreamWriter, answer: Answer, request: Request) -
     await asyncio.sleep(answer.delay)
     if answer.fault == "reset":
         return _reset(writer)
+    if request.in_blocks:
+        answer = llm_messages.checked(answer, request)
+    if answer.status != 200 and request.in_blocks:
+        return await _send_whole(writer, llm_messages.error(answer), answer)
     if answer.status != 200:
         error = {"message": answer.message, "type": "scripted_error", "param": None, "code": answer.code or None}
         return await _send_whole(writer, {"error": error}, answer)
@@ -54,8 +59,7 @@ async def _send_stream(writer: asyncio.StreamWriter, answer: Answer, request: Re
     await writer.drain()
     if answer.fault == "stall":
         return await _stall(writer)
-    async for event in _events(answer, request):
-        data = b"data: " + event + b"\n\n"
+    async for data in llm_messages.events(answer, request) if request.in_blocks else _events(answer, request):
         writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         await writer.drain()
     if answer.fault in ("half", "late_reset"):
@@ -68,7 +72,7 @@ async def _send_stream(writer: asyncio.StreamWriter, answer: Answer, request: Re
 
 
 async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
-    """The data of each event of a stream, as far as the fault lets it come."""
+    """The events of a stream, as far as the fault lets it come."""
     field = "refusal" if answer.refusal else "content"
     pieces = answer.pieces if answer.fault not in ("no_choices", "null") else []
     if answer.fault in ("half", "half_stall", "error_midway"):
@@ -76,13 +80,13 @@ async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
     if answer.fault == "no_choices":
         yield _chunk(request, choices=[])
     if answer.fault == "bytes":
-        yield b'{"choices": [{"index": 0, "delta": {"content": "\xff\xfe\xc3("}}]}'
+        yield b'data: {"choices": [{"index": 0, "delta": {"content": "\xff\xfe\xc3("}}]}\n\n'
     for piece in pieces:
         if answer.drip:
             await asyncio.sleep(answer.drip)
         yield _chunk(request, choices=[{"index": 0, "delta": {field: piece}, "finish_reason": None}])
     if answer.fault == "error_midway":
-        yield json.dumps({"error": {"message": answer.message, "code": answer.code}}).encode()
+        yield _data({"error": {"message": answer.message, "code": answer.code}})
     if answer.fault in ("half", "half_stall", "unended", "error_midway"):
         return
     if answer.fault != "no_choices":
@@ -92,12 +96,16 @@ async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
         return
     if answer.usage and (request.body.get("stream_options") or {}).get("include_usage"):
         yield _chunk(request, choices=[], usage=_usage(answer, request))
-    yield b"[DONE]"
+    yield b"data: [DONE]\n\n"
 
 
 def _chunk(request: Request, **fields: Any) -> bytes:
     common = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": request.body.get("model")}
-    return json.dumps(common | fields).encode()
+    return _data(common | fields)
+
+
+def _data(event: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(event).encode() + b"\n\n"
 
 
 def _completion(answer: Answer, request: Request) -> dict[str, Any]:

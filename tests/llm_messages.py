@@ -1,0 +1,105 @@
+"""The scripted model server's side of Anthropic's messages API: its rules, its events, its errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+from tests.llm_answers import Answer, Request, count_tokens
+
+TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+REASONS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+
+
+def checked(answer: Answer, request: Request) -> Answer:
+    """The answer, or the refusal of a request that Anthropic would refuse."""
+    complaint = complaint_about(request.body) if answer.status == 200 else ""
+    return replace(answer, status=400, message=complaint) if complaint else answer
+
+
+def complaint_about(body: dict[str, Any]) -> str:
+    """What is wrong with a request by the rules of the API, "" where nothing is."""
+    messages = body["messages"]
+    if not body.get("max_tokens"):
+        return "max_tokens: Field required"
+    if not messages or messages[0]["role"] != "user":
+        return "messages: first message must use the user role"
+    texts = [*body.get("system", []), *(block for message in messages for block in message["content"])]
+    if any(block["type"] == "text" and not block["text"].strip() for block in texts):
+        return "messages: text content blocks must contain non-whitespace text"
+    for place, message in enumerate(messages):
+        answers = messages[place + 1]["content"] if place + 1 < len(messages) else []
+        calls = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
+        results = [block["tool_use_id"] for block in answers if block["type"] == "tool_result"]
+        if message["role"] == "assistant" and sorted(calls) != sorted(results):
+            return f"messages.{place}: `tool_use` ids and the `tool_result` blocks after them differ"
+        if place and message["role"] == messages[place - 1]["role"]:
+            return f"messages.{place}: roles must alternate"
+    return ""
+
+
+def error(answer: Answer) -> dict[str, Any]:
+    kind = answer.code or TYPES.get(answer.status, "api_error")
+    return {"type": "error", "error": {"type": kind, "message": answer.message}, "request_id": "req_1"}
+
+
+async def events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
+    """The events of a stream, as far as the fault lets it come."""
+    usage = _usage(answer, request)
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": request.body["model"]}
+    yield _event("message_start", message=message | {"stop_reason": None, "usage": usage})
+    yield _event("ping")
+    if answer.thoughts:
+        yield _event("content_block_start", index=0, content_block={"type": "thinking", "thinking": ""})
+        yield _event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": answer.thoughts})
+        yield _event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": "c2lnbmVk"})
+        yield _event("content_block_stop", index=0)
+    async for delta in _deltas(answer):
+        yield delta
+    if answer.fault == "error_midway":
+        yield _event("error", **(error(answer) | {"type": "error"}))
+    if answer.fault in ("half", "half_stall", "unended", "error_midway"):
+        return
+    reason = "refusal" if answer.refusal else REASONS.get(answer.finish_reason, answer.finish_reason)
+    spent = {"output_tokens": usage["output_tokens"]} if usage and "output_tokens" in usage else None
+    yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=spent)
+    if answer.fault != "late_reset":
+        yield _event("message_stop")
+
+
+async def _deltas(answer: Answer) -> AsyncIterator[bytes]:
+    if answer.fault == "no_choices" or not answer.text:
+        return
+    pieces: list[str | None] = [None] if answer.fault == "null" else [*answer.pieces]
+    if answer.fault in ("half", "half_stall", "error_midway"):
+        pieces = pieces[: len(pieces) // 2]
+    yield _event("content_block_start", index=1, content_block={"type": "text", "text": ""})
+    if answer.fault == "bytes":
+        yield b'event: content_block_delta\ndata: {"type": "content_block_delta", "delta": {"text": "\xff\xfe"}}\n\n'
+    for piece in pieces:
+        if answer.drip:
+            await asyncio.sleep(answer.drip)
+        yield _event("content_block_delta", index=1, delta={"type": "text_delta", "text": piece})
+    if answer.fault not in ("half", "half_stall", "unended", "error_midway"):
+        yield _event("content_block_stop", index=1)
+
+
+def _event(name: str, **fields: Any) -> bytes:
+    return f"event: {name}\ndata: {json.dumps({'type': name} | fields)}\n\n".encode()
+
+
+def _usage(answer: Answer, request: Request) -> dict[str, Any] | None:
+    if answer.usage != "counted":
+        return answer.usage
+    return {"input_tokens": request.tokens, "output_tokens": count_tokens(answer.text)}
