@@ -1,9 +1,10 @@
-"""Which faults are worth another attempt, and after how long."""
+"""How many requests may be made, which faults are worth another one, and after how long."""
 
 from __future__ import annotations
 
 import math
 import random
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -15,14 +16,37 @@ LONGEST_PAUSE = 20.0
 """Seconds; a provider that asks for more is not waited for while a person looks on."""
 
 
-def pause_before_next(error: ModelError, *, attempt: int, attempts: int = ATTEMPTS) -> float | None:
-    """Seconds to wait after the failed `attempt` (from 1), or None where the error is final."""
-    if attempt >= attempts or not error.retryable:
+@dataclass(slots=True)
+class Attempts:
+    """A budget of requests, for one call or for all that share it: every request to a provider takes one."""
+
+    most: int = ATTEMPTS
+    made: int = 0
+
+    @property
+    def left(self) -> int:
+        return max(0, self.most - self.made)
+
+    def take(self) -> bool:
+        """Count one more request; False where none is left."""
+        if not self.left:
+            return False
+        self.made += 1
+        return True
+
+    def allow(self, most: int) -> None:
+        """Let there be at least `most` in all, those already made included."""
+        self.most = max(self.most, most)
+
+
+def pause_before_next(error: ModelError, *, failed: int) -> float | None:
+    """Seconds to wait after `failed` attempts, or None where the error is final."""
+    if not error.retryable:
         return None
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= LONGEST_PAUSE else None
     # Jitter keeps many clients of a server that comes back from asking all at once.
-    return FIRST_PAUSE * float(2 ** (attempt - 1)) * random.uniform(0.5, 1.0)
+    return FIRST_PAUSE * float(2 ** (failed - 1)) * random.uniform(0.5, 1.0)
 
 
 def retry_after(header: str | None) -> float | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from conversations.prompt import Prompt
+
+if TYPE_CHECKING:
+    from conversations.llm.attempts import Attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +45,18 @@ class Reply:
 
 
 class Model(Protocol):
-    """A model that can be asked. Both verbs raise ModelError, and nothing else, for a fault of the provider."""
+    """A model that can be asked. Both verbs raise ModelError, and nothing else, for a fault of the provider.
+
+    They make no more requests than `attempts` has left; None: each call has a budget of its own.
+    """
 
     name: str
 
-    def stream(self, prompt: Prompt) -> AsyncGenerator[Delta]:
+    def stream(self, prompt: Prompt, *, attempts: Attempts | None = None) -> AsyncGenerator[Delta]:
         """The reply piece by piece; ends with a delta that has a finish_reason, or raises."""
         ...
 
-    async def complete(self, prompt: Prompt, *, max_tokens: int) -> Reply:
+    async def complete(self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None) -> Reply:
         """The reply at once, of at most `max_tokens`."""
         ...
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from django.conf import settings
 
+from conversations.llm.attempts import Attempts
 from conversations.llm.base import Delta, NotConfigured, Reply
 from conversations.llm.gate import Gate
 from conversations.llm.openai import OpenAICompatible
@@ -67,16 +68,16 @@ class Builtin:
     def is_loaded(self) -> bool:
         return self._engine.is_loaded
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[Delta]:
+    async def stream(self, prompt: Prompt, *, attempts: Attempts | None = None) -> AsyncGenerator[Delta]:
         sendable(prompt)
-        async with self._served() as model, aclosing(model.stream(prompt)) as deltas:
+        async with self._served() as model, aclosing(model.stream(prompt, attempts=attempts)) as deltas:
             async for delta in deltas:
                 yield delta
 
-    async def complete(self, prompt: Prompt, *, max_tokens: int) -> Reply:
+    async def complete(self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None) -> Reply:
         sendable(prompt)
         async with self._served() as model:
-            return await model.complete(prompt, max_tokens=min(max_tokens, MAX_REPLY_TOKENS))
+            return await model.complete(prompt, max_tokens=min(max_tokens, MAX_REPLY_TOKENS), attempts=attempts)
 
     @asynccontextmanager
     async def _served(self) -> AsyncIterator[OpenAICompatible]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from conversations.llm.attempts import in_words, retry_after
@@ -22,21 +23,43 @@ from conversations.llm.base import (
     Unavailable,
 )
 
+if TYPE_CHECKING:
+    from conversations.llm.clients import Library
+
+OVERLOADED = 529
+"""Anthropic's own status."""
+
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|context (length|size|window)|prompt is too long|too many input token",
+    r"context_length_exceeded|exceed_context_size|context (length|size|window|limit)|prompt is too long"
+    r"|too many input token",
     re.IGNORECASE,
 )
+_NO_CREDIT = re.compile(r"insufficient_quota|billing_error|credit balance is too low")
+_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": OVERLOADED,
+}
+"""What an error that comes within a stream would have had as its status, by its code."""
 _CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who was asked, as errors name it."""
+    """Who was asked, as errors name it, and by which library."""
 
     name: str
     model: str
     base_url: str
     timeout: float
+    library: Library
 
     @property
     def host(self) -> str:
@@ -46,20 +69,20 @@ class Asked:
 
 def explain(fault: Exception, asked: Asked, *, begun: bool) -> ModelError:
     """The error that a fault means; `begun` says whether a part of the reply had come."""
-    import openai
-
+    if isinstance(fault, ModelError):
+        return fault
+    # Both libraries call their errors the same; within a stream, Anthropic's lets those of HTTP through.
+    sdk, http = import_module(asked.library), import_module("httpx2")
     match fault:
-        case ModelError():
-            return fault
-        case openai.APITimeoutError() if type(fault.__cause__).__name__ != "ConnectTimeout":
+        case sdk.APITimeoutError() | http.TimeoutException() if _cause(fault) != "ConnectTimeout":
             return _silent(asked, begun)
-        case openai.APIConnectionError():
+        case sdk.APIConnectionError() | http.TransportError():
             return _disconnected(fault, asked, begun)
-        case openai.APIStatusError():
+        case sdk.APIStatusError() if fault.status_code >= 400:
             wait = retry_after(fault.response.headers.get("retry-after"))
             return of_status(fault.status_code, fault.body, asked, wait=wait)
-        case openai.APIError():
-            return _midway(fault, asked, begun)
+        case sdk.APIError():
+            return _midway(fault.body, asked, begun)
     return BrokenReply(f"{asked.name}: what {asked.host} sent could not be read as a reply. Check the base URL.")
 
 
@@ -72,6 +95,10 @@ def of_status(status: int, body: object, asked: Asked, *, wait: float | None = N
             f"{asked.name}: the conversation is longer than the model's context window ({known}). "
             "Compact it, or use a model with a larger window."
         )
+    if _NO_CREDIT.search(str(body)):
+        kind = RateLimited if status == 429 else RequestRefused
+        advice = "Add credit or use another model."
+        return kind(f"{asked.name}: the account has no credit left ({known}). {advice}", retryable=False)
     if status in (401, 403):
         return KeyRefused(f"{asked.name}: the provider refused the API key ({known}). Check the key of this model.")
     if status == 404:
@@ -80,9 +107,13 @@ def of_status(status: int, body: object, asked: Asked, *, wait: float | None = N
             "Check the model id and the base URL."
         )
     if status == 429:
-        return _limited(code, asked, wait)
+        return _limited(asked, wait)
     if status == 409:
         return RequestRefused(f"{asked.name}: the provider reports a conflict ({known}). Try again.", retryable=True)
+    if status == OVERLOADED:
+        return Unavailable(
+            f"{asked.name}: the provider is overloaded ({status}){_asks(wait)}. Try again later.", retry_after=wait
+        )
     if status == 408 or status >= 500:
         return Unavailable(
             f"{asked.name}: the provider has a fault ({known}){_asks(wait)}. Try again.", retry_after=wait
@@ -96,16 +127,20 @@ def is_too_long(body: object) -> bool:
 
 def code_of(body: object) -> str:
     """The error code of a body, "" where there is none that is plainly a code."""
-    found = (body.get("code") or body.get("type")) if isinstance(body, dict) else None
+    inner = _inner(body)
+    found = inner.get("code") or inner.get("type")
     return found if isinstance(found, str) and _CODE.fullmatch(found) else ""
 
 
-def _limited(code: str, asked: Asked, wait: float | None) -> ModelError:
-    if code == "insufficient_quota":
-        return RateLimited(
-            f"{asked.name}: the account has no credit left (429, {code}). Add credit or use another model.",
-            retryable=False,
-        )
+def _inner(body: object) -> dict[str, Any]:
+    """The error itself, where a body is one or holds one."""
+    if not isinstance(body, dict):
+        return {}
+    error = body.get("error")
+    return error if isinstance(error, dict) else body
+
+
+def _limited(asked: Asked, wait: float | None) -> ModelError:
     advice = "Try again later" if wait is None or wait > 60 else "Try again"
     return RateLimited(
         f"{asked.name}: too many requests for the provider (429){_asks(wait)}. {advice}.", retry_after=wait
@@ -125,19 +160,22 @@ def _silent(asked: Asked, begun: bool) -> ModelError:
 
 
 def _disconnected(fault: Exception, asked: Asked, begun: bool) -> ModelError:
-    cause = type(fault.__cause__).__name__
     if begun:
         return BrokenReply(f"{asked.name}: the reply broke off: {asked.host} closed the connection. Try again.")
-    reached = "closed the connection" if cause.startswith(("Read", "Remote", "Write")) else "cannot be reached"
+    reached = "closed the connection" if _cause(fault).startswith(("Read", "Remote", "Write")) else "cannot be reached"
     return Unavailable(f"{asked.name}: {asked.host} {reached}. Check that the server runs, and the base URL.")
 
 
-def _midway(fault: Any, asked: Asked, begun: bool) -> ModelError:
+def _cause(fault: Exception) -> str:
+    return type(fault.__cause__ or fault).__name__
+
+
+def _midway(body: object, asked: Asked, begun: bool) -> ModelError:
     """An error event within a stream that began with 200; some gateways put an HTTP status into its code."""
-    status = int(fault.code) if str(fault.code).isdecimal() else 0
-    if is_too_long(fault.body):
-        return of_status(400, fault.body, asked)
+    code, number = code_of(body), str(_inner(body).get("code"))
+    status = int(number) if number.isdecimal() else _STATUS.get(code, 0)
+    if is_too_long(body):
+        return of_status(400, body, asked)
     if not begun and 400 <= status < 600:
-        return of_status(status, fault.body, asked)
-    code = code_of(fault.body)
+        return of_status(status, body, asked)
     return BrokenReply(f"{asked.name}: the provider broke the reply off{f' ({code})' if code else ''}. Try again.")

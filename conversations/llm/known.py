@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 OPENAI_URL = "https://api.openai.com/v1"
+ANTHROPIC_URL = "https://api.anthropic.com"
 UNKNOWN_WINDOW = 8_192
 
 
@@ -47,6 +48,16 @@ WINDOWS = {
     "deepseek-chat": 131_072,
     "deepseek-reasoner": 131_072,
     "smollm2": 8_192,
+    "claude": 200_000,
+    "claude-opus-4-6": 1_000_000,
+    "claude-opus-4-7": 1_000_000,
+    "claude-opus-4-8": 1_000_000,
+    "claude-sonnet-4-6": 1_000_000,
+    "claude-haiku-5": 1_000_000,
+    "claude-sonnet-5": 1_000_000,
+    "claude-opus-5": 1_000_000,
+    "claude-fable-5": 1_000_000,
+    "claude-mythos-5": 1_000_000,
 }
 """By the beginning of an id; the longest one that fits counts."""
 
@@ -74,7 +85,28 @@ OPENAI_PRICES = {
 }
 """By the exact id, less its date. An id that is not listed has no price: a wrong one would be worse than none."""
 
-_DATE = re.compile(r"-(\d{4}-\d\d-\d\d|latest)$")
+ANTHROPIC_PRICES = {
+    name: Price(Decimal(input), Decimal(cached), Decimal(output))
+    for name, input, cached, output in [
+        ("claude-haiku-4-5", "1", "0.10", "5"),
+        ("claude-sonnet-4-5", "3", "0.30", "15"),
+        ("claude-sonnet-4-6", "3", "0.30", "15"),
+        ("claude-sonnet-5", "2", "0.20", "10"),
+        ("claude-sonnet-5-5", "2", "0.10", "10"),
+        ("claude-opus-4-5", "5", "0.50", "25"),
+        ("claude-opus-4-6", "5", "0.50", "25"),
+        ("claude-opus-4-7", "5", "0.50", "25"),
+        ("claude-opus-4-8", "5", "0.50", "25"),
+        ("claude-opus-5", "5", "0.50", "25"),
+        ("claude-opus-5-5", "4", "0.20", "20"),
+        ("claude-fable-5", "10", "1", "50"),
+        ("claude-fable-5-1", "10", "0.25", "50"),
+    ]
+}
+"""Likewise, as of November 2026. Not listed, so without a price: claude-haiku-5-5, whose price rises with the prompt's
+length, and older models that are no longer served. What is written to the cache costs a quarter more than told here."""
+
+_DATE = re.compile(r"-(\d{4}-\d\d-\d\d|20\d{6}|latest)$")
 _SPELLING = re.compile(r"^(?:.*/)?(?:meta-)?(llama|gemma|phi)-?(?=\d)")
 _BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
 
@@ -89,8 +121,11 @@ def window_of(model_id: str) -> int:
 
 
 def price_of(model_id: str, base_url: str) -> Price | None:
-    """OpenAI's price for its own models; None for other providers, whose prices differ for the same model."""
-    return OPENAI_PRICES.get(_DATE.sub("", model_id)) if is_openai(base_url) else None
+    """OpenAI's and Anthropic's prices for their own models; None for others, who ask another for the same model."""
+    name = _DATE.sub("", model_id)
+    if is_openai(base_url):
+        return OPENAI_PRICES.get(name)
+    return ANTHROPIC_PRICES.get(name) if is_anthropic(base_url) else None
 
 
 def parameters_of(model_id: str) -> float | None:
@@ -105,6 +140,12 @@ def is_openai(base_url: str) -> bool:
     """Whether the address is OpenAI's own; an empty one is."""
     host = host_of(base_url or OPENAI_URL)
     return host == "openai.com" or host.endswith(".openai.com")
+
+
+def is_anthropic(base_url: str) -> bool:
+    """Whether the address is Anthropic's own."""
+    host = host_of(base_url)
+    return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
 def is_local(base_url: str) -> bool:

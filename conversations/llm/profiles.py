@@ -8,15 +8,26 @@ from django.conf import settings
 from django.db import transaction
 
 from conversations.llm import builtin, correction
+from conversations.llm.anthropic import Anthropic
 from conversations.llm.base import Model
-from conversations.llm.known import is_local, is_openai, parameters_of, price_of, window_of
+from conversations.llm.known import (
+    ANTHROPIC_URL,
+    OPENAI_URL,
+    is_local,
+    is_openai,
+    parameters_of,
+    price_of,
+    window_of,
+)
 from conversations.llm.openai import OpenAICompatible
 from conversations.models import ModelProfile
 
 Quality = Literal["fast", "standard"]
 Provider, Role = ModelProfile.Provider, ModelProfile.Role
 
+HOMES: dict[str, str] = {Provider.OPENAI: OPENAI_URL, Provider.ANTHROPIC: ANTHROPIC_URL}
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
+DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5"
 DEFAULT_OTHER_MODEL = "default"
 """Servers with a single model, such as llama.cpp's, take any name."""
 
@@ -28,7 +39,7 @@ def sync_profiles() -> None:
     A profile that an administrator made under the same name is left alone.
     """
     with transaction.atomic():
-        wanted = [*_openai(), *_builtin()]
+        wanted = [*_openai(), *_anthropic(), *_builtin()]
         for row in wanted:
             _upsert(**row)
         gone = ModelProfile.objects.filter(from_environment=True, enabled=True)
@@ -42,12 +53,13 @@ def default_profile() -> ModelProfile | None:
 
 
 def summary_profile(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | None:
-    """Who summarises: the profile of that role, else the chat's own.
+    """Who summarises: a profile of that role, of the chat's own provider if there is one, else the chat's own.
 
     None in place of the built-in model: the extractive summariser is better at it.
     """
-    own = ModelProfile.objects.filter(enabled=True, role=quality).order_by("id").first()
-    chosen = own or chat_profile
+    own = list(ModelProfile.objects.filter(enabled=True, role=quality).order_by("id"))
+    own.sort(key=lambda profile: profile.provider != chat_profile.provider)
+    chosen = own[0] if own else chat_profile
     return None if chosen.provider == Provider.BUILTIN else chosen
 
 
@@ -55,31 +67,59 @@ def connect(profile: ModelProfile) -> Model:
     """The model behind a profile; nothing is opened or loaded before it is asked."""
     if profile.provider == Provider.BUILTIN:
         return builtin.shared()
-    return OpenAICompatible(
-        name=profile.name,
-        model=profile.model_id,
-        base_url=profile.base_url,
-        api_key=profile.api_key,
-        max_tokens=profile.max_reply_tokens,
-        timeout=settings.MODEL_TIMEOUT_SECONDS,
-    )
+    how: dict[str, Any] = {
+        "name": profile.name,
+        "model": profile.model_id,
+        "base_url": profile.base_url,
+        "api_key": profile.api_key,
+        "timeout": settings.MODEL_TIMEOUT_SECONDS,
+    }
+    if profile.provider == Provider.ANTHROPIC:
+        # Its API must be told a limit: what the window keeps free for the reply.
+        return Anthropic(max_tokens=profile.usable_window.reserve, **how)
+    return OpenAICompatible(max_tokens=profile.max_reply_tokens, **how)
 
 
 def _openai() -> list[dict[str, Any]]:
     """The rows that the OPENAI_* settings ask for."""
-    url = settings.OPENAI_BASE_URL
+    url, window = settings.OPENAI_BASE_URL, settings.OPENAI_CONTEXT_WINDOW
     if not (settings.OPENAI_API_KEY or url or settings.OPENAI_MODEL):
         return []
-    chat = settings.OPENAI_MODEL or (DEFAULT_OPENAI_MODEL if is_openai(url) else DEFAULT_OTHER_MODEL)
-    rows = [_openai_row(chat, chat, Role.CHAT)]
-    for model, role in ((settings.OPENAI_FAST_MODEL, Role.FAST), (settings.OPENAI_STANDARD_MODEL, Role.STANDARD)):
-        if model:
-            rows.append(_openai_row(f"{model} ({role.label})", model, role))
+    rows = _rows(
+        {"provider": Provider.OPENAI, "base_url": url, "api_key": settings.OPENAI_API_KEY},
+        chat=settings.OPENAI_MODEL or (DEFAULT_OPENAI_MODEL if is_openai(url) else DEFAULT_OTHER_MODEL),
+        fast=settings.OPENAI_FAST_MODEL,
+        standard=settings.OPENAI_STANDARD_MODEL,
+    )
+    if window:
+        rows[0]["always"]["window"] = window
     return rows
 
 
-def _openai_row(name: str, model: str, role: ModelProfile.Role) -> dict[str, Any]:
-    url, window = settings.OPENAI_BASE_URL, settings.OPENAI_CONTEXT_WINDOW
+def _anthropic() -> list[dict[str, Any]]:
+    """The rows that the ANTHROPIC_* settings ask for."""
+    url = settings.ANTHROPIC_BASE_URL
+    if not (settings.ANTHROPIC_API_KEY or url or settings.ANTHROPIC_MODEL):
+        return []
+    return _rows(
+        {"provider": Provider.ANTHROPIC, "base_url": url, "api_key": settings.ANTHROPIC_API_KEY},
+        chat=settings.ANTHROPIC_MODEL or DEFAULT_ANTHROPIC_MODEL,
+        fast=settings.ANTHROPIC_FAST_MODEL,
+        standard=settings.ANTHROPIC_STANDARD_MODEL,
+    )
+
+
+def _rows(access: dict[str, str], *, chat: str, fast: str, standard: str) -> list[dict[str, Any]]:
+    """A row for each model that is named, the one for chat first."""
+    summaries = [(model, role) for model, role in ((fast, Role.FAST), (standard, Role.STANDARD)) if model]
+    return [
+        _row(chat, chat, Role.CHAT, access),
+        *(_row(f"{model} ({role.label})", model, role, access) for model, role in summaries),
+    ]
+
+
+def _row(name: str, model: str, role: ModelProfile.Role, access: dict[str, str]) -> dict[str, Any]:
+    url = access["base_url"] or HOMES[access["provider"]]
     price = price_of(model, url)
     first: dict[str, Any] = {
         "window": window_of(model),
@@ -88,17 +128,11 @@ def _openai_row(name: str, model: str, role: ModelProfile.Role) -> dict[str, Any
     }
     if price:
         first |= {"price_input": price.input, "price_cached": price.cached, "price_output": price.output}
-    always = {
-        "provider": Provider.OPENAI,
-        "model_id": model,
-        "base_url": url,
-        "api_key": settings.OPENAI_API_KEY,
-        "role": role,
-        "is_local": is_local(url),
+    return {
+        "name": name,
+        "always": access | {"model_id": model, "role": role, "is_local": is_local(url)},
+        "first": first,
     }
-    if window and role == Role.CHAT:
-        always["window"] = window
-    return {"name": name, "always": always, "first": first}
 
 
 def _builtin() -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from compression.core.errors import CompactionFailed
 from compression.core.instructions import wording
 from compression.core.values import Passage, Written
 from conversations import prompt
+from conversations.llm.attempts import ATTEMPTS, Attempts
 from conversations.llm.base import Model, ModelError, Spent
 from conversations.models import ModelProfile
 
@@ -17,12 +18,16 @@ REPLY_SHARE = 2
 
 
 class ModelSummariser:
-    """Asks the model of `profile` for summaries. `window` is in our own tokens; `spent` is what it cost so far."""
+    """Asks the model of `profile` for summaries. `window` is in our own tokens; `spent` is what it cost so far.
+
+    In its whole life it makes at most ATTEMPTS requests, and one more for each passage after the first. Summarisers
+    that share `attempts` keep to that together.
+    """
 
     provisional = False
     fills_budget = False
 
-    def __init__(self, profile: ModelProfile, model: Model, *, mode: str) -> None:
+    def __init__(self, profile: ModelProfile, model: Model, *, mode: str, attempts: Attempts | None = None) -> None:
         window = profile.usable_window
         self.name = profile.name
         self.window: int | None = int(window.size / window.correction)
@@ -30,13 +35,19 @@ class ModelSummariser:
         self.spent = Spent(0, 0)
         self._model = model
         self._mode = mode
+        self._attempts = attempts or Attempts()
+        self._passages = 0
 
     async def summarise(self, passage: Passage) -> Written:
         """Raises CompactionFailed for every fault of the provider."""
+        self._passages += 1
+        self._attempts.allow(ATTEMPTS + self._passages - 1)
         system, request = wording(passage, template=conf.template(), mode=self._mode, delimiter=_delimiter())
         try:
             reply = await self._model.complete(
-                prompt.for_summary(system, request), max_tokens=REPLY_SHARE * passage.max_tokens
+                prompt.for_summary(system, request),
+                max_tokens=REPLY_SHARE * passage.max_tokens,
+                attempts=self._attempts,
             )
         except ModelError as fault:
             raise CompactionFailed("summarise", fault.reason) from fault

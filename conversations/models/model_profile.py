@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from compression.core.values import Window
+from conversations.llm.known import host_of
 from conversations.secrets import EncryptedTextField
 
 REPLY_TOKENS = 1_000
@@ -14,11 +17,18 @@ LOCAL_SHARE = 0.85
 """Of a local model's nominal window: its template and tokeniser are not ours to count exactly."""
 
 
+def validate_base_url(address: str) -> None:
+    """An address of HTTP with any host, one without a dot included, as servers within a network have."""
+    if not host_of(address) or re.search(r"\s", address):
+        raise ValidationError("Enter an address that begins with http:// or https:// and names a host.")
+
+
 class ModelProfile(models.Model):
     """A model that conversations can use, and how to reach it."""
 
     class Provider(models.TextChoices):
         OPENAI = "openai", "OpenAI-compatible"
+        ANTHROPIC = "anthropic", "Anthropic"
         BUILTIN = "builtin", "Built-in"
 
     class Role(models.TextChoices):
@@ -29,7 +39,7 @@ class ModelProfile(models.Model):
     name = models.CharField(max_length=100, unique=True)
     provider = models.CharField(max_length=16, choices=Provider, default=Provider.OPENAI)
     model_id = models.CharField(max_length=200)
-    base_url = models.URLField(blank=True, max_length=500)
+    base_url = models.CharField(blank=True, max_length=500, validators=[validate_base_url])
     api_key = EncryptedTextField(blank=True)
     window = models.PositiveIntegerField(
         default=8_192, validators=[MinValueValidator(1_024), MaxValueValidator(100_000_000)]

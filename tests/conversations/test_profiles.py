@@ -3,9 +3,11 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 
 from conversations.llm import known
+from conversations.llm.anthropic import Anthropic
 from conversations.llm.builtin import Builtin
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect, default_profile, summary_profile, sync_profiles
@@ -23,6 +25,7 @@ def environment(settings, tmp_path):
     """Nothing is set and there is no built-in model; a test sets what it is about."""
     for name in ("API_KEY", "BASE_URL", "MODEL", "FAST_MODEL", "STANDARD_MODEL"):
         setattr(settings, f"OPENAI_{name}", "")
+        setattr(settings, f"ANTHROPIC_{name}", "")
     settings.OPENAI_CONTEXT_WINDOW = None
     settings.BUILTIN_MODEL_PATH = tmp_path / "model.gguf"
     return settings
@@ -79,6 +82,38 @@ def test_a_chat_model_summarises_where_no_other_does(environment):
     environment.OPENAI_API_KEY = "sk-1"
     sync_profiles()
     assert summary_profile("fast", default_profile()) == default_profile()
+
+
+def test_a_key_alone_gives_a_model_of_anthropic(environment):
+    environment.ANTHROPIC_API_KEY = "sk-ant-1"
+    sync_profiles()
+    profile = the_only_profile()
+    assert (profile.name, profile.provider, profile.base_url) == ("claude-sonnet-5-5", "anthropic", "")
+    assert (profile.window, profile.token_correction, profile.is_local) == (1_000_000, 1.25, False)
+    prices = (profile.price_input, profile.price_cached, profile.price_output)
+    assert prices == (Decimal("2"), Decimal("0.1"), Decimal("10"))
+    assert profile.api_key == "sk-ant-1" and default_profile() == profile
+
+
+def test_a_local_server_with_anthropics_api_has_no_price(environment):
+    environment.ANTHROPIC_BASE_URL, environment.ANTHROPIC_MODEL = "http://litellm:4000", "claude-haiku-4-5"
+    sync_profiles()
+    profile = the_only_profile()
+    assert (profile.is_local, profile.price_input, profile.window) == (True, None, 200_000)
+
+
+def test_each_provider_summarises_its_own_conversations(environment):
+    environment.OPENAI_API_KEY, environment.OPENAI_MODEL = "sk-1", "gpt-4o"
+    environment.OPENAI_FAST_MODEL = "gpt-4o-mini"
+    environment.ANTHROPIC_API_KEY, environment.ANTHROPIC_MODEL = "sk-ant-1", "claude-sonnet-5-5"
+    environment.ANTHROPIC_FAST_MODEL, environment.ANTHROPIC_STANDARD_MODEL = "claude-haiku-4-5", "claude-opus-5-5"
+    sync_profiles()
+    gpt, claude = (ModelProfile.objects.get(name=name) for name in ("gpt-4o", "claude-sonnet-5-5"))
+    assert default_profile() == gpt
+    assert summary_profile("fast", gpt).model_id == "gpt-4o-mini"
+    assert summary_profile("fast", claude).model_id == "claude-haiku-4-5"
+    assert summary_profile("standard", claude).model_id == "claude-opus-5-5"
+    assert summary_profile("standard", gpt).model_id == "claude-opus-5-5"
 
 
 def test_the_window_that_is_set_counts_more_than_the_known_one(environment):
@@ -166,6 +201,39 @@ async def test_a_profile_is_asked_with_its_address_key_and_limit():
         assert llm.last_request.headers["authorization"] == "Bearer sk-9"
 
 
+@pytest.mark.parametrize(("most", "sent"), [(None, 1_000), (300, 300), (50_000, 2_048)])
+async def test_a_profile_of_anthropic_is_asked_for_no_more_than_is_kept_free(most, sent):
+    with LlmServer() as llm:
+        profile = ModelProfile(
+            name="Mine",
+            provider="anthropic",
+            model_id="mine-1",
+            base_url=llm.url,
+            api_key="sk-9",
+            max_reply_tokens=most,
+        )
+        model = connect(profile)
+        assert isinstance(model, Anthropic) and model.name == "Mine"
+        [_ async for _ in model.stream(Prompt(({"role": "user", "content": "hi"},)))]
+        assert llm.last_request.path == "/v1/messages"
+        assert (llm.last_request.body["model"], llm.last_request.body["max_tokens"]) == ("mine-1", sent)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "http://ollama:11434/v1", "https://api.example.org", "http://[::1]:8080/v1", "http://10.0.0.2"]
+)
+def test_an_address_within_a_network_is_taken(url):
+    ModelProfile(name="Mine", model_id="mine-1", base_url=url).full_clean()
+
+
+@pytest.mark.parametrize(
+    "url", ["ollama:11434", "ftp://ollama/v1", "http://", "http://[", "http://a b/v1", "javascript:alert(1)"]
+)
+def test_an_address_that_cannot_be_asked_is_refused(url):
+    with pytest.raises(ValidationError, match="http://"):
+        ModelProfile(name="Mine", model_id="mine-1", base_url=url).full_clean()
+
+
 def test_all_conversations_share_one_built_in_model(with_builtin):
     profile = ModelProfile(name=BUILTIN, provider=ModelProfile.Provider.BUILTIN)
     assert isinstance(connect(profile), Builtin)
@@ -186,6 +254,10 @@ def test_all_conversations_share_one_built_in_model(with_builtin):
         ("meta-llama/Llama-3.1-8B-Instruct", 131_072),
         ("llama3.2:3b", 131_072),
         ("qwen2.5-coder:7b", 32_768),
+        ("claude-haiku-4-5-20251001", 200_000),
+        ("claude-3-5-sonnet-latest", 200_000),
+        ("anthropic/claude-sonnet-4-6", 1_000_000),
+        ("claude-opus-5-5", 1_000_000),
         ("gpt-45", 8_192),
         ("whatever", 8_192),
     ],
@@ -198,6 +270,14 @@ def test_a_price_is_known_only_for_exactly_that_model_at_openai():
     assert known.price_of("gpt-4o-mini-2024-07-18", "").input == Decimal("0.15")
     assert known.price_of("gpt-4o-search-preview", "") is None
     assert known.price_of("gpt-4o", "https://proxy.example/v1") is None
+
+
+def test_a_price_is_known_only_for_exactly_that_model_at_anthropic():
+    assert known.price_of("claude-haiku-4-5-20251001", known.ANTHROPIC_URL) == (1, Decimal("0.1"), 5)
+    assert known.price_of("claude-haiku-5-5", known.ANTHROPIC_URL) is None
+    assert known.price_of("claude-sonnet-9", known.ANTHROPIC_URL) is None
+    assert known.price_of("claude-haiku-4-5", "https://proxy.example") is None
+    assert known.price_of("claude-haiku-4-5", "") is None
 
 
 def test_sizes_are_read_from_ids():

@@ -1,0 +1,125 @@
+"""Anthropic's models, and other servers that speak its messages API."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from conversations.llm.base import Spent
+from conversations.llm.blocks import blocks_of
+from conversations.llm.known import ANTHROPIC_URL, is_anthropic
+from conversations.llm.provider import Provider
+from conversations.llm.reading import Reading, plausible
+from conversations.models.model_profile import REPLY_TOKENS
+from conversations.prompt import Prompt
+
+THINKING_TOKENS = 4_096
+"""Room on top of the reply for a model that always thinks: its thoughts count towards `max_tokens`."""
+FINISH_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+
+
+class Thinking(StrEnum):
+    """How a model is told to answer at once: newer ones think first unless told, and refuse each other's ways."""
+
+    DISABLED = "disabled"
+    BETWEEN_TOOLS = "between_tools"
+    LITTLE = "little"
+    UNSAID = "unsaid"
+
+    def options(self, max_tokens: int | None) -> dict[str, Any]:
+        limit = max_tokens or REPLY_TOKENS
+        if self is Thinking.LITTLE:
+            return {"max_tokens": limit + THINKING_TOKENS, "output_config": {"effort": "low"}}
+        told = {} if self is Thinking.UNSAID else {"thinking": {"type": self.value}}
+        return {"max_tokens": limit} | told
+
+    def corrected(self, complaint: str) -> Thinking | None:
+        if "thinking" not in complaint and "output_config" not in complaint and "effort" not in complaint:
+            return None
+        ways = list(Thinking)
+        return next(iter(ways[ways.index(self) + 1 :]), None)
+
+
+FIRST = {
+    "claude-sonnet-5-5": Thinking.BETWEEN_TOOLS,
+    "claude-opus-5-5": Thinking.LITTLE,
+    "claude-fable": Thinking.LITTLE,
+    "claude-mythos": Thinking.LITTLE,
+}
+"""By the beginning of an id, where DISABLED is refused; others are found out by their complaint."""
+
+
+class Events(Reading):
+    """The events of a streamed message. Thoughts are not part of the reply."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._usage: dict[str, Any] = {}
+
+    def take(self, event: dict[str, Any]) -> str:
+        match event["type"]:
+            case "content_block_delta":
+                text = str(event["delta"].get("text") or "")
+                self.something = self.something or bool(text)
+                return text
+            case "message_start":
+                self._reckon(event["message"].get("usage"))
+            case "message_delta":
+                self._reckon(event.get("usage"))
+                reason = event["delta"].get("stop_reason")
+                self.finish_reason = FINISH_REASONS.get(reason, reason) or self.finish_reason
+        return ""
+
+    def _reckon(self, usage: Any) -> None:
+        """The figures come in two parts, the later ones cumulative."""
+        if isinstance(usage, dict):
+            self._usage |= {name: figure for name, figure in usage.items() if figure is not None}
+            self.spent = spent_of(self._usage)
+
+
+class Anthropic(Provider):
+    """A model behind Anthropic's messages API. The address is taken with and without its "/v1"."""
+
+    library = "anthropic"
+    path = "/v1/messages"
+    home = ANTHROPIC_URL
+    key_setting = "ANTHROPIC_API_KEY"
+    reading = Events
+
+    def __init__(self, *, base_url: str = "", **how: Any) -> None:
+        super().__init__(base_url=base_url.rstrip("/").removesuffix("/v1"), **how)
+
+    def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
+        """System prompt and summary stay the same from turn to turn: up to there the provider may keep the prompt."""
+        system, messages = blocks_of(prompt)
+        if not system:
+            return {"messages": messages}
+        if recurs:
+            system[-1]["cache_control"] = {"type": "ephemeral"}
+        return {"system": system, "messages": messages}
+
+    def first_dialect(self) -> Thinking:
+        ways = (way for start, way in FIRST.items() if self._asked.model.startswith(start))
+        return next(ways, Thinking.DISABLED)
+
+    def is_home(self) -> bool:
+        return is_anthropic(self._asked.base_url)
+
+
+def spent_of(usage: dict[str, Any]) -> Spent | None:
+    """The tokens that are reported, or None where the figures cannot be true. What was cached is counted apart."""
+    parts = [usage.get("input_tokens"), *(usage.get(f"cache_{how}_input_tokens", 0) for how in ("read", "creation"))]
+    fresh, cached, kept = (plausible(part) for part in parts)
+    completion = plausible(usage.get("output_tokens"))
+    if fresh is None or cached is None or kept is None or completion is None:
+        return None
+    prompt = plausible(fresh + cached + kept)
+    return Spent(prompt, completion, cached) if prompt else None

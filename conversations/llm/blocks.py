@@ -1,0 +1,87 @@
+"""Our prompt as Anthropic's messages API takes it: system texts apart, two roles in turn, contents as blocks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import count, takewhile
+from typing import Any
+
+from conversations.prompt import Prompt
+
+Block = dict[str, Any]
+
+OPENING = "[The conversation goes on.]"
+"""Said for the person where a reply comes first: the API wants the first message to be theirs."""
+NAME_LENGTH = 64
+
+
+def blocks_of(prompt: Prompt) -> tuple[list[Block], list[dict[str, Any]]]:
+    """The system texts that a prompt begins with, and its messages; what is empty is left out, as the API wants it.
+
+    Later system messages, and results whose call is not in the prompt, become text of the user.
+    """
+    leading = list(takewhile(lambda message: message["role"] == "system", prompt.messages))
+    system = [_text(message) for message in leading if _says(message)]
+    messages: list[dict[str, Any]] = []
+    for role, block in _spoken(prompt.messages[len(leading) :]):
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"].append(block)
+        else:
+            messages.append({"role": role, "content": [block]})
+    if not messages or messages[0]["role"] != "user":
+        messages.insert(0, {"role": "user", "content": [{"type": "text", "text": OPENING}]})
+    return system, messages
+
+
+def _spoken(messages: tuple[dict[str, Any], ...]) -> Iterator[tuple[str, Block]]:
+    """Role and block, one by one. Calls are numbered anew: the API takes no id twice, and not every letter in it."""
+    numbers = count(1)
+    waiting: dict[str, str] = {}
+    for message in messages:
+        if message["role"] == "tool" and message["tool_call_id"] in waiting:
+            yield "user", _result(waiting.pop(message["tool_call_id"]), message["content"])
+            continue
+        yield from _unanswered(waiting)
+        if _says(message):
+            yield "assistant" if message["role"] == "assistant" else "user", _text(message)
+        for call in message.get("tool_calls") or ():
+            number = waiting[call["id"]] = f"call_{next(numbers)}"
+            yield "assistant", _use(number, call["function"])
+    yield from _unanswered(waiting)
+
+
+def _unanswered(waiting: dict[str, str]) -> Iterator[tuple[str, Block]]:
+    """Empty results: the API wants one for each call, right after it."""
+    for number in waiting.values():
+        yield "user", _result(number, "")
+    waiting.clear()
+
+
+def _says(message: dict[str, Any]) -> bool:
+    return bool((message["content"] or "").strip())
+
+
+def _text(message: dict[str, Any]) -> Block:
+    return {"type": "text", "text": message["content"]}
+
+
+def _use(number: str, function: dict[str, str]) -> Block:
+    name = re.sub(r"[^a-zA-Z0-9_-]", "_", function["name"])[:NAME_LENGTH] or "tool"
+    return {"type": "tool_use", "id": number, "name": name, "input": _object(function["arguments"])}
+
+
+def _result(number: str, content: str) -> Block:
+    said = {"content": content} if content.strip() else {}
+    return {"type": "tool_result", "tool_use_id": number, **said}
+
+
+def _object(arguments: str) -> dict[str, Any]:
+    """The arguments as the JSON object that they should be; any other text as one argument."""
+    try:
+        # NaN and Infinity, which Python reads and the API does not, stay words.
+        found = json.loads(arguments, parse_constant=str)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"arguments": arguments} if arguments.strip() else {}

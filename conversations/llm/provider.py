@@ -1,0 +1,176 @@
+"""What all models behind an HTTP API have in common: the attempts, the limits in time, and how a stream is read."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from importlib import import_module
+from itertools import count
+from typing import Any, ClassVar
+
+from conversations.llm.attempts import ATTEMPTS, Attempts, in_words, pause_before_next
+from conversations.llm.base import BrokenReply, Delta, ModelError, NotConfigured, Reply, RequestRefused, Unavailable
+from conversations.llm.clients import Library, client_for
+from conversations.llm.dialects import Dialect, dialect_of, learn
+from conversations.llm.faults import Asked, explain
+from conversations.llm.known import host_of
+from conversations.llm.reading import Reading
+from conversations.prompt import Prompt, sendable
+
+CONNECT_SECONDS = 10.0
+WHOLE_REPLY = 5
+"""How many time-outs a whole reply may take: the one between pieces never ends a server that drips."""
+
+
+class Provider(ABC):
+    """A model behind an address; see `base.Model`. One file a provider says what its API wants and how it answers.
+
+    `timeout` is in seconds, between two pieces of a reply. Each call makes at most `attempts` requests, or what is
+    left of the budget that it is given, with short pauses (`sleep`); `stream` makes no further one once a piece has
+    been given out. Closing the iterator of `stream`, or cancelling the task that reads it, closes the connection,
+    which stops the model.
+    """
+
+    library: ClassVar[Library]
+    path: ClassVar[str]
+    home: ClassVar[str]
+    """The provider's own address: asked where none is given, and never without a key."""
+    key_setting: ClassVar[str]
+    reading: ClassVar[type[Reading]]
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        model: str,
+        base_url: str = "",
+        api_key: str = "",
+        max_tokens: int | None = None,
+        timeout: float = 60.0,
+        attempts: int = ATTEMPTS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.name = name
+        self._asked = Asked(name, model, base_url or self.home, timeout, self.library)
+        self._api_key = api_key
+        self._max_tokens = max_tokens
+        self._attempts = attempts
+        self._sleep = sleep
+
+    @abstractmethod
+    def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
+        """The messages of a request; `recurs` says that later ones will begin alike."""
+
+    @abstractmethod
+    def first_dialect(self) -> Dialect:
+        """How to ask a server of which nothing is known yet."""
+
+    @abstractmethod
+    def is_home(self) -> bool:
+        """Whether the provider itself is asked, rather than another server with its API."""
+
+    async def stream(self, prompt: Prompt, *, attempts: Attempts | None = None) -> AsyncGenerator[Delta]:
+        body = self.body(sendable(prompt), recurs=True)
+        budget = attempts or Attempts(self._attempts)
+        for failed in count(1):
+            begun = False
+            try:
+                async with aclosing(self._ask(body, self._max_tokens, budget)) as deltas:
+                    async for delta in deltas:
+                        if delta.refused and not begun:
+                            raise RequestRefused(f"{self.name}: the provider's content filter stopped the reply.")
+                        begun = True
+                        yield delta
+                return
+            except ModelError as error:
+                if begun:
+                    raise
+                await self._pause(error, failed, budget)
+
+    async def complete(self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None) -> Reply:
+        body = self.body(sendable(prompt), recurs=False)
+        budget = attempts or Attempts(self._attempts)
+        limit = self._asked.timeout * WHOLE_REPLY
+        try:
+            async with asyncio.timeout(limit):
+                for failed in count(1):
+                    try:
+                        return await _whole(self._ask(body, max_tokens, budget))
+                    except ModelError as error:
+                        await self._pause(error, failed, budget)
+        except TimeoutError:
+            pass
+        raise Unavailable(f"{self.name}: the reply was not whole after {in_words(limit)}.", retryable=False)
+
+    async def _pause(self, error: ModelError, failed: int, budget: Attempts) -> None:
+        """Wait for the next attempt; raises `error` where there is none."""
+        seconds = pause_before_next(error, failed=failed) if budget.left else None
+        if seconds is None:
+            raise error
+        await self._sleep(seconds)
+
+    async def _ask(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts) -> AsyncGenerator[Delta]:
+        """One attempt: pieces with text, then the last delta."""
+        reading = self.reading(self.name)
+        begun = False
+        try:
+            async with await self._open(body, max_tokens, budget) as stream:
+                if "html" in stream.response.headers.get("content-type", ""):
+                    raise BrokenReply(f"{self.name}: {self._asked.host} sent a web page. Check the base URL.")
+                async for event in stream:
+                    if text := reading.take(event):
+                        begun = True
+                        yield Delta(text)
+        except Exception as fault:
+            # From None: a provider's own error can quote the key or the conversation.
+            # A fault after the reason to finish has cost nothing of the reply.
+            if reading.finish_reason is None:
+                raise explain(fault, self._asked, begun=begun) from None
+        yield reading.end()
+
+    async def _open(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts) -> Any:
+        """The stream of a request that was accepted; a server that refuses an option is asked without it."""
+        self._require_access()
+        asked = self._asked
+        client = await client_for(asked.library, asked.base_url, self._api_key)
+        sdk: Any = import_module(asked.library)
+        dialect = dialect_of(asked.base_url, asked.model, first=self.first_dialect())
+        while budget.take():
+            try:
+                # Plain JSON both ways: the library's own types cost 0.5 ms a message sent and 0.2 ms a token read.
+                stream = await client.post(
+                    self.path,
+                    body={"model": asked.model, "stream": True} | body | dialect.options(max_tokens),
+                    cast_to=object,
+                    options={"timeout": sdk.Timeout(asked.timeout, connect=min(CONNECT_SECONDS, asked.timeout))},
+                    stream=True,
+                    stream_cls=sdk.AsyncStream[object],
+                )
+            except (sdk.BadRequestError, sdk.UnprocessableEntityError) as refusal:
+                other = dialect.corrected(str(refusal.body))
+                if other is None or not budget.left:
+                    raise
+                dialect = other
+            else:
+                learn(asked.base_url, asked.model, dialect)
+                return stream
+        raise Unavailable(f"{self.name} was asked as often as is allowed for this.", retryable=False)
+
+    def _require_access(self) -> None:
+        if not host_of(self._asked.base_url):
+            raise NotConfigured(f"The base URL of {self.name} is not an address. It begins with http:// or https://.")
+        if not self._api_key and self.is_home():
+            raise NotConfigured(f"{self.name} has no API key. Set {self.key_setting}, or the key of this model.")
+        if not re.fullmatch(r"[!-~]*", self._api_key):
+            raise NotConfigured(f"The API key of {self.name} has blanks or letters that no key has. Copy it again.")
+
+
+async def _whole(deltas: AsyncGenerator[Delta]) -> Reply:
+    async with aclosing(deltas):
+        pieces = [delta async for delta in deltas]
+    last = pieces[-1]
+    text = "".join(piece.text for piece in pieces)
+    return Reply(text, last.finish_reason or "", last.spent, last.refused)
