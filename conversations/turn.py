@@ -115,7 +115,7 @@ async def _answer(running: Running) -> None:
 
 
 async def _stream(running: Running, loaded: Loaded) -> None:
-    running.profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id)
+    running.profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
     running.estimated = prompt.system_tokens(loaded.head) + loaded.head.compressed_tokens + total_tokens(loaded.turns)
     id = str(running.reply_id)
     async with aclosing(connect(running.profile).stream(prompt.assemble(loaded))) as deltas:

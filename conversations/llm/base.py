@@ -11,6 +11,9 @@ from conversations.prompt import Prompt
 if TYPE_CHECKING:
     from conversations.llm.attempts import Attempts
 
+MOST_TOKENS = 2**31 - 1
+"""The largest figure that a row can hold; no request comes near it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:
@@ -19,6 +22,13 @@ class Spent:
     prompt: int
     completion: int
     cached: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            min(self.prompt + other.prompt, MOST_TOKENS),
+            min(self.completion + other.completion, MOST_TOKENS),
+            min(self.cached + other.cached, MOST_TOKENS),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,8 @@ def explain(fault: Exception, asked: Asked, *, begun: bool) -> ModelError:
     """The error that a fault means; `begun` says whether a part of the reply had come."""
     if isinstance(fault, ModelError):
         return fault
+    if isinstance(fault, TimeoutError):
+        return _silent(asked, begun)
     # Both libraries call their errors the same; within a stream, Anthropic's lets those of HTTP through.
     sdk, http = import_module(asked.library), import_module("httpx2")
     match fault:

@@ -74,10 +74,11 @@ def connect(profile: ModelProfile) -> Model:
         "api_key": profile.api_key,
         "timeout": settings.MODEL_TIMEOUT_SECONDS,
     }
+    # Never more than the window keeps free for the reply; only Anthropic's API must be told a limit.
+    reserve = profile.usable_window.reserve
     if profile.provider == Provider.ANTHROPIC:
-        # Its API must be told a limit: what the window keeps free for the reply.
-        return Anthropic(max_tokens=profile.usable_window.reserve, **how)
-    return OpenAICompatible(max_tokens=profile.max_reply_tokens, **how)
+        return Anthropic(max_tokens=reserve, **how)
+    return OpenAICompatible(max_tokens=reserve if profile.max_reply_tokens else None, **how)
 
 
 def _openai() -> list[dict[str, Any]]:

@@ -18,9 +18,12 @@ from conversations.llm.dialects import Dialect, dialect_of, learn
 from conversations.llm.faults import Asked, explain
 from conversations.llm.known import host_of
 from conversations.llm.reading import Reading
+from conversations.llm.storable import Storable
 from conversations.prompt import Prompt, sendable
 
 CONNECT_SECONDS = 10.0
+LONGEST_REPLY = 1_000_000
+"""Characters."""
 WHOLE_REPLY = 5
 """How many time-outs a whole reply may take: the one between pieces never ends a server that drips."""
 
@@ -114,22 +117,35 @@ class Provider(ABC):
 
     async def _ask(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts) -> AsyncGenerator[Delta]:
         """One attempt: pieces with text, then the last delta."""
-        reading = self.reading(self.name)
-        begun = False
+        reading, storable = self.reading(self.name), Storable()
+        characters = 0
         try:
             async with await self._open(body, max_tokens, budget) as stream:
                 if "html" in stream.response.headers.get("content-type", ""):
                     raise BrokenReply(f"{self.name}: {self._asked.host} sent a web page. Check the base URL.")
-                async for event in stream:
-                    if text := reading.take(event):
-                        begun = True
+                async for event in self._events(stream):
+                    if text := storable.take(reading.take(event)):
+                        characters += len(text)
                         yield Delta(text)
+                    if characters > LONGEST_REPLY:
+                        raise BrokenReply(f"{self.name} does not end its reply.", retryable=False)
         except Exception as fault:
             # From None: a provider's own error can quote the key or the conversation.
             # A fault after the reason to finish has cost nothing of the reply.
             if reading.finish_reason is None:
-                raise explain(fault, self._asked, begun=begun) from None
+                raise explain(fault, self._asked, begun=characters > 0) from None
         yield reading.end()
+
+    async def _events(self, stream: Any) -> AsyncGenerator[Any]:
+        """The events of a stream. A comment that keeps the connection alive is none, and does not stay the time-out."""
+        events = aiter(stream)
+        while True:
+            async with asyncio.timeout(self._asked.timeout):
+                try:
+                    event = await anext(events)
+                except StopAsyncIteration:
+                    return
+            yield event
 
     async def _open(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts) -> Any:
         """The stream of a request that was accepted; a server that refuses an option is asked without it."""

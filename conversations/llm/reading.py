@@ -5,10 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from conversations.llm.base import BrokenReply, Delta, Spent
-
-MOST_TOKENS = 2**31 - 1
-"""The largest figure that a row can hold; no request comes near it."""
+from conversations.llm.base import MOST_TOKENS, BrokenReply, Delta, Spent
 
 
 class Reading(ABC):

@@ -52,7 +52,7 @@ class ModelSummariser:
         except ModelError as fault:
             raise CompactionFailed("summarise", fault.reason) from fault
         if reply.spent:
-            self.spent = Spent(*(sum(pair) for pair in zip(_figures(self.spent), _figures(reply.spent), strict=True)))
+            self.spent = self.spent + reply.spent
         if reply.refused:
             raise CompactionFailed("summarise", f"{self.name} refused to summarise")
         return Written(reply.text, finished=reply.finish_reason != "length")
@@ -61,7 +61,3 @@ class ModelSummariser:
 def _delimiter() -> str:
     """One that no text can have guessed."""
     return f"=====[{secrets.token_hex(8)}]====="
-
-
-def _figures(spent: Spent) -> tuple[int, int, int]:
-    return spent.prompt, spent.completion, spent.cached

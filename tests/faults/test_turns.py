@@ -252,3 +252,84 @@ async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() ->
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert await asyncio.create_task(quick()) < 0.5
+
+
+LONG = "They spoke of ports and words at length. "
+
+
+@pytest.mark.parametrize("sentences", [90, 600])
+async def test_summaries_of_any_length_leave_the_next_request_within_the_window(
+    conversation: Conversation, chat: Chat, sentences: int
+) -> None:
+    await sync_to_async(fill)(conversation, 200, words=60)
+    chat.llm.enqueue_summary(f"## Summary\n{LONG * sentences}\n\n## State\n- Done: ports", times=30)
+    await chat.compact()
+    assert len(chat.llm.summaries) > 3
+    assert max(asked.tokens + asked.body["max_tokens"] for asked in chat.llm.summaries) <= 4_000
+
+
+async def test_long_instructions_leave_the_request_within_the_window(conversation: Conversation, chat: Chat) -> None:
+    await sync_to_async(fill)(conversation, 200, words=60)
+    await chat.compact(instructions="記錄每一個端口號碼與決定的理由鑒龘" * 60)
+    assert all(asked.tokens + asked.body["max_tokens"] <= 4_000 for asked in chat.llm.summaries)
+
+
+async def test_a_reply_is_never_promised_more_than_its_reserve(chat: Chat) -> None:
+    await ModelProfile.objects.aupdate(window=8_192, max_reply_tokens=8_000)
+    await chat.say("word " * 400)
+    asked = chat.llm.last_request
+    assert asked.tokens + asked.body["max_tokens"] <= 8_192
+
+
+@pytest.mark.parametrize(
+    ("summary", "summariser"),
+    [
+        ("## Summary\nI'm sorry, I can't help with that.\n\n## Decisions\n-\n\n## Context\n-", "extractive"),
+        ("## Summary\nN/A\n\n## Context\nnone", "extractive"),
+        ("First ## Summary\nplan\n## State\nhm\n</think>\n## Summary\nPorts.\n\n## State\n- Done: ports", "scripted"),
+    ],
+)
+async def test_refusals_and_reasoning_under_headings_are_no_summary(
+    conversation: Conversation, chat: Chat, summary: str, summariser: str
+) -> None:
+    await sync_to_async(fill)(conversation, 20)
+    chat.llm.enqueue_summary(summary)
+    assert (await chat.compact()).summariser == summariser
+    context = chat.conversation.compressed_context or ""
+    assert "sorry" not in context
+    assert "plan" not in context
+
+
+async def test_absurd_figures_of_many_passages_fit_their_row(conversation: Conversation, chat: Chat) -> None:
+    await sync_to_async(fill)(conversation, 100, words=60)
+    usage = {"prompt_tokens": 2_000_000_000, "completion_tokens": 5}
+    chat.llm.enqueue_summary("## Summary\nPorts.\n\n## State\n- Done: ports", usage=usage, times=20)
+    await ModelProfile.objects.aupdate(price_input=30, price_output=60)
+    assert (await chat.compact()).status == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"), [("half \ud83d here", "half \ufffd here"), ("whole \ud83d\ude00", "whole 😀"), ("a\0b", "ab")]
+)
+async def test_what_no_text_may_hold_is_replaced_in_replies(chat: Chat, said: str, stored: str) -> None:
+    chat.llm.enqueue(said, usage=None, piece=7)
+    reply = await chat.say("hi")
+    assert (reply.status, reply.content) == ("complete", stored)
+
+
+async def test_a_stream_of_comments_ends_with_the_time_out(chat: Chat, settings: Any) -> None:
+    settings.MODEL_TIMEOUT_SECONDS = 0.4
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(b": still here\n\n")
+            await asyncio.sleep(0.05)
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        await ModelProfile.objects.aupdate(base_url=f"http://127.0.0.1:{port}/v1")
+        reply = await chat.say("hi")
+    assert reply.status == "failed"
+    assert "nothing came" in reply.error

@@ -36,7 +36,9 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     facts = find_facts([earlier, *_texts(draft)])
     max_tokens = _summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
     level = level_for(draft.condensed_tokens)
-    room = _room(summariser, max_tokens, earlier_tokens=count(earlier))
+    # What is folded in: the earlier summary, and later the one of the passages so far.
+    beside = max(count(earlier), max_tokens) + count(steering.instructions)
+    room = _room(summariser, max_tokens, beside=beside)
     pieces = [piece for turn in draft.condensed for piece in _pieces(turn, room, count)]
     passages = tuple(
         Passage(
@@ -111,11 +113,11 @@ def _newest_room(draft: Draft, budget: int) -> int:
     return min(room, budget - LEAST - SEPARATOR)
 
 
-def _room(summariser: Summariser, max_tokens: int, *, earlier_tokens: int) -> int | None:
+def _room(summariser: Summariser, max_tokens: int, *, beside: int) -> int | None:
     """Tokens of transcript that one request to the summariser can hold; None where any number can."""
     if summariser.window is None:
         return None
-    room = summariser.window - WORDING - 2 * max_tokens - earlier_tokens
+    room = summariser.window - WORDING - 2 * max_tokens - beside
     if room < max_tokens:
         raise CompactionFailed("prepare", f"{summariser.name}'s window of {summariser.window} tokens is too small")
     return room

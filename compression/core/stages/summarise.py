@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from dataclasses import replace
 
 from compression.core.extractive import extract
@@ -18,7 +19,10 @@ async def summarise(draft: Draft, *, summariser: Summariser, count: TokenCounter
     for number, passage in enumerate(draft.passages):
         await on_stage("summarise", FROM_PERCENT + (TO_PERCENT - FROM_PERCENT) * number // len(draft.passages))
         answer = await summariser.summarise(replace(passage, earlier=summary or passage.earlier))
-        summary = accepted(answer)
-    if count(summary) > draft.max_tokens:
-        summary = extract((), earlier=summary, max_tokens=draft.max_tokens, count=count)
+        # Each one is trimmed: the next passage was cut to fit beside a summary of this length.
+        summary = await to_thread(_trimmed, accepted(answer), draft.max_tokens, count)
     return replace(draft, summary=summary)
+
+
+def _trimmed(summary: str, max_tokens: int, count: TokenCounter) -> str:
+    return extract((), earlier=summary, max_tokens=max_tokens, count=count) if count(summary) > max_tokens else summary
