@@ -27,8 +27,9 @@ def _faults() -> Iterator[str]:
         yield f"OPENAI_CONTEXT_WINDOW must be at least {SMALLEST_WINDOW} tokens, not {window}."
     if settings.MODEL_TIMEOUT_SECONDS <= 0:
         yield "MODEL_TIMEOUT_SECONDS must be more than 0."
-    if settings.OPENAI_BASE_URL and not _is_address(settings.OPENAI_BASE_URL):
-        yield "OPENAI_BASE_URL must begin with http:// or https:// and name a host."
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        if getattr(settings, name) and not _is_address(getattr(settings, name)):
+            yield f"{name} must begin with http:// or https:// and name a host."
 
 
 def _is_address(url: str) -> bool:

@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
         ("OPENAI_CONTEXT_WINDOW", "0"),
         ("OPENAI_CONTEXT_WINDOW", "many"),
         ("OPENAI_BASE_URL", "localhost:11434"),
+        ("ANTHROPIC_BASE_URL", "anthropic"),
+        ("COMPRESSION_STRATEGY", "magic"),
         ("DEBUG", "maybe"),
         ("DATA_DIR", "/proc/nowhere"),
         ("SECRET_KEY", "hunter2"),
@@ -50,7 +52,7 @@ def test_a_port_that_is_taken_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def start(folder: Path, *, port: int = 58_999, **settings: str) -> subprocess.CompletedProcess[str]:
-    ours = ("OPENAI_", "COMPRESSION_", "DATA")
+    ours = ("OPENAI_", "ANTHROPIC_", "COMPRESSION_", "DATA")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment = kept | {
         "DJANGO_SETTINGS_MODULE": "chatsite.settings",

@@ -17,5 +17,5 @@ class Command(BaseCommand):
         except FetchFailed as reason:
             self.stdout.write(
                 f"No built-in model ({reason}). The site runs without it: to connect a model, set OPENAI_API_KEY, "
-                "or OPENAI_BASE_URL and OPENAI_MODEL."
+                "ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL."
             )
