@@ -28,8 +28,13 @@ def aged(checkpoint: Checkpoint, *, count: TokenCounter) -> Checkpoint:
     return replace(_shortened(checkpoint, _limit(checkpoint), count), number=0, age=checkpoint.age + 1)
 
 
+def cost(checkpoints: Sequence[Checkpoint]) -> int:
+    """Tokens that they take, with what separates them."""
+    return sum(one.tokens + SEPARATOR for one in checkpoints)
+
+
 def aged_tokens(checkpoints: Sequence[Checkpoint]) -> int:
-    """The most that they take once all are one step older, with what separates them."""
+    """The most that they cost once all are one step older."""
     return sum(min(one.tokens, _limit(one)) + SEPARATOR for one in checkpoints)
 
 
@@ -40,12 +45,12 @@ def fitted(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter)
     even a few words, as after a switch to a small window.
     """
     kept = tuple(checkpoints)
-    if _cost(kept) > room and len(kept) > 1:
+    if cost(kept) > room and len(kept) > 1:
         kept = _merged(kept, room, count)
     while len(kept) > 1 and len(kept) * (LEAST + SEPARATOR) > room:
         kept = _merged(kept, room, count)
     for number, one in enumerate(kept):
-        if (over := _cost(kept) - room) <= 0:
+        if (over := cost(kept) - room) <= 0:
             break
         limit = max(one.tokens - over, _share(room, kept))
         kept = (*kept[:number], _shortened(one, limit, count), *kept[number + 1 :])
@@ -55,10 +60,6 @@ def fitted(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter)
 def _limit(checkpoint: Checkpoint) -> int:
     """What it may take when it is one step older."""
     return max(LEAST, int(SHARES[min(checkpoint.age + 1, OLDEST)] * checkpoint.birth_tokens))
-
-
-def _cost(checkpoints: Sequence[Checkpoint]) -> int:
-    return sum(one.tokens + SEPARATOR for one in checkpoints)
 
 
 def _share(room: int, checkpoints: Sequence[Checkpoint]) -> int:
@@ -80,7 +81,7 @@ def _merged(checkpoints: tuple[Checkpoint, ...], room: int, count: TokenCounter)
         provisional=first.provisional or second.provisional,
         stragglers=(),  # its run begins where the conversation does
     )
-    left = max(room - _cost(others) - SEPARATOR, _share(room, checkpoints[1:]))
+    left = max(room - cost(others) - SEPARATOR, _share(room, checkpoints[1:]))
     return _extracted(both, min(int(SHARES[OLDEST] * birth_tokens), left), count), *others
 
 

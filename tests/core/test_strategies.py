@@ -203,6 +203,25 @@ def test_a_much_smaller_window_holds_what_a_large_one_did() -> None:
     assert len(chat.checkpoints) < 5
 
 
+def test_a_window_without_room_for_two_summaries_is_skipped_and_no_failure() -> None:
+    chat = Chat(window=window(940), system_tokens=200)
+    chat.say(20)
+    chat.compact(Extractive())
+    chat.say(12)
+    with pytest.raises(CompactionSkipped):
+        chat.compact(Extractive())
+
+
+def test_a_long_context_does_not_make_a_summary_of_a_few_short_messages_worth_it() -> None:
+    chat = Chat(window=window(128_000))
+    chat.say(200)
+    chat.compact(Extractive(), keep_recent=0)
+    chat.say(4, words="ok")
+    assert chat.checkpoints[0].tokens > 1_000
+    with pytest.raises(CompactionSkipped, match="would not be smaller"):
+        chat.compact(Extractive(), keep_recent=0)
+
+
 def test_continuation_condenses_everything_up_to_the_question_into_one() -> None:
     chat = Chat(Policy(strategy="continuation"))
     chat.say(21)

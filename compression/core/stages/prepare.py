@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compression.core.aging import LEAST, SEPARATOR, aged_tokens
+from compression.core.aging import LEAST, SEPARATOR, aged_tokens, cost
 from compression.core.context import FRAME, summaries
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
@@ -85,20 +85,30 @@ def _summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts:
 
     None for the number of facts: as much as there is room for.
     """
-    transcript, condensed = draft.transcript, draft.condensed_tokens
+    transcript = draft.transcript
     frame = count(FRAME) + SEPARATOR
     budget = policy.context_budget(transcript.window, transcript.system_tokens) - frame
-    replaced = condensed + transcript.context_tokens - aged_tokens(draft.older)
+    replaced = _replaced(draft)
     tokens = int(min(_newest_room(draft, budget), replaced // LEAST_REDUCTION - frame) / (1 + REPAIR_SHARE))
     if facts is not None:
         density = 100 * facts / max(replaced, 1)
         tokens = min(tokens, int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5)))
     if tokens < SMALLEST_SUMMARY:
         raise CompactionSkipped(
-            f"The {len(draft.condensed)} messages that could be condensed take {condensed} tokens: "
+            f"The {len(draft.condensed)} messages that could be condensed take {draft.condensed_tokens} tokens: "
             "a summary would not be smaller."
         )
     return tokens
+
+
+def _replaced(draft: Draft) -> int:
+    """Tokens of the messages and summaries that the new one stands for.
+
+    Over the budget also what the older ones give up by ageing; else they do not age for a few short messages.
+    """
+    crowded = draft.before is not None and draft.before.over_budget
+    stays = aged_tokens(draft.older) if crowded else cost(draft.older)
+    return draft.condensed_tokens + draft.transcript.context_tokens - stays
 
 
 def _newest_room(draft: Draft, budget: int) -> int:
