@@ -9,21 +9,25 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
+from channels.security.websocket import AllowedHostsOriginValidator, WebsocketDenier
 from django.core.asgi import get_asgi_application
-from django.urls import path
+from django.urls import path, re_path
 
 http = get_asgi_application()
 
+from chatsite.origins import same_origin  # noqa: E402
 from chatsite.threads import request_thread  # noqa: E402
 from conversations import background  # noqa: E402 - needs the apps
 from conversations.consumers import ConversationConsumer  # noqa: E402
 
-sockets = [path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_asgi())]
+sockets = [
+    path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_asgi()),
+    re_path("", WebsocketDenier.as_asgi()),
+]
 routes = ProtocolTypeRouter(
     {
         "http": http,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(sockets))),
+        "websocket": AllowedHostsOriginValidator(same_origin(AuthMiddlewareStack(URLRouter(sockets)))),
     }
 )
 

@@ -24,6 +24,7 @@ def read(name: str, default: Any = "", parse: Callable[[str], Any] = str, what: 
     """One variable; empty is as good as not set. A bad value is named and not printed: it may be a secret."""
     value = os.environ.get(name, "").strip()
     try:
+        value.encode()
         return parse(value) if value else default
     except (KeyError, ValueError):
         raise ImproperlyConfigured(f"{name} must be {what}.") from None
@@ -43,7 +44,7 @@ CSRF_TRUSTED_ORIGINS = listed("CSRF_TRUSTED_ORIGINS", [])
 DATA_DIR = Path(read("DATA_DIR", BASE_DIR / "var")).resolve()
 with contextlib.suppress(OSError):
     DATA_DIR.mkdir(parents=True, exist_ok=True)
-if not os.access(DATA_DIR, os.W_OK):
+if not (DATA_DIR.is_dir() and os.access(DATA_DIR, os.W_OK)):
     raise ImproperlyConfigured(f"DATA_DIR must be a folder that can be written: {DATA_DIR}.")
 
 DATABASE_URL = read("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'chatsite.sqlite3'}"
@@ -190,5 +191,11 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {"chatsite": {"level": "INFO"}, "conversations": {"level": "INFO"}, "axes": {"level": "ERROR"}},
+    "loggers": {
+        # A wrong Host header is the sender's fault, and answered as such.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "chatsite": {"level": "INFO"},
+        "conversations": {"level": "INFO"},
+        "axes": {"level": "ERROR"},
+    },
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,8 +26,8 @@ def _faults() -> Iterator[str]:
     window = settings.OPENAI_CONTEXT_WINDOW
     if window is not None and window < SMALLEST_WINDOW:
         yield f"OPENAI_CONTEXT_WINDOW must be at least {SMALLEST_WINDOW} tokens, not {window}."
-    if settings.MODEL_TIMEOUT_SECONDS <= 0:
-        yield "MODEL_TIMEOUT_SECONDS must be more than 0."
+    if not 0 < settings.MODEL_TIMEOUT_SECONDS < inf:
+        yield "MODEL_TIMEOUT_SECONDS must be a number of seconds, more than 0."
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         if getattr(settings, name) and not _is_address(getattr(settings, name)):
             yield f"{name} must begin with http:// or https:// and name a host."

@@ -33,6 +33,7 @@ from conversations.states import Superseded, commit, rollback, undo
 from conversations.transcript import Loaded
 from conversations.usage import measured
 from conversations.usage import tell as tell_usage
+from conversations.validation import clean_text
 
 __all__ = ["active", "command", "ensure_room", "eta_seconds", "request", "rollback", "run", "undo"]
 
@@ -40,6 +41,7 @@ logger = logging.getLogger(__name__)
 
 COMMAND = re.compile(r"\A\s*/compact(?:\s+(?P<instructions>.*))?\Z", re.DOTALL | re.IGNORECASE)
 BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
+MAX_INSTRUCTIONS = 2_000
 RUNS_A_MINUTE = 10
 SETTLE_SECONDS = 0.1
 STOPPED = "It was stopped before it was done."
@@ -54,6 +56,7 @@ def command(content: str) -> str | None:
 
 def request(conversation: Conversation, *, trigger: str, steering: Steering) -> Compaction:
     """Start a compaction in the background. Raises Conflict while one runs, TooMany for too many in a minute."""
+    clean_text("instructions", steering.instructions, limit=MAX_INSTRUCTIONS, allow_blank=True)
     _require_rate(conversation.owner_id)
     row = claim(conversation.pk, trigger=trigger, steering=steering)
     background.enqueue("compact", str(row.pk))

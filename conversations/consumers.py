@@ -8,13 +8,15 @@ from contextlib import ExitStack
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from autobahn.exception import Disconnected
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from conversations import fragments
 from conversations.access import own_conversations
 from conversations.events import Event, Listener, hub
 
-DENIED, UNSUPPORTED, POLICY, BROKEN = 4403, 1003, 1008, 1011
+# Codes of an application: the server under it can send no others.
+DENIED, UNSUPPORTED, POLICY, BROKEN = 4403, 4003, 4008, 4011
 FRAMES = 50
 """That a client may send before it is taken for a flood: the page sends none."""
 
@@ -51,6 +53,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             async for event in listener:
                 if html := await self._rendered(event):
                     await self.send(text_data=html)
+        except Disconnected:
+            return  # the page was closed or loaded again, which is no fault
         except Exception:
             logger.exception("the socket of conversation %s broke", self.conversation_id)
             await self.close(BROKEN)

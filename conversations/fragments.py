@@ -27,8 +27,16 @@ def render(conversation_id: UUID, event: Event) -> str:
     if event.type == "message.created":
         return created(conversation_id, event)
     conversation = Conversation.objects.select_related("model").filter(pk=conversation_id).first()
+    if conversation is None:
+        return gone() if event.type == "resync" else ""
     handler = HANDLERS.get(event.type)
-    return handler(conversation, event.data) if conversation and handler else ""
+    return handler(conversation, event.data) if handler else ""
+
+
+def gone() -> str:
+    """For pages that still show a conversation which was deleted elsewhere."""
+    note = render_to_string("conversations/_gone.html")
+    return by_itself("#thread", note) + by_itself("#compression-status", "")
 
 
 def delta(event: Event) -> str:

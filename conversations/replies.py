@@ -27,7 +27,7 @@ Status, Role = Message.Status, Message.Role
 TITLE_LENGTH = 60
 INTERRUPTED = "The server stopped before the reply was whole."
 NO_MODEL = (
-    "No model is set. Set OPENAI_API_KEY or ANTHROPIC_API_KEY (OPENAI_BASE_URL and OPENAI_MODEL for another server) and "
+    "No model is set. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and "
     "start again, or run `python manage.py fetch_model` for the built-in demo model."
 )
 

@@ -95,6 +95,7 @@ def delete(conversation: Conversation) -> None:
     with transaction.atomic():
         for locked in Conversation.objects.select_for_update().filter(pk=conversation.pk):
             locked.delete()
+            transaction.on_commit(partial(publish, conversation.pk, "resync"))
 
 
 def text_so_far(reply: Message) -> str:

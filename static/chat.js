@@ -127,6 +127,8 @@ const complain = (words) => {
 const isAct = (event) => event.detail.requestConfig?.verb === "post";
 document.addEventListener("htmx:sendError", (event) => { if (isAct(event)) complain("The server cannot be reached. Nothing is lost: try again in a moment."); });
 document.addEventListener("htmx:responseError", (event) => {
+  // What is read again by itself is there as long as its conversation is.
+  if (event.detail.xhr.status === 404 && !isAct(event)) { one("#compression-status")?.replaceChildren(); complain("This conversation is not there any more."); }
   if (isAct(event) && !event.detail.xhr.getResponseHeader("HX-Retarget")) complain(`The server answered with an error (${event.detail.xhr.status}). Nothing is lost: load the page again, then try once more.`);
 });
 

@@ -117,7 +117,10 @@ def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[
     rows = Message.objects.in_bulk([begun.question.pk, begun.reply.pk])
     if len(rows) < 2:
         raise Http404
-    used = usage.of(conversation)
+    try:
+        used = usage.of(conversation)
+    except Conversation.DoesNotExist:
+        raise Http404 from None
     ended = conversation.compactions.filter(finished_at__gte=since).exclude(status=Compaction.Status.READY)
     compaction = ended.order_by("finished_at").last()
     return {

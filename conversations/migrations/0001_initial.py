@@ -89,7 +89,7 @@ class Migration(migrations.Migration):
                 ('cached_tokens', models.PositiveIntegerField(blank=True, null=True)),
                 ('error', models.TextField(blank=True)),
                 ('conversation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='conversations.conversation')),
-                ('replaced_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='conversations.message')),
+                ('replaced_by', models.ForeignKey(db_constraint=False, blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='conversations.message')),
             ],
             options={
                 'ordering': ['created_at'],

@@ -33,7 +33,14 @@ class Message(models.Model):
     is_protected = models.BooleanField(default=False)
     status = models.CharField(max_length=16, choices=Status, default=Status.COMPLETE)
     replaced_by = models.ForeignKey(
-        "self", on_delete=models.DO_NOTHING, null=True, blank=True, related_name="+", db_index=False
+        # Without index and constraint: checking it would read the whole table for every message that is deleted.
+        "self",
+        on_delete=models.DO_NOTHING,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
     )
     client_id = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001 - null is outside the constraint
     model = models.CharField(max_length=200, blank=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from conversations.errors import Invalid
@@ -16,11 +16,11 @@ def moment(values: Mapping[str, str], name: str) -> datetime | None:
         return None
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise Invalid(f"{name}: must be a time with its zone, as in 2026-01-31T12:00:00+00:00.", field=name)
-    return found
+        if found.tzinfo is not None:
+            return found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise Invalid(f"{name}: must be a time with its zone, as in 2026-01-31T12:00:00+00:00.", field=name)
 
 
 def id_of(values: Mapping[str, str], name: str) -> UUID | None:

@@ -28,6 +28,9 @@ ROOT = Path(__file__).resolve().parents[2]
         ("COMPRESSION_STRATEGY", "magic"),
         ("DEBUG", "maybe"),
         ("DATA_DIR", "/proc/nowhere"),
+        ("DATA_DIR", "/dev/null"),
+        ("DATABASE_URL", "sqlite:////proc/nowhere/y.sqlite3"),
+        ("MODEL_TIMEOUT_SECONDS", "nan"),
         ("SECRET_KEY", "hunter2"),
     ],
 )

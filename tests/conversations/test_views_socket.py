@@ -80,7 +80,8 @@ def test_a_delta_is_escaped_and_reads_nothing(conversation: Conversation, django
 
 def test_events_of_what_is_gone_or_unknown_show_nothing(conversation: Conversation) -> None:
     gone = {"message": {"id": str(uuid4()), "error": ""}}
-    assert fragments.render(uuid4(), Event("resync")) == ""
+    assert fragments.render(uuid4(), Event("usage.updated")) == ""
+    assert "was deleted" in fragments.render(uuid4(), Event("resync"))
     assert fragments.render(conversation.pk, Event("something.else")) == ""
     assert fragments.render(conversation.pk, Event("message.done", gone)) == ""
 
@@ -91,7 +92,7 @@ async def test_what_a_client_sends_is_ignored(open_socket: WebsocketCommunicator
     assert "title-" in await open_socket.receive_from()
 
 
-@pytest.mark.parametrize(("frames", "code"), [([b"\0"], 1003), (["x"] * (FRAMES + 1), 1008)], ids=["bytes", "a flood"])
+@pytest.mark.parametrize(("frames", "code"), [([b"\0"], 4003), (["x"] * (FRAMES + 1), 4008)], ids=["bytes", "a flood"])
 async def test_bytes_and_floods_end_the_socket(
     open_socket: WebsocketCommunicator, frames: list[Any], code: int
 ) -> None:

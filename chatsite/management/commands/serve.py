@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.checks import run_checks
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, connection
+from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 MAX_FRAME_BYTES = 65_536
@@ -27,7 +28,11 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
 
+    requires_system_checks = ()  # told in one line each, by `require_settings`
+
     def handle(self, *, host: str, port: int, **_: Any) -> None:
+        require_database()
+        require_settings()
         require_free(host, port)
         with ExitStack() as held:
             if connection.vendor == "sqlite":
@@ -46,6 +51,12 @@ class Command(BaseCommand):
         if host in ("0.0.0.0", "::"):
             lines.append(f"It answers to the names in ALLOWED_HOSTS only: {', '.join(settings.ALLOWED_HOSTS)}")
         return "\n".join(lines)
+
+
+def require_settings() -> None:
+    faults = [message.msg for message in run_checks() if message.is_serious()]
+    if faults:
+        raise CommandError(" ".join(faults))
 
 
 def require_free(host: str, port: int) -> None:
@@ -75,16 +86,20 @@ def only_server(path: Path) -> Iterator[None]:
         yield
 
 
-def migrate() -> None:
-    """Bring the database up to date; one that cannot be reached is named, without its password."""
+def require_database() -> None:
+    """One that cannot be used is named, without its password."""
     try:
-        executor = MigrationExecutor(connection)
-        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            call_command("migrate", interactive=False, verbosity=0)
-    except OperationalError as error:
+        connection.ensure_connection()
+    except DatabaseError as error:
         place = connection.settings_dict
         where = f"{place['HOST']}:{place['PORT']}" if place["HOST"] else place["NAME"]
-        raise CommandError(f"DATABASE_URL: the database at {where} cannot be reached.") from error
+        raise CommandError(f"DATABASE_URL: the database at {where} cannot be used.") from error
+
+
+def migrate() -> None:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", interactive=False, verbosity=0)
 
 
 def run(host: str, port: int, *, ready: Any) -> None:

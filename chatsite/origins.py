@@ -1,0 +1,21 @@
+"""Whose pages may open a socket: browsers send cookies across ports, so the port counts as well as the host."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from channels.security.websocket import WebsocketDenier
+from django.conf import settings
+
+
+def same_origin(inner: Any) -> Any:
+    """Only pages of this very site, or of CSRF_TRUSTED_ORIGINS; whether its host is ours is checked before."""
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        headers = {name: value.decode("latin1") for name, value in scope["headers"]}
+        origin = headers.get(b"origin", "")
+        trusted = urlsplit(origin).netloc == headers.get(b"host") or origin in settings.CSRF_TRUSTED_ORIGINS
+        await (inner if trusted else WebsocketDenier.as_asgi())(scope, receive, send)
+
+    return application
