@@ -144,7 +144,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         assert obj is not None
         sources = sources_of(obj)
         context |= {
-            "checkpoints": obj.checkpoints.all(),
+            "checkpoints": obj.checkpoints.order_by("-number")[:1],
             "sources": sources[:SOURCES_SHOWN],
             "source_count": sources.count(),
         }

@@ -212,11 +212,11 @@ def _require_rate(owner_id: int) -> None:
 
 async def _compact(row: Compaction) -> None:
     loaded = await sync_to_async(transcript.load)(row.conversation_id)
-    source = await sync_to_async(_source)(loaded)
     steering = Steering(**row.steering)
     policy = conf.policy(loaded.head.policy)
-    by_model = policy.enabled or row.trigger in BY_HAND
-    rungs = await ladder(loaded.head, steering, with_model=by_model)
+    with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
+    source = await sync_to_async(_source)(loaded, rebuild=with_model)
+    rungs = await ladder(loaded.head, steering, with_model=with_model)
     steps: list[dict[str, str]] = []
     for rung in rungs:
         try:
@@ -247,11 +247,13 @@ async def _drafted(row: Compaction, source: Transcript, policy: Policy, steering
     )
 
 
-def _source(loaded: Loaded) -> Transcript:
+def _source(loaded: Loaded, *, rebuild: bool) -> Transcript:
     window = loaded.head.window
     if window is None:
         window = ModelProfile().usable_window
-    return transcript.transcript(loaded, system_tokens=prompt.system_tokens(loaded.head), window=window)
+    return transcript.transcript(
+        loaded, system_tokens=prompt.system_tokens(loaded.head), window=window, rebuild=rebuild
+    )
 
 
 async def _end(row: Compaction, status: str, fields: dict[str, Any]) -> None:

@@ -149,4 +149,4 @@ def _forget_all_but(count: int, conversation_id: UUID, purpose: str) -> None:
 def _digest_now(head: transcript.Head, draft: Draft) -> str:
     """The digest of the history up to the new cut, as it stands in the database."""
     assert draft.cut is not None
-    return extend(draft.transcript.digest, transcript.between(head.id, head.compressed_at, draft.cut))
+    return extend(draft.transcript.digest, transcript.between(head.id, draft.transcript.cut, draft.cut))

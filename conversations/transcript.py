@@ -15,6 +15,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from compression.core import rebuild as rebuilding
+from compression.core.context import render
 from compression.core.measure import usage
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Transcript, Turn, Usage, Window
@@ -99,17 +101,41 @@ def load(conversation_id: UUID) -> Loaded:
     return Loaded(head, kept, _turns(live))
 
 
-def transcript(loaded: Loaded, *, system_tokens: int, window: Window) -> Transcript:
-    """What a compaction of it starts from; reads the active checkpoints."""
+def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: bool) -> Transcript:
+    """What a compaction of it starts from; reads the active checkpoints.
+
+    With `rebuild` the notes of a truncation are left out, and the messages that they stand for are read again.
+    """
+    checkpoints = active_checkpoints(loaded.head.id)
+    begin = rebuilding.start(checkpoints)
+    if not rebuild or begin.checkpoints == checkpoints:
+        return Transcript(
+            turns=loaded.turns,
+            window=window,
+            system_tokens=system_tokens,
+            context_tokens=loaded.head.compressed_tokens,
+            checkpoints=checkpoints,
+            cut=loaded.head.compressed_at,
+            waiting=loaded.waiting,
+        )
     return Transcript(
-        turns=loaded.turns,
+        turns=_from(loaded, begin),
         window=window,
         system_tokens=system_tokens,
-        context_tokens=loaded.head.compressed_tokens,
-        checkpoints=active_checkpoints(loaded.head.id),
-        cut=loaded.head.compressed_at,
+        context_tokens=message_tokens(render(begin.checkpoints)) if begin.checkpoints else 0,
+        checkpoints=begin.checkpoints,
+        cut=begin.cut,
         waiting=loaded.waiting,
     )
+
+
+def _from(loaded: Loaded, begin: rebuilding.Start) -> tuple[Turn, ...]:
+    """What the checkpoints of `begin` do not stand for, in order."""
+    end = loaded.turns[-1].created_at if loaded.turns else loaded.head.compressed_at
+    assert end is not None
+    apart = {*loaded.head.verbatim_ids, *begin.stragglers} if begin.cut else ()
+    earlier = Message.objects.filter(pk__in=apart, created_at__lte=begin.cut) if apart else None
+    return (_turns(_columns(earlier)) if earlier is not None else ()) + between(loaded.head.id, begin.cut, end)
 
 
 def between(conversation_id: UUID, after: datetime | None, up_to: datetime) -> tuple[Turn, ...]:

@@ -28,7 +28,8 @@ def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
     context = {
         "conversation": conversation,
         "compaction": row,
-        "checkpoints": row.checkpoints.order_by("number"),
+        # Its other checkpoints are older ones, made shorter.
+        "checkpoints": row.checkpoints.order_by("-number")[:1],
         "sources": _sources(conversation, row),
     }
     if request.htmx:

@@ -352,3 +352,39 @@ async def test_every_open_page_is_told_of_an_undo(filled: Conversation, chat: Ch
         await sync_to_async(compaction.rollback)(chat.conversation)
         await asyncio.sleep(0.05)
         assert listener.queue.get_nowait().type == "resync"
+
+
+@pytest.mark.parametrize("strategy", ["checkpoints", "rolling", "continuation", "truncate"])
+async def test_every_strategy_keeps_every_message_represented_over_many_compactions(
+    filled: Conversation, chat: Chat, settings: object, strategy: str
+) -> None:
+    settings.COMPRESSION_STRATEGY = strategy  # type: ignore[attr-defined]
+    for turns in range(5):
+        assert (await chat.compact()).status in ("succeeded", "skipped")
+        for number in range(3):
+            await chat.say(f"more {turns} {number} " + "pad " * 80)
+        await chat.check()
+    succeeded = [row async for row in Compaction.objects.filter(status="succeeded")]
+    assert len(succeeded) > 2
+    assert {row.strategy for row in succeeded} == {strategy}
+    if strategy == "truncate":
+        assert not chat.llm.summaries
+
+
+async def test_notes_of_a_truncation_are_written_anew_by_the_next_summariser_that_works(
+    filled: Conversation, chat: Chat
+) -> None:
+    await Conversation.objects.aupdate(policy={"strategy": "truncate"})
+    await chat.compact()
+    assert (await Checkpoint.objects.aget(active=True)).provisional
+    await Conversation.objects.aupdate(policy={})
+    await chat.say("one more " + "pad " * 80)
+    await chat.say("two more " + "pad " * 80)
+    row = await chat.compact()
+    assert (row.status, row.summariser) == ("succeeded", "scripted")
+    shown = "\n".join(asked.text for asked in chat.llm.summaries)
+    first = await Message.objects.order_by("created_at").afirst()
+    assert first is not None and first.content in shown
+    assert not [one async for one in Checkpoint.objects.filter(active=True) if one.provisional]
+    await chat.say("all there?")
+    await chat.check()

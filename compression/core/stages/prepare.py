@@ -22,7 +22,7 @@ NEWEST_SHARE = 1 / 3
 WORDING = 1_200
 """Tokens kept free in a summariser's window for its instructions."""
 LEAST_REDUCTION = 3
-"""Times that a new context must be smaller than what it replaces."""
+"""Times that a summary must be smaller than the messages that it condenses."""
 USUAL_DENSITY = 4
 """Facts in 100 tokens at which a summary has the length that the policy names."""
 
@@ -89,7 +89,10 @@ def _summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts:
     frame = count(FRAME) + SEPARATOR
     budget = policy.context_budget(transcript.window, transcript.system_tokens) - frame
     replaced = _replaced(draft)
-    tokens = int(min(_newest_room(draft, budget), replaced // LEAST_REDUCTION - frame) / (1 + REPAIR_SHARE))
+    # What is folded in was condensed once already, and need not shrink again.
+    whole = replaced - draft.condensed_tokens if draft.folded else 0
+    saving = (replaced - whole) // LEAST_REDUCTION + whole - frame
+    tokens = int(min(_newest_room(draft, budget), saving) / (1 + REPAIR_SHARE))
     if facts is not None:
         density = 100 * facts / max(replaced, 1)
         tokens = min(tokens, int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5)))
