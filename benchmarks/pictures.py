@@ -98,7 +98,7 @@ def main() -> None:
             person.imports(talk(title, 2))
             page.goto(place.url)
         person.imports(talk("Deploying alpha to production", len(TALK)))
-        llm.enqueue_summary(SUMMARY, delay=6)
+        llm.enqueue_summary(SUMMARY, delay=2, times=6)
         person.box.fill("Then let us do the switch tonight, with the runbook.")
         page.locator("#compact").click()
         page.get_by_text("summarising").wait_for()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from asyncio import to_thread
 from dataclasses import replace
 
-from compression.core.extractive import extract
 from compression.core.ports import OnStage, Summariser, TokenCounter
+from compression.core.retention import GATE_FACTS
 from compression.core.summary_text import accepted
+from compression.core.trimming import trimmed
 from compression.core.values import Draft
 
 FROM_PERCENT, TO_PERCENT = 20, 85
@@ -20,9 +21,7 @@ async def summarise(draft: Draft, *, summariser: Summariser, count: TokenCounter
         await on_stage("summarise", FROM_PERCENT + (TO_PERCENT - FROM_PERCENT) * number // len(draft.passages))
         answer = await summariser.summarise(replace(passage, earlier=summary or passage.earlier))
         # Each one is trimmed: the next passage was cut to fit beside a summary of this length.
-        summary = await to_thread(_trimmed, accepted(answer), draft.max_tokens, count)
+        summary = await to_thread(
+            trimmed, accepted(answer), draft.facts[:GATE_FACTS], max_tokens=draft.max_tokens, count=count
+        )
     return replace(draft, summary=summary)
-
-
-def _trimmed(summary: str, max_tokens: int, count: TokenCounter) -> str:
-    return extract((), earlier=summary, max_tokens=max_tokens, count=count) if count(summary) > max_tokens else summary
