@@ -39,6 +39,8 @@ READ_SECONDS = 300.0
 """A full window takes a slow machine minutes before the first word."""
 TEMPERATURE = 0.2
 """What SmolLM2's authors advise; at 0 it repeats itself, above it rambles."""
+PENALTY = 1.15
+"""For words that were said already: a model of this size goes round in circles otherwise."""
 
 
 def is_available() -> bool:
@@ -163,7 +165,7 @@ class _Engine:
         parameters.model.path = str(self._path)
         parameters.n_ctx, parameters.n_parallel = WINDOW, 1
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = THREADS
-        parameters.sampling.temp = TEMPERATURE
+        parameters.sampling.temp, parameters.sampling.penalty_repeat = TEMPERATURE, PENALTY
         parameters.hostnames, parameters.port, parameters.api_keys = ["127.0.0.1"], self._port, [self.key]
         parameters.ui = parameters.endpoint_slots = False
         parameters.cors_origins = ""

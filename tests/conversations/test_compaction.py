@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -388,3 +389,29 @@ async def test_notes_of_a_truncation_are_written_anew_by_the_next_summariser_tha
     assert not [one async for one in Checkpoint.objects.filter(active=True) if one.provisional]
     await chat.say("all there?")
     await chat.check()
+
+
+async def test_a_model_that_failed_three_times_rests_and_then_gets_one_trial(filled: Conversation, chat: Chat) -> None:
+    async def grown() -> None:
+        for number in range(4):
+            await chat.say(f"more {number} " + "pad " * 80)
+
+    chat.llm.enqueue_summary(status=401, times=9)
+    for _ in range(3):
+        assert (await chat.compact()).summariser == "extractive"
+        await grown()
+    asked = len(chat.llm.summaries)
+    row = await chat.compact()
+    assert (row.summariser, row.steps) == ("extractive", [])
+    assert len(chat.llm.summaries) == asked
+    await Compaction.objects.aupdate(finished_at=timezone.now() - timedelta(minutes=6))
+    await grown()
+    row = await chat.compact()
+    assert (row.summariser, len(row.steps)) == ("extractive", 1)
+    assert len(chat.llm.summaries) == asked + 1
+    await grown()
+    assert (await chat.compact()).steps == []
+    await Compaction.objects.aupdate(finished_at=timezone.now() - timedelta(minutes=6))
+    chat.llm.clear()
+    await grown()
+    assert (await chat.compact()).summariser == "scripted"
