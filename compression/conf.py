@@ -25,6 +25,7 @@ def policy(overrides: Mapping[str, Any] | None = None) -> Policy:
         keep_recent=settings.COMPRESSION_KEEP_RECENT,
         cooldown=settings.COMPRESSION_COOLDOWN_SECONDS,
         summary_max_tokens=settings.COMPRESSION_SUMMARY_MAX_TOKENS,
+        min_retention=settings.COMPRESSION_MIN_RETENTION,
         strategy=settings.COMPRESSION_STRATEGY,
     )
     return replace(settled, **overrides) if overrides else settled
@@ -41,6 +42,7 @@ RANGES = {
     "COMPRESSION_KEEP_RECENT": (0, 100),
     "COMPRESSION_COOLDOWN_SECONDS": (0, 86_400),
     "COMPRESSION_SUMMARY_MAX_TOKENS": (100, MAX_SUMMARY_TOKENS),
+    "COMPRESSION_MIN_RETENTION": (0, 1),
     "COMPACTION_LOG_DAYS": (1, 36_500),
     "TOOL_RESULT_MAX_CHARS": (100, 1_000_000),
 }

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from datetime import timedelta
+from functools import partial
 from statistics import median
 from typing import Any
 from uuid import UUID
@@ -19,19 +20,19 @@ from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.policy import Policy
 from compression.core.ports import Summariser
 from compression.core.tokens import count_tokens
-from compression.core.values import Draft, Steering, Transcript, Usage
+from compression.core.values import Draft, Steering, Transcript
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
 from conversations import background, lease, prompt, transcript
 from conversations.errors import Conflict, TooLarge, TooMany
-from conversations.ladder import ladder
+from conversations.ladder import climb, ladder
 from conversations.lease import LeaseLost, advance, claim, finish, renewed, start
 from conversations.llm.base import NotConfigured
 from conversations.llm.summariser import ModelSummariser
 from conversations.models import Conversation, ModelProfile
 from conversations.states import Superseded, commit, rollback, undo
 from conversations.transcript import Loaded
-from conversations.usage import measured
+from conversations.usage import measured, parts, too_large
 from conversations.usage import tell as tell_usage
 from conversations.validation import clean_text
 
@@ -133,27 +134,6 @@ def eta_seconds(row: Compaction) -> int | None:
     return round(median(recent) / 1000 * (100 - row.percent) / 100) if recent else None
 
 
-def too_large(usage: Usage) -> str:
-    window = usage.window
-    return (
-        f"This does not fit the model's context window: {usage.total:,} tokens "
-        f"(system {usage.system:,}, summary {usage.summary:,}, protected {usage.protected:,}, live {usage.live:,}) "
-        f"of {window.budget:,}, which is {window.size:,} less {window.reserve:,} kept for the reply."
-    )
-
-
-def parts(usage: Usage) -> dict[str, Any]:
-    return {
-        "system": usage.system,
-        "summary": usage.summary,
-        "protected": usage.protected,
-        "live": usage.live,
-        "total": usage.total,
-        "budget": usage.window.budget,
-        "window": usage.window.size,
-    }
-
-
 async def _compress_now(conversation_id: UUID) -> str:
     """How it ended; "" where someone else is at it, who will be waited for."""
     id = uuid7()
@@ -217,25 +197,17 @@ async def _compact(row: Compaction) -> None:
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
     source = await sync_to_async(_source)(loaded, rebuild=with_model)
     rungs = await ladder(loaded.head, steering, with_model=with_model)
-    steps: list[dict[str, str]] = []
-    for rung in rungs:
-        try:
-            draft = await _drafted(row, source, policy, steering, rung)
-            break
-        except (LeaseLost, CompactionSkipped):
-            raise
-        except CompactionFailed as failure:
-            if failure.stage == "identify":
-                raise
-            steps.append({"summariser": rung.name, "failed": str(failure)})
-            logger.warning("compaction %s: %s failed: %s", row.pk, rung.name, failure)
-        except Exception:
-            steps.append({"summariser": rung.name, "failed": "Something went wrong; the log says what."})
-            logger.exception("compaction %s: %s failed", row.pk, rung.name)
-    else:
-        raise CompactionFailed("summarise", "; ".join(f"{step['summariser']}: {step['failed']}" for step in steps))
-    figures = await sync_to_async(_figures)(rungs, draft, steps)
-    await sync_to_async(commit)(row, loaded.head, draft, summariser=rung.name, strategy=policy.strategy, **figures)
+    climbed = await climb(rungs, partial(_drafted, row, source, policy, steering), least=policy.min_retention)
+    figures = await sync_to_async(_figures)(rungs, climbed.draft)
+    await sync_to_async(commit)(
+        row,
+        loaded.head,
+        climbed.draft,
+        summariser=climbed.summariser.name,
+        strategy=policy.strategy,
+        steps=climbed.steps,
+        **figures,
+    )
 
 
 async def _drafted(row: Compaction, source: Transcript, policy: Policy, steering: Steering, rung: Summariser) -> Draft:
@@ -263,7 +235,7 @@ async def _end(row: Compaction, status: str, fields: dict[str, Any]) -> None:
         logger.warning("compaction %s ended after its lease: %s", row.pk, fields["error"])
 
 
-def _figures(rungs: list[Summariser], draft: Draft, steps: list[dict[str, str]]) -> dict[str, Any]:
+def _figures(rungs: list[Summariser], draft: Draft) -> dict[str, Any]:
     """What the row says of a compaction that succeeded."""
     pre = draft.condensed_tokens + draft.transcript.context_tokens
     post = draft.context_tokens
@@ -279,7 +251,6 @@ def _figures(rungs: list[Summariser], draft: Draft, steps: list[dict[str, str]])
         "facts_kept": draft.retention.kept,
         "facts_repaired": draft.retention.repaired,
         "summary_preview": " ".join(draft.summary.replace("## Summary", "").split())[:100],
-        "steps": steps,
     } | _spent(rungs)
 
 

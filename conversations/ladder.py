@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive import Extractive
 from compression.core.ports import Summariser
 from compression.core.truncation import Truncation
-from compression.core.values import Steering
+from compression.core.values import Draft, Steering
 from compression.models import Compaction
+from conversations.lease import LeaseLost
 from conversations.llm.profiles import connect, summary_profile
 from conversations.llm.summariser import ModelSummariser
 from conversations.models import ModelProfile
 from conversations.transcript import Head
 
+logger = logging.getLogger(__name__)
+
 FAILURES = 3
 """Compactions in a row for which a model failed: it is left alone for a while then."""
 REST = timedelta(minutes=5)
 LOOKED_AT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """What came of asking one after the other: the draft, who wrote it, and why others did not."""
+
+    draft: Draft
+    summariser: Summariser
+    steps: list[dict[str, str]]
 
 
 async def ladder(head: Head, steering: Steering, *, with_model: bool) -> list[Summariser]:
@@ -31,6 +47,45 @@ async def ladder(head: Head, steering: Steering, *, with_model: bool) -> list[Su
     profile = await sync_to_async(_profile)(head, steering)
     lower: list[Summariser] = [Extractive(), Truncation()]
     return [ModelSummariser(profile, connect(profile), mode=head.mode), *lower] if profile else lower
+
+
+async def climb(
+    rungs: Sequence[Summariser], draft_by: Callable[[Summariser], Awaitable[Draft]], *, least: float
+) -> Climb:
+    """The draft of the first summariser that succeeds and keeps at least the share `least` of the facts.
+
+    Where none does, the one that keeps most; a mere note is no improvement on any. Raises CompactionFailed.
+    """
+    steps: list[dict[str, str]] = []
+    kept: list[tuple[Draft, Summariser]] = []
+    for rung in rungs:
+        if kept and rung.provisional:
+            break
+        try:
+            draft = await draft_by(rung)
+        except (LeaseLost, CompactionSkipped):
+            raise
+        except CompactionFailed as failure:
+            if failure.stage == "identify":
+                raise
+            steps.append({"summariser": rung.name, "failed": str(failure)})
+            logger.warning("%s could not summarise: %s", rung.name, failure)
+        except Exception:
+            steps.append({"summariser": rung.name, "failed": "Something went wrong; the log says what."})
+            logger.exception("%s could not summarise", rung.name)
+        else:
+            kept.append((draft, rung))
+            if draft.retention.share >= least:
+                break
+    if not kept:
+        raise CompactionFailed("summarise", "; ".join(f"{step['summariser']}: {step['failed']}" for step in steps))
+    best = max(kept, key=lambda one: one[0].retention.share)
+    return Climb(*best, [*steps, *(_low(*one) for one in kept if one is not best)])
+
+
+def _low(draft: Draft, rung: Summariser) -> dict[str, str]:
+    told = f"kept {draft.retention.kept} of {draft.retention.found} facts, another one more"
+    return {"summariser": rung.name, "failed": told}
 
 
 def _profile(head: Head, steering: Steering) -> ModelProfile | None:

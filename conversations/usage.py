@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 from uuid import UUID
 
 from compression.core.values import Usage
@@ -29,3 +30,24 @@ def tell(conversation_id: UUID) -> None:
     with contextlib.suppress(Conversation.DoesNotExist):  # deleted meanwhile
         if usage := measured(transcript.load(conversation_id)):
             publish(conversation_id, "usage.updated", **usage_json(usage))
+
+
+def too_large(usage: Usage) -> str:
+    window = usage.window
+    return (
+        f"This does not fit the model's context window: {usage.total:,} tokens "
+        f"(system {usage.system:,}, summary {usage.summary:,}, protected {usage.protected:,}, live {usage.live:,}) "
+        f"of {window.budget:,}, which is {window.size:,} less {window.reserve:,} kept for the reply."
+    )
+
+
+def parts(usage: Usage) -> dict[str, Any]:
+    return {
+        "system": usage.system,
+        "summary": usage.summary,
+        "protected": usage.protected,
+        "live": usage.live,
+        "total": usage.total,
+        "budget": usage.window.budget,
+        "window": usage.window.size,
+    }

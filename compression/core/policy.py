@@ -20,7 +20,10 @@ LOCAL_REPLY = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Ratios are of the window, `cooldown` is in seconds, `summary_max_tokens` what a summary is asked to keep to."""
+    """Ratios are of the window, `cooldown` is in seconds, `summary_max_tokens` what a summary is asked to keep to.
+
+    A summary that keeps less than `min_retention` of the facts has the next summariser tried; the better one is taken.
+    """
 
     enabled: bool = True
     threshold: float = 0.8
@@ -29,6 +32,7 @@ class Policy:
     target_ratio: float = 0.5
     cooldown: int = 30
     summary_max_tokens: int = 500
+    min_retention: float = 0.0
     strategy: Strategy = "checkpoints"
 
     @property

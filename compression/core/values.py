@@ -177,6 +177,10 @@ class Retention:
     kept: int = 0
     repaired: int = 0
 
+    @property
+    def share(self) -> float:
+        return self.kept / self.found if self.found else 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:

@@ -415,3 +415,17 @@ async def test_a_model_that_failed_three_times_rests_and_then_gets_one_trial(fil
     chat.llm.clear()
     await grown()
     assert (await chat.compact()).summariser == "scripted"
+
+
+async def test_a_summary_that_keeps_too_few_facts_has_the_next_summariser_tried(
+    conversation: Conversation, chat: Chat, settings: object
+) -> None:
+    await sync_to_async(fill)(conversation, 80)
+    settings.COMPRESSION_MIN_RETENTION = 0.8  # type: ignore[attr-defined]
+    chat.llm.enqueue_summary("## Summary\nThey talked.\n\n## State\n- Done: little", times=9)
+    row = await chat.compact()
+    assert row.summariser == "extractive"
+    assert "facts" in row.steps[0]["failed"]
+    settings.COMPRESSION_MIN_RETENTION = 0.0  # type: ignore[attr-defined]
+    await sync_to_async(compaction.rollback)(chat.conversation)
+    assert (await chat.compact()).summariser == "scripted"
