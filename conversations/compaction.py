@@ -25,10 +25,10 @@ from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
 from conversations import background, lease, prompt, transcript
 from conversations.errors import Conflict, TooLarge, TooMany
+from conversations.figures import figures_of
 from conversations.ladder import climb, ladder
 from conversations.lease import LeaseLost, advance, claim, finish, renewed, start
 from conversations.llm.base import NotConfigured
-from conversations.llm.summariser import ModelSummariser
 from conversations.models import Conversation, ModelProfile
 from conversations.states import Superseded, commit, rollback, undo
 from conversations.transcript import Loaded
@@ -198,7 +198,7 @@ async def _compact(row: Compaction) -> None:
     source = await sync_to_async(_source)(loaded, rebuild=with_model)
     rungs = await ladder(loaded.head, steering, with_model=with_model)
     climbed = await climb(rungs, partial(_drafted, row, source, policy, steering), least=policy.min_retention)
-    figures = await sync_to_async(_figures)(rungs, climbed.draft)
+    figures = await sync_to_async(figures_of)(rungs, climbed.draft)
     await sync_to_async(commit)(
         row,
         loaded.head,
@@ -233,36 +233,3 @@ async def _end(row: Compaction, status: str, fields: dict[str, Any]) -> None:
         await sync_to_async(finish)(row, status, **fields)
     except LeaseLost:
         logger.warning("compaction %s ended after its lease: %s", row.pk, fields["error"])
-
-
-def _figures(rungs: list[Summariser], draft: Draft) -> dict[str, Any]:
-    """What the row says of a compaction that succeeded."""
-    pre = draft.condensed_tokens + draft.transcript.context_tokens
-    post = draft.context_tokens
-    return {
-        "level": draft.level,
-        "first_message": draft.condensed[0].id,
-        "last_message": draft.condensed[-1].id,
-        "messages_condensed": len(draft.condensed),
-        "pre_tokens": pre,
-        "post_tokens": post,
-        "reduction_percent": round(100 * (1 - post / pre), 1),
-        "facts_found": draft.retention.found,
-        "facts_kept": draft.retention.kept,
-        "facts_repaired": draft.retention.repaired,
-        "summary_preview": " ".join(draft.summary.replace("## Summary", "").split())[:100],
-    } | _spent(rungs)
-
-
-def _spent(rungs: list[Summariser]) -> dict[str, Any]:
-    """What was paid for, whether its summary was used or not."""
-    asked = next((rung for rung in rungs if isinstance(rung, ModelSummariser)), None)
-    if asked is None:
-        return {}
-    spent = asked.spent
-    return {
-        "prompt_tokens": spent.prompt,
-        "completion_tokens": spent.completion,
-        "cached_tokens": spent.cached,
-        "cost_usd": asked.profile.cost(prompt=spent.prompt, cached=spent.cached, completion=spent.completion),
-    }

@@ -17,7 +17,7 @@ from conversations.errors import Conflict, TooLarge
 from conversations.events import publish
 from conversations.llm.base import NotConfigured, Spent
 from conversations.llm.correction import learned
-from conversations.llm.profiles import default_profile
+from conversations.llm.profiles import profile_for
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.shapes import message_json
 from conversations.validation import clean_text
@@ -26,10 +26,6 @@ Status, Role = Message.Status, Message.Role
 
 TITLE_LENGTH = 60
 INTERRUPTED = "The server stopped before the reply was whole."
-NO_MODEL = (
-    "No model is set. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and "
-    "start again, or run `python manage.py fetch_model` for the built-in demo model."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +118,6 @@ def abandon(conversation_id: UUID | None = None, *, status: str = Status.INTERRU
     for _, conversation in found:
         publish(conversation, "resync")
     return bool(ended)
-
-
-def profile_for(profile_id: int | None) -> ModelProfile:
-    """The conversation's own model, or the default one where it is gone or disabled. Raises NotConfigured."""
-    own = ModelProfile.objects.filter(pk=profile_id, enabled=True).first() if profile_id else None
-    profile = own or default_profile()
-    if profile is None:
-        raise NotConfigured(NO_MODEL)
-    return profile
 
 
 def settle_model(conversation_id: UUID) -> None:

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from conversations.llm import builtin, correction
 from conversations.llm.anthropic import Anthropic
-from conversations.llm.base import Model
+from conversations.llm.base import Model, NotConfigured
 from conversations.llm.known import (
     ANTHROPIC_URL,
     OPENAI_URL,
@@ -30,6 +30,10 @@ DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5"
 DEFAULT_OTHER_MODEL = "default"
 """Servers with a single model, such as llama.cpp's, take any name."""
+NO_MODEL = (
+    "No model is set. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and "
+    "start again, or run `python manage.py fetch_model` for the built-in demo model."
+)
 
 
 def sync_profiles() -> None:
@@ -50,6 +54,15 @@ def default_profile() -> ModelProfile | None:
     """The profile of a new conversation: the first for chat that is enabled, the built-in one last."""
     chat = ModelProfile.objects.filter(enabled=True, role=Role.CHAT).order_by("id")
     return chat.exclude(provider=Provider.BUILTIN).first() or chat.first()
+
+
+def profile_for(profile_id: int | None) -> ModelProfile:
+    """The conversation's own model, or the default one where it is gone or disabled. Raises NotConfigured."""
+    own = ModelProfile.objects.filter(pk=profile_id, enabled=True).first() if profile_id else None
+    profile = own or default_profile()
+    if profile is None:
+        raise NotConfigured(NO_MODEL)
+    return profile
 
 
 def summary_profile(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | None:
