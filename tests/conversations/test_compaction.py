@@ -104,7 +104,7 @@ async def test_a_transcript_larger_than_the_summariser_is_read_in_chunks_that_fi
     [
         {"text": " \n"},
         {"text": "I'm sorry, I can't help with that."},
-        {"text": "## Summary\nIt stops in the mid", "finish_reason": "length"},
+        {"text": "## Summary\nPorts.\n\n## State\n- Done: it stops in the mid", "finish_reason": "length"},
         {"text": "They talked about ports and that was that."},
         {"text": "<think>what should I say"},
         {"text": "no", "refusal": True},
