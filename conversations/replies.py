@@ -24,6 +24,7 @@ from conversations.validation import clean_text
 
 Status, Role = Message.Status, Message.Role
 
+UNFINISHED = (Status.FAILED, Status.INTERRUPTED, Status.STOPPED)
 TITLE_LENGTH = 60
 INTERRUPTED = "The server stopped before the reply was whole."
 
@@ -56,14 +57,14 @@ def begin(conversation: Conversation, *, content: str, client_id: str | None = N
 
 
 def retry(conversation: Conversation, message_id: UUID) -> Message:
-    """A new reply in place of a failed or interrupted one, which stays, out of the history. Raises Conflict."""
+    """A new reply in place of an unfinished one, which stays, out of the history. Raises Conflict."""
     with transaction.atomic():
         _lock(conversation)
         rows = Message.objects.filter(conversation=conversation, replaced_by=None)
         old = rows.order_by("-created_at").first()
         if old is None or old.pk != message_id or old.role != Role.ASSISTANT:
             raise Conflict("Only the last reply can be tried again.")
-        if old.status not in (Status.FAILED, Status.INTERRUPTED):
+        if old.status not in UNFINISHED:
             raise Conflict("This reply did not fail.")
         conversation.refresh_from_db(fields=["compressed_at"])
         if conversation.compressed_at and old.created_at <= conversation.compressed_at:

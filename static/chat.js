@@ -101,13 +101,13 @@ if (composer) {
 
   // While a compression runs that has to be waited for, nothing can be sent; the draft stays as it is.
   const status = one("#compression-status");
-  let focused = false;
+  let focused = null;
   const settle = () => {
     const busy = Boolean(one("[data-busy]", status));
     if (busy === box.disabled) return;
-    if (busy) focused = document.activeElement === box;
+    if (busy) focused = composer.contains(document.activeElement) ? document.activeElement : null;
     for (const control of [box, ...composer.querySelectorAll(".bar > button")]) control.disabled = busy;
-    if (!busy && focused) box.focus();
+    if (!busy) focused?.focus();
   };
   new MutationObserver(settle).observe(status, { childList: true, subtree: true });
   settle();

@@ -175,3 +175,16 @@ async def test_a_reply_ends_quietly_when_its_conversation_is_deleted(chat: Chat)
     await Conversation.objects.all().adelete()
     await asyncio.sleep(0.4)
     assert not await Message.objects.aexists()
+
+
+async def test_a_stopped_reply_can_be_tried_again_and_stays_readable(chat: Chat) -> None:
+    chat.llm.enqueue("word " * 500, drip=0.02)
+    begun = await chat.send("tell me everything")
+    while not turn.text_so_far(begun.reply):
+        await asyncio.sleep(0.01)
+    turn.stop(chat.conversation)
+    stopped = await chat.ended(begun.reply.pk)
+    again = await sync_to_async(turn.retry)(chat.conversation, stopped.pk)
+    assert (await chat.ended(again.pk)).status == "complete"
+    assert stopped.content not in [message["content"] for message in chat.llm.last_request.messages]
+    assert (await Message.objects.aget(pk=stopped.pk)).content == stopped.content
