@@ -15,9 +15,9 @@ from django.urls import path, re_path
 
 http = get_asgi_application()
 
-from chatsite.origins import same_origin  # noqa: E402
+from chatsite.origins import same_origin  # noqa: E402 - this and what follows needs the apps
 from chatsite.threads import request_thread  # noqa: E402
-from conversations import background  # noqa: E402 - needs the apps
+from conversations import background  # noqa: E402
 from conversations.consumers import ConversationConsumer  # noqa: E402
 
 sockets = [

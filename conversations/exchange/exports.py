@@ -11,7 +11,12 @@ from django.db.models import QuerySet
 from compression.models import Checkpoint, Compaction
 from conversations.exchange.chatsite import FORMAT, VERSION
 from conversations.models import Conversation, Message, ToolCall
+from conversations.shapes import conversation_json
 from conversations.transcript import HISTORY
+
+EXPORTED = (
+    "id", "title", "model", "mode", "system_prompt", "policy", "compressed_at", "created_at", "updated_at",
+)  # fmt: skip
 
 
 def as_json(conversation: Conversation) -> dict[str, Any]:
@@ -54,17 +59,8 @@ def _compressions(conversation: Conversation) -> int:
 
 
 def _conversation_json(conversation: Conversation) -> dict[str, Any]:
-    return {
-        "id": str(conversation.id),
-        "title": conversation.title,
-        "model": conversation.model.name if conversation.model else None,
-        "mode": conversation.mode,
-        "system_prompt": conversation.system_prompt,
-        "policy": conversation.policy,
-        "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
-        "created_at": conversation.created_at.isoformat(),
-        "updated_at": conversation.updated_at.isoformat(),
-    }
+    told = conversation_json(conversation)
+    return {name: told[name] for name in EXPORTED}
 
 
 def _message_entries(message: Message) -> Iterator[dict[str, Any]]:

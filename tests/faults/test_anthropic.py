@@ -14,10 +14,19 @@ from conversations.llm import base
 from conversations.llm.anthropic import THINKING_TOKENS, Anthropic, Thinking
 from conversations.llm.base import Reply, Spent
 from conversations.llm.blocks import OPENING
-from conversations.prompt import Prompt, StorageBoundaryError
-from tests.faults.test_providers import KEY, PROMPT, QUICK, VERBS, WORDS, Naps, assert_readable, completed, streamed
+from conversations.prompt import Prompt
+from tests.faults.providers import (
+    KEY,
+    PROMPT,
+    WORDS,
+    Naps,
+    ProviderFaults,
+    assert_readable,
+    completed,
+    streamed,
+)
 from tests.llm_messages import complaint_about
-from tests.llm_server import LlmServer, closed_port
+from tests.llm_server import LlmServer
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,66 +86,9 @@ PASSING = [
 MIDWAY = [{"fault": "half"}, {"fault": "unended"}, {"fault": "error_midway", "code": "overloaded_error"}]
 
 
-@VERBS
-@pytest.mark.parametrize(("how", "error"), FINAL)
-async def test_a_final_fault_is_told_at_once(llm, model, naps, ask, how, error):
-    llm.enqueue(**({"message": f"{KEY} said {WORDS}"} | how))
-    started = time.monotonic()
-    with pytest.raises(error) as caught:
-        await ask(model)
-    assert time.monotonic() - started < QUICK
-    assert len(llm.requests) == 1 and not naps
-    assert_readable(caught.value)
-
-
-@VERBS
-@pytest.mark.parametrize(("how", "error"), PASSING)
-async def test_a_passing_fault_is_told_after_three_attempts(llm, model, naps, ask, how, error):
-    llm.enqueue(times=3, **({"message": f"{KEY} said {WORDS}"} | how))
-    started = time.monotonic()
-    with pytest.raises(error) as caught:
-        await ask(model)
-    assert time.monotonic() - started < QUICK
-    assert len(llm.requests) == 3 and len(naps) == 2
-    assert caught.value.retryable
-    assert_readable(caught.value)
-
-
-@VERBS
-@pytest.mark.parametrize(("how", "error"), PASSING)
-async def test_a_passing_fault_costs_nothing_of_the_reply(llm, model, naps, ask, how, error):
-    llm.enqueue(**how)
-    llm.enqueue("Here I am.")
-    said = await ask(model)
-    assert (said.text if ask is completed else "".join(delta.text for delta in said)) == "Here I am."
-    assert len(naps) == 1
-
-
-@pytest.mark.parametrize("how", MIDWAY)
-async def test_a_stream_is_not_asked_again_once_a_piece_was_given_out(llm, model, naps, how):
-    llm.enqueue("one two three four", message=f"{KEY} said {WORDS}", **how)
-    got = []
-    with pytest.raises(base.BrokenReply) as caught:
-        async for delta in model.stream(PROMPT):
-            got.append(delta.text)
-    assert "".join(got).startswith("one two")
-    assert len(llm.requests) == 1 and not naps
-    assert_readable(caught.value)
-
-
-@pytest.mark.parametrize("how", MIDWAY)
-async def test_a_whole_reply_is_asked_again_when_it_breaks_off(llm, model, how):
-    llm.enqueue("one two three four", **how)
-    llm.enqueue("five six")
-    assert (await completed(model)).text == "five six"
-
-
-@VERBS
-async def test_a_closed_port_is_told_after_three_attempts(naps, ask):
-    with closed_port() as url, pytest.raises(base.Unavailable, match="cannot be reached") as caught:
-        await ask(model_at(url, naps))
-    assert len(naps) == 2
-    assert_readable(caught.value)
+class TestFaults(ProviderFaults):
+    final, passing, midway = FINAL, PASSING, MIDWAY
+    model_at = staticmethod(model_at)
 
 
 async def test_an_overloaded_provider_is_called_so(llm, model):
@@ -205,12 +157,6 @@ async def test_stopping_the_reader_closes_the_connection(llm, model):
     await asyncio.to_thread(llm.wait_for, lambda server: server.aborted == 1, seconds=1)
 
 
-async def test_turns_share_a_connection(llm, naps):
-    for _ in range(3):
-        await completed(model_at(llm.url, naps))
-    assert llm.connections == 1
-
-
 async def test_usage_counts_what_came_from_the_cache_and_what_went_into_it(llm, model):
     usage = {
         "input_tokens": 20,
@@ -272,14 +218,6 @@ async def test_a_refusal_is_marked_and_one_without_words_is_an_error_in_a_chat(l
 async def test_thoughts_are_no_part_of_the_reply(llm, model):
     llm.enqueue("Yes.", thoughts="Is it? It is.")
     assert "".join(delta.text for delta in await streamed(model)) == "Yes."
-
-
-async def test_only_an_assembled_prompt_leaves(llm, model):
-    with pytest.raises(StorageBoundaryError):
-        await model.complete([{"role": "user", "content": WORDS}], max_tokens=5)
-    with pytest.raises(StorageBoundaryError):
-        await anext(model.stream({"messages": []}))
-    assert not llm.requests
 
 
 async def test_a_request_is_what_was_assembled_and_no_more(llm, model):

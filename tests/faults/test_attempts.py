@@ -15,7 +15,7 @@ from conversations.llm.base import Unavailable
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.summariser import ModelSummariser
 from conversations.models import ModelProfile
-from tests.faults.test_providers import PROMPT, Naps
+from tests.faults.providers import PROMPT, Naps
 
 PROVIDERS = pytest.mark.parametrize("kind", [OpenAICompatible, Anthropic])
 TURN = Turn(id="1", role="user", content="Use port 5433.", created_at=datetime(2026, 1, 5, tzinfo=UTC), tokens=9)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import traceback
-from collections.abc import Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -14,29 +12,19 @@ import pytest
 
 from conversations.llm import base, clients
 from conversations.llm.attempts import in_words, retry_after
-from conversations.llm.base import Delta, ModelError, Reply, Spent
+from conversations.llm.base import ModelError, Reply, Spent
 from conversations.llm.openai import OpenAICompatible
-from conversations.prompt import Prompt, StorageBoundaryError
+from tests.faults.providers import (
+    KEY,
+    PROMPT,
+    QUICK,
+    Naps,
+    ProviderFaults,
+    assert_readable,
+    completed,
+    streamed,
+)
 from tests.llm_server import LlmServer, closed_port
-
-KEY = "sk-secret-0123456789"
-WORDS = "the cellar code is 4711"
-PROMPT = Prompt(({"role": "system", "content": "Be brief."}, {"role": "user", "content": WORDS}))
-QUICK = 2.0
-"""Seconds that a call may take in these tests, where no time-out of its own is longer."""
-
-
-class Naps(list[float]):
-    """A sleep that only takes notes."""
-
-    async def __call__(self, seconds: float) -> None:
-        self.append(seconds)
-
-
-@pytest.fixture
-def llm() -> Iterator[LlmServer]:
-    with LlmServer() as server:
-        yield server
 
 
 @pytest.fixture
@@ -53,27 +41,6 @@ def model_at(url: str, naps: Naps, *, key: str = KEY, timeout: float = 0.5) -> O
     return OpenAICompatible(
         name="Writer", model="writer-1", base_url=url, api_key=key, timeout=timeout, max_tokens=200, sleep=naps
     )
-
-
-async def streamed(model: OpenAICompatible) -> list[Delta]:
-    async with aclosing(model.stream(PROMPT)) as deltas:
-        return [delta async for delta in deltas]
-
-
-async def completed(model: OpenAICompatible) -> Reply:
-    return await model.complete(PROMPT, max_tokens=50)
-
-
-VERBS = pytest.mark.parametrize("ask", [streamed, completed])
-
-
-def assert_readable(error: ModelError) -> None:
-    """One or a few sentences that name the model and hold no secret; nor does the traceback that a log would show."""
-    assert "Writer" in error.reason and str(error) == error.reason
-    assert error.reason.endswith(".") and len(error.reason) < 250
-    shown = "".join(traceback.format_exception(error))
-    assert KEY not in shown and WORDS not in shown
-    assert "direct cause" not in shown and "During handling" not in shown
 
 
 FINAL = [
@@ -108,66 +75,9 @@ PASSING = [
 MIDWAY = [{"fault": "half"}, {"fault": "unended"}, {"fault": "error_midway", "code": "server_error"}]
 
 
-@VERBS
-@pytest.mark.parametrize(("how", "error"), FINAL)
-async def test_a_final_fault_is_told_at_once(llm, model, naps, ask, how, error):
-    llm.enqueue(message=f"{KEY} said {WORDS}", **how)
-    started = time.monotonic()
-    with pytest.raises(error) as caught:
-        await ask(model)
-    assert time.monotonic() - started < QUICK
-    assert len(llm.requests) == 1 and not naps
-    assert_readable(caught.value)
-
-
-@VERBS
-@pytest.mark.parametrize(("how", "error"), PASSING)
-async def test_a_passing_fault_is_told_after_three_attempts(llm, model, naps, ask, how, error):
-    llm.enqueue(times=3, message=f"{KEY} said {WORDS}", **how)
-    started = time.monotonic()
-    with pytest.raises(error) as caught:
-        await ask(model)
-    assert time.monotonic() - started < QUICK
-    assert len(llm.requests) == 3 and len(naps) == 2
-    assert caught.value.retryable
-    assert_readable(caught.value)
-
-
-@VERBS
-@pytest.mark.parametrize(("how", "error"), PASSING)
-async def test_a_passing_fault_costs_nothing_of_the_reply(llm, model, naps, ask, how, error):
-    llm.enqueue(**how)
-    llm.enqueue("Here I am.")
-    said = await ask(model)
-    assert (said.text if ask is completed else "".join(delta.text for delta in said)) == "Here I am."
-    assert len(naps) == 1
-
-
-@pytest.mark.parametrize("how", MIDWAY)
-async def test_a_stream_is_not_asked_again_once_a_piece_was_given_out(llm, model, naps, how):
-    llm.enqueue("one two three four", message=f"{KEY} said {WORDS}", **how)
-    got = []
-    with pytest.raises(base.BrokenReply) as caught:
-        async for delta in model.stream(PROMPT):
-            got.append(delta.text)
-    assert "".join(got).startswith("one two")
-    assert len(llm.requests) == 1 and not naps
-    assert_readable(caught.value)
-
-
-@pytest.mark.parametrize("how", MIDWAY)
-async def test_a_whole_reply_is_asked_again_when_it_breaks_off(llm, model, how):
-    llm.enqueue("one two three four", **how)
-    llm.enqueue("five six")
-    assert (await completed(model)).text == "five six"
-
-
-@VERBS
-async def test_a_closed_port_is_told_after_three_attempts(naps, ask):
-    with closed_port() as url, pytest.raises(base.Unavailable, match="cannot be reached") as caught:
-        await ask(model_at(url, naps))
-    assert len(naps) == 2
-    assert_readable(caught.value)
+class TestFaults(ProviderFaults):
+    final, passing, midway = FINAL, PASSING, MIDWAY
+    model_at = staticmethod(model_at)
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1/v1", "http://[", "http://127.0.0.1:99999/v1"])
@@ -379,20 +289,6 @@ async def test_a_web_page_in_place_of_a_reply_points_to_the_address(llm, model):
     llm.enqueue(times=3, fault="html")
     with pytest.raises(base.BrokenReply, match=r"web page\. Check the base URL"):
         await completed(model)
-
-
-async def test_only_an_assembled_prompt_leaves(llm, model):
-    with pytest.raises(StorageBoundaryError):
-        await model.complete([{"role": "user", "content": WORDS}], max_tokens=5)
-    with pytest.raises(StorageBoundaryError):
-        await anext(model.stream({"messages": []}))
-    assert not llm.requests
-
-
-async def test_turns_share_a_connection(llm, naps):
-    for _ in range(3):
-        await completed(model_at(llm.url, naps))
-    assert llm.connections == 1
 
 
 async def test_many_turns_at_once_do_not_wait_for_each_other(llm, naps):
