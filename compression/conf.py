@@ -11,14 +11,18 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, STRATEGIES, Policy
+from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, PRESETS, STRATEGIES, Policy
 
 SUMMARY_ROLES = ("system", "user", "assistant")
 MAX_SUMMARY_TOKENS = 4_000
 
 
-def policy(overrides: Mapping[str, Any] | None = None) -> Policy:
-    """The settings' policy, and what a conversation says instead of it."""
+def policy(overrides: Mapping[str, Any] | None = None, *, flow: str = "chat") -> Policy:
+    """The defaults, then the settings, then what the flow wants, then what a conversation says instead.
+
+    A conversation may also name the `preset` of another flow.
+    """
+    own = dict(overrides or {})
     settled = Policy(
         enabled=settings.COMPRESSION_ENABLED,
         threshold=settings.COMPRESSION_THRESHOLD,
@@ -28,7 +32,7 @@ def policy(overrides: Mapping[str, Any] | None = None) -> Policy:
         min_retention=settings.COMPRESSION_MIN_RETENTION,
         strategy=settings.COMPRESSION_STRATEGY,
     )
-    return replace(settled, **overrides) if overrides else settled
+    return replace(settled, **PRESETS[own.pop("preset", flow)] | own)
 
 
 @cache

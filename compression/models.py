@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -142,12 +143,16 @@ class Checkpoint(models.Model):
 
 
 class Snapshot(models.Model):
-    """A state of compression to go back to, exactly. Never sent to a model."""
+    """A state of compression to go back to, exactly. Never sent to a model.
+
+    `goal` is the progress of the goal that was active: {id, checkpoints, decisions, artifacts}; null where none was.
+    """
 
     class Purpose(models.TextChoices):
         ROLLBACK = "rollback"
         RECOVERY = "recovery"
         EMERGENCY = "emergency"
+        MANUAL = "manual"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.ForeignKey(
@@ -161,6 +166,8 @@ class Snapshot(models.Model):
     compressed_tokens = models.PositiveIntegerField(default=0)
     compressed_at = models.DateTimeField(null=True)
     verbatim_ids = models.JSONField(default=list)
+    elided = models.JSONField(default=dict)
+    goal = models.JSONField(null=True)
     checkpoint_ids = models.JSONField(default=list)
     compaction_ids = models.JSONField(default=list)
     digest = models.CharField(max_length=64, blank=True)
@@ -172,3 +179,36 @@ class Snapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.purpose} snapshot"
+
+
+class PromptTemplate(models.Model):
+    """An administrator's wording of the request for a summary, in place of the one that comes with the engine."""
+
+    mode = models.CharField(max_length=16, blank=True, unique=True, help_text="Blank: every mode without its own.")
+    text = models.TextField()
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["mode"]
+
+    def __str__(self) -> str:
+        return f"summary prompt, {self.mode or 'every mode'}"
+
+
+class KeptSummary(models.Model):
+    """What a model answered to a request for a summary: the same request of the same person is not paid twice.
+
+    `key` is a hash of all that was asked, and of whom.
+    """
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    key = models.CharField(max_length=64)
+    text = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="kept_summary_once")]
+        indexes = [models.Index(fields=["created_at"], name="kept_summary_by_date")]
+
+    def __str__(self) -> str:
+        return self.key

@@ -31,7 +31,7 @@ from conversations.lease import LeaseLost, advance, claim, finish, renewed, star
 from conversations.llm.base import NotConfigured
 from conversations.models import Conversation, ModelProfile
 from conversations.states import Superseded, commit, rollback, undo
-from conversations.transcript import Loaded
+from conversations.transcript import Head, Loaded
 from conversations.usage import measured, parts, too_large
 from conversations.usage import tell as tell_usage
 from conversations.validation import clean_text
@@ -45,6 +45,8 @@ BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
 MAX_INSTRUCTIONS = 2_000
 RUNS_A_MINUTE = 10
 SETTLE_SECONDS = 0.1
+FLOWS = {Conversation.Kind.AGENT.value: Compaction.Flow.PLANNER.value}
+"""The flow that a kind of conversation is compressed by, where it is not the chat's."""
 STOPPED = "It was stopped before it was done."
 RECENT_RUNS = 20
 
@@ -67,6 +69,11 @@ def request(conversation: Conversation, *, trigger: str, steering: Steering) -> 
 def active(conversation: Conversation) -> Compaction | None:
     """The compaction of it that is pending or running."""
     return lease.active(conversation.pk)
+
+
+def policy_of(head: Head) -> Policy:
+    """What holds for a conversation."""
+    return conf.policy(head.policy, flow=FLOWS.get(head.kind, Compaction.Flow.CHAT))
 
 
 async def run(compaction_id: UUID) -> None:
@@ -160,12 +167,12 @@ async def _settled(conversation_id: UUID) -> Loaded:
 
 
 def _is_due(loaded: Loaded) -> bool:
-    policy, usage = conf.policy(loaded.head.policy), measured(loaded)
+    policy, usage = policy_of(loaded.head), measured(loaded)
     if usage is None:
         return False
     if usage.over_budget:
         return True
-    if not policy.enabled or not policy.is_due(usage, local=bool(loaded.head.is_local)):
+    if not policy.enabled or not policy.is_due(usage, messages=len(loaded.turns), local=bool(loaded.head.is_local)):
         return False
     return not _is_resting(loaded, policy.cooldown)
 
@@ -193,7 +200,7 @@ def _require_rate(owner_id: int) -> None:
 async def _compact(row: Compaction) -> None:
     loaded = await sync_to_async(transcript.load)(row.conversation_id)
     steering = Steering(**row.steering)
-    policy = conf.policy(loaded.head.policy)
+    policy = policy_of(loaded.head)
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
     source = await sync_to_async(_source)(loaded, rebuild=with_model)
     rungs = await ladder(loaded.head, steering, with_model=with_model)

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
 
-from compression.core.tokens import count_tokens
-from compression.core.values import MESSAGE_OVERHEAD, Turn, Usage
-from conversations import transcript
+from compression.core.values import Turn, Usage
+from conversations import system_prompt, transcript
+from conversations.llm.known import UNKNOWN_WINDOW
 from conversations.models import Conversation
+from conversations.system_prompt import Instructions
 from conversations.transcript import Head, Loaded
-
-BASE = "You are a helpful assistant. Answer in the language of the person you talk with."
-MODES = {
-    "assistant": "",
-    "developer": "You help with software: be exact about code, paths, commands and errors.",
-    "planning": "You help to plan: keep goals, decisions, trade-offs and next steps in view.",
-    "debugger": "You help to find faults: keep symptoms, what was tried and root causes in view.",
-}
 
 
 class StorageBoundaryError(TypeError):
@@ -62,7 +54,7 @@ def look(conversation: Conversation) -> Context:
 
 def assemble(loaded: Loaded) -> Prompt:
     """The request for a loaded conversation: its new message is the last of the live ones."""
-    messages = [{"role": "system", "content": system_text(loaded.head.mode, loaded.head.system_prompt)}]
+    messages = [{"role": "system", "content": system_prompt.text(instructions_of(loaded.head))}]
     if loaded.head.compressed_context is not None:
         messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
     for turn in loaded.turns:
@@ -75,24 +67,20 @@ def for_summary(system: str, request: str) -> Prompt:
     return Prompt(({"role": "system", "content": system}, {"role": "user", "content": request}))
 
 
-def system_text(mode: str, personal: str) -> str:
-    """The system prompt; the same from turn to turn, so that a provider's prompt cache hits."""
-    return "\n\n".join(part for part in (BASE, MODES.get(mode, ""), personal) if part)
+def instructions_of(head: Head) -> Instructions:
+    window = head.window.size if head.window else UNKNOWN_WINDOW
+    return Instructions(head.mode, head.system_prompt, head.goal, tuple(head.rules), window)
 
 
 def system_tokens(head: Head) -> int:
-    return tokens_of_system(head.mode, head.system_prompt)
-
-
-@lru_cache(maxsize=1024)
-def tokens_of_system(mode: str, personal: str) -> int:
-    return count_tokens(system_text(mode, personal)) + MESSAGE_OVERHEAD
+    return system_prompt.tokens(instructions_of(head))
 
 
 def _sent(turn: Turn) -> Iterator[dict[str, Any]]:
     if turn.role == "tool":
         # A result whose call is not known: no provider takes it as one.
-        yield {"role": "user", "content": transcript.as_sent(turn.role, turn.content)}
+        content = transcript.ELIDED if turn.elided else turn.content
+        yield {"role": "user", "content": transcript.as_sent(turn.role, content)}
         return
     message: dict[str, Any] = {"role": turn.role, "content": turn.content}
     if turn.tools:
@@ -102,4 +90,5 @@ def _sent(turn: Turn) -> Iterator[dict[str, Any]]:
         ]
     yield message
     for use in turn.tools:
-        yield {"role": "tool", "tool_call_id": use.call_id, "content": transcript.truncated(use.result)}
+        result = transcript.ELIDED if turn.elided else transcript.truncated(use.result)
+        yield {"role": "tool", "tool_call_id": use.call_id, "content": result}

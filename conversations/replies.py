@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from compression.core.values import MESSAGE_OVERHEAD
-from conversations import background, prompt, transcript
+from conversations import background, rules, system_prompt, transcript
 from conversations.errors import Conflict, TooLarge
 from conversations.events import publish
 from conversations.llm.base import NotConfigured, Spent
@@ -20,6 +20,7 @@ from conversations.llm.correction import learned
 from conversations.llm.profiles import profile_for
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.shapes import message_json
+from conversations.system_prompt import Instructions
 from conversations.validation import clean_text
 
 Status, Role = Message.Status, Message.Role
@@ -147,7 +148,14 @@ def _profile_of(conversation: Conversation) -> ModelProfile:
 def _require_fit(conversation: Conversation, profile: ModelProfile, tokens: int) -> None:
     """A message that is too large even alone is refused before it is stored."""
     window = profile.usable_window
-    system = window.corrected(prompt.tokens_of_system(conversation.mode, conversation.system_prompt))
+    instructions = Instructions(
+        conversation.mode,
+        conversation.system_prompt,
+        conversation.goal_text,
+        tuple(conversation.rules),
+        window.size,
+    )
+    system = window.corrected(system_prompt.tokens(instructions))
     message = window.corrected(tokens)
     if system + message > window.budget:
         raise TooLarge(
@@ -184,6 +192,7 @@ def _store(
     )
     reply = _pending(conversation, asked_at + timedelta(microseconds=1))
     Message.objects.bulk_create([question, reply])
+    rules.detect(conversation.pk, content, profile.usable_window)
     for message in (question, reply):
         told = message_json(message)
         transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))

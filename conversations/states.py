@@ -13,7 +13,7 @@ from compression.core.digest import extend
 from compression.core.values import Draft
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import store_checkpoints
-from conversations import lease, transcript
+from conversations import goals, lease, transcript
 from conversations.errors import Conflict, NotFound
 from conversations.events import publish
 from conversations.models import Conversation, Message
@@ -30,19 +30,29 @@ def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: 
 
     Raises Superseded, or LeaseLost where another worker has taken over.
     """
+    verbatim = {turn.id for turn in draft.kept + draft.tail}
     with transaction.atomic():
         replaced = Conversation.objects.filter(pk=head.id, compression_version=head.version).update(
             compressed_context=draft.context,
             compressed_tokens=draft.context_tokens,
             compressed_at=draft.cut,
             verbatim_ids=list(draft.verbatim_ids),
+            elided={id: tokens for id, tokens in head.elided.items() if id in verbatim},
             compression_version=head.version + 1,
         )
         if not replaced or _digest_now(head, draft) != draft.checkpoints[-1].digest:
             raise Superseded
         _keep(head, Snapshot.Purpose.ROLLBACK, compaction=row)
         store_checkpoints(row, draft, model=summariser)
+        goals.advance(head.id, draft.marks)
         lease.finish(row, Compaction.Status.SUCCEEDED, summariser=summariser, **figures)
+
+
+def take_snapshot(conversation: Conversation) -> Snapshot:
+    """Keep the state as it is now, to be gone back to by hand."""
+    with transaction.atomic():
+        Conversation.objects.filter(pk=conversation.pk).update(compression_version=F("compression_version"))
+        return _keep(transcript.head_of(conversation.pk), Snapshot.Purpose.MANUAL)
 
 
 def undo(conversation: Conversation, compaction_id: UUID) -> None:
@@ -89,7 +99,9 @@ def _restore(conversation_id: UUID, snapshot: Snapshot) -> None:
         compressed_tokens=snapshot.compressed_tokens,
         compressed_at=snapshot.compressed_at,
         verbatim_ids=snapshot.verbatim_ids,
+        elided=snapshot.elided,
     )
+    goals.restore(conversation_id, snapshot)
     _keep_protected(conversation_id, snapshot)
     checkpoints = Checkpoint.objects.filter(conversation_id=conversation_id)
     checkpoints.filter(active=True).update(active=False)
@@ -120,12 +132,12 @@ def _mark_undone(conversation_id: UUID, snapshot: Snapshot) -> None:
     )
 
 
-def _keep(head: transcript.Head, purpose: str, *, compaction: Compaction | None = None) -> None:
+def _keep(head: transcript.Head, purpose: str, *, compaction: Compaction | None = None) -> Snapshot:
     """A snapshot of the state in `head`, with the checkpoints and compactions that are in effect now."""
     checkpoints = Checkpoint.objects.filter(conversation_id=head.id, active=True).order_by("number")
     in_effect = Compaction.objects.filter(conversation_id=head.id, status=Compaction.Status.SUCCEEDED)
     kept = list(checkpoints.values_list("pk", "digest"))
-    Snapshot.objects.create(
+    snapshot = Snapshot.objects.create(
         conversation_id=head.id,
         compaction=compaction,
         purpose=purpose,
@@ -133,12 +145,15 @@ def _keep(head: transcript.Head, purpose: str, *, compaction: Compaction | None 
         compressed_tokens=head.compressed_tokens,
         compressed_at=head.compressed_at,
         verbatim_ids=head.verbatim_ids,
+        elided=head.elided,
+        goal=goals.saved(head.id),
         checkpoint_ids=[str(pk) for pk, _ in kept],
         compaction_ids=[str(pk) for pk in in_effect.order_by("created_at").values_list("pk", flat=True)],
         digest=kept[-1][1] if kept else "",
     )
     if purpose != Snapshot.Purpose.ROLLBACK:
         _forget_all_but(RECOVERIES_KEPT, head.id, purpose)
+    return snapshot
 
 
 def _forget_all_but(count: int, conversation_id: UUID, purpose: str) -> None:

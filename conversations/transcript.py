@@ -7,7 +7,7 @@ second one seeks in the index of (conversation, created_at).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -34,6 +34,7 @@ BEGINNING = datetime.min.replace(tzinfo=UTC)
 """Before every message."""
 TRUNCATED = "… [truncated]"
 ORPHAN = "[Result of a tool]\n"
+ELIDED = "[This result was left out to make room; it is stored in full.]"
 
 
 class Head(NamedTuple):
@@ -43,10 +44,14 @@ class Head(NamedTuple):
     mode: str
     system_prompt: str
     policy: dict[str, Any]
+    rules: list[str]
+    goal: str
+    kind: str
     compressed_context: str | None
     compressed_tokens: int
     compressed_at: datetime | None
     verbatim_ids: list[str]
+    elided: dict[str, int]
     version: int
     is_compacting: bool
     profile_id: int | None
@@ -98,7 +103,20 @@ def load(conversation_id: UUID) -> Loaded:
     head = head_of(conversation_id)
     live = LIVE.rows(conversation=conversation_id, after=head.compressed_at or BEGINNING)
     kept = _turns(_columns(Message.objects.filter(pk__in=head.verbatim_ids))) if head.verbatim_ids else ()
-    return Loaded(head, kept, _turns(live))
+    loaded = Loaded(head, kept, _turns(live))
+    return _elided(loaded) if head.elided else loaded
+
+
+def _elided(loaded: Loaded) -> Loaded:
+    """The same, without the results of tools that were left out to make room."""
+    left_out = loaded.head.elided
+
+    def as_cheap(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        return tuple(
+            replace(turn, elided=True, tokens=left_out[turn.id]) if turn.id in left_out else turn for turn in turns
+        )
+
+    return replace(loaded, kept=as_cheap(loaded.kept), live=as_cheap(loaded.live))
 
 
 def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: bool) -> Transcript:
@@ -117,6 +135,7 @@ def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: b
             checkpoints=checkpoints,
             cut=loaded.head.compressed_at,
             waiting=loaded.waiting,
+            goal=loaded.head.goal,
         )
     return Transcript(
         turns=_from(loaded, begin),
@@ -126,6 +145,7 @@ def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: b
         checkpoints=begin.checkpoints,
         cut=begin.cut,
         waiting=loaded.waiting,
+        goal=loaded.head.goal,
     )
 
 
@@ -178,9 +198,10 @@ def head_of(conversation_id: UUID) -> Head:
 def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
     active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
     return Conversation.objects.filter(pk=conversation).values_list(
-        "id", "mode", "system_prompt", "policy", "compressed_context", "compressed_tokens", "compressed_at",
-        "verbatim_ids", "compression_version", Exists(active), "model_id", "model__provider", "model__window",
-        "model__max_reply_tokens", "model__is_local", "model__token_correction",
+        "id", "mode", "system_prompt", "policy", "rules", "goal_text", "kind", "compressed_context",
+        "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version", Exists(active),
+        "model_id", "model__provider", "model__window", "model__max_reply_tokens", "model__is_local",
+        "model__token_correction",
     )  # fmt: skip
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from math import isfinite
 from typing import Any
 
-from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD
+from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, PRESETS, STRATEGIES
 from conversations.errors import Invalid
 
 MAX_CONTENT = 200_000
 """Characters of one message."""
+MAX_PROMPT = 20_000
+"""Characters of a summary's prompt."""
 
 
 def clean_text(field: str, value: object, *, limit: int = MAX_CONTENT, allow_blank: bool = False) -> str:
@@ -70,14 +73,41 @@ def _between(low: float, high: float, *, whole: bool = False) -> tuple[Callable[
     return allowed, f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
 
 
+def _one_of(*names: str) -> tuple[Callable[[object], bool], str]:
+    return lambda value: isinstance(value, str) and value in names, f"one of {', '.join(names)}"
+
+
+def _text(most: int) -> tuple[Callable[[object], bool], str]:
+    def allowed(value: object) -> bool:
+        with suppress(Invalid):
+            return clean_text("", value, limit=most, allow_blank=True) == value
+        return False
+
+    return allowed, f"text of at most {most:,} characters that can be stored"
+
+
+def _or(
+    rule: tuple[Callable[[object], bool], str], *, also: object, named: str
+) -> tuple[Callable[[object], bool], str]:
+    allowed, what = rule
+    return lambda value: value == also or allowed(value), f"{what}, or {named}"
+
+
 POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
+    "preset": _one_of(*PRESETS),
     "enabled": (lambda value: isinstance(value, bool), "true or false"),
+    "strategy": _one_of(*STRATEGIES),
     "threshold": _between(MIN_THRESHOLD, MAX_THRESHOLD),
-    "target_ratio": _between(0.1, MAX_THRESHOLD),
     "keep_recent": _between(0, 100, whole=True),
+    "keep_user_tokens": _or(_between(0, 1_000_000, whole=True), also="all", named='"all"'),
     "min_messages": _between(1, 1_000, whole=True),
+    "target_ratio": _between(0.1, MAX_THRESHOLD),
+    "target_tokens": _or(_between(200, 10_000_000, whole=True), also=None, named="null"),
     "cooldown": _between(0, 86_400, whole=True),
     "summary_max_tokens": _between(100, 4_000, whole=True),
+    "level": _or(_between(1, 3, whole=True), also=None, named="null"),
+    "summariser": _text(200),
+    "prompt": _text(MAX_PROMPT),
 }
 
 

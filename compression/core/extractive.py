@@ -31,6 +31,7 @@ class Extractive:
     window: int | None = None
     provisional = False
     fills_budget = True
+    marks_progress = False
 
     async def summarise(self, passage: Passage) -> Written:
         text = await asyncio.to_thread(

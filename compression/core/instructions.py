@@ -13,6 +13,14 @@ DETAIL = {
     3: "in detail: every fact that a later question could be about",
 }
 WORDS_PER_TOKEN = 0.7
+MARKS = (
+    "Say first what bears on the goal. After the last section, report its progress, a line each, only as it is "
+    "stated and only what is new; where something above was reached, repeat its words exactly:\n"
+    "[CHECKPOINT] what is to be or was reached - COMPLETED (or IN-PROGRESS, or PENDING)\n"
+    "[DECISION] what was decided: its reason - LOCKED (only where it must not be reopened)\n"
+    "[ARTIFACT] Created (or Modified, or Deleted) path"
+)
+"""What is asked of a summary where there is a goal; read by `compression.core.goal`."""
 
 
 def wording(passage: Passage, *, template: str, mode: str, delimiter: str) -> tuple[str, str]:
@@ -36,6 +44,8 @@ def _request(passage: Passage, delimiter: str) -> list[str]:
             "The summary of what came before, to be folded in: nothing in it may get lost.",
             f"{delimiter}\n{passage.earlier}\n{delimiter}",
         ]
+    if passage.goal:
+        parts += [f"The goal of this conversation:\n{delimiter}\n{passage.goal}\n{delimiter}", MARKS]
     parts += ["The conversation to condense:", f"{delimiter}\n{passage.text}\n{delimiter}"]
     if passage.instructions:
         parts.append(f"The person asks of this summary: {passage.instructions}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from math import inf
+from typing import Any, Literal, get_args
 
 from compression.core.tiers import tier_budget
 from compression.core.values import Usage, Window
@@ -16,24 +17,45 @@ MIN_THRESHOLD, MAX_THRESHOLD = 0.5, 0.95
 LOCAL_SHARE = 0.75
 """Of what a local model has beside its instructions and a reply: verbatim text beyond it is condensed."""
 LOCAL_REPLY = 1_000
+LEFT_FOR_SUMMARY = 100
+"""Tokens of a flow's own budget of history that its latest messages leave to the summary."""
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "chat": {},
+    "planner": {"history_tokens": 2_500, "history_messages": 10, "keep_recent": 4},
+    "executor": {"history_tokens": 600, "history_messages": 5, "keep_recent": 4, "summary_max_tokens": 100},
+}
+"""What a flow wants otherwise than the settings have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """Ratios are of the window, `cooldown` is in seconds, `summary_max_tokens` what a summary is asked to keep to.
 
-    A summary that keeps less than `min_retention` of the facts has the next summariser tried; the better one is taken.
+    `keep_user_tokens` of a person's latest condensed messages stay verbatim. `target_tokens` is a target beside
+    `target_ratio`: the smaller one counts. `level` (3 detailed, 2 moderate, 1 compact; None: by size), `summariser`
+    (a model profile's name, or "extractive") and `prompt` (a template) take the place of what is chosen otherwise.
+    A flow with a budget of its own has `history_tokens`: beyond them, and with more than `history_messages`, it is
+    compressed however large the window. A summary that keeps less than `min_retention` of the facts has the next
+    summariser tried; the better one is taken.
     """
 
     enabled: bool = True
+    strategy: Strategy = "checkpoints"
     threshold: float = 0.8
     keep_recent: int = 4
+    keep_user_tokens: int | Literal["all"] = 0
     min_messages: int = 3
     target_ratio: float = 0.5
+    target_tokens: int | None = None
     cooldown: int = 30
     summary_max_tokens: int = 500
+    level: int | None = None
+    summariser: str = ""
+    prompt: str = ""
     min_retention: float = 0.0
-    strategy: Strategy = "checkpoints"
+    history_tokens: int | None = None
+    history_messages: int = 0
 
     @property
     def folds(self) -> bool:
@@ -45,14 +67,29 @@ class Policy:
         """How many of the latest messages stay."""
         return 0 if self.strategy == "continuation" else self.keep_recent
 
-    def is_due(self, usage: Usage, *, local: bool = False) -> bool:
-        """Whether the next request should be preceded by a compaction."""
-        return usage.ratio >= self.threshold or usage.over_budget or (local and self._crowds_local(usage))
+    @property
+    def user_tokens(self) -> float:
+        """How much of a person's own condensed words stays verbatim, in tokens."""
+        return inf if self.keep_user_tokens == "all" else self.keep_user_tokens
+
+    def target(self, window: Window) -> float:
+        """Tokens, as the model counts them, that a request should come out at or under."""
+        return min(self.target_ratio * window.size, self.target_tokens or inf)
+
+    def is_due(self, usage: Usage, *, messages: int = 0, local: bool = False) -> bool:
+        """Whether the next request, with `messages` verbatim ones in it, should be preceded by a compaction."""
+        full = usage.ratio >= self.threshold or usage.over_budget
+        return full or self._outgrows(usage, messages) or (local and self._crowds_local(usage))
 
     def context_budget(self, window: Window, system_tokens: int) -> int:
         """The most tokens that all summaries together may take."""
         spare = tier_budget(window.size) - system_tokens
         return max(spare, min(window.size // 8, 4 * self.summary_max_tokens))
+
+    def _outgrows(self, usage: Usage, messages: int) -> bool:
+        if self.history_tokens is None or messages <= self.history_messages:
+            return False
+        return usage.summary + usage.protected + usage.live > self.history_tokens
 
     def _crowds_local(self, usage: Usage) -> bool:
         room = usage.window.size - tier_budget(usage.window.size) - LOCAL_REPLY

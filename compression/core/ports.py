@@ -19,13 +19,15 @@ class Summariser(Protocol):
 
     `window` is the size in tokens of the largest prompt that it can read, None where there is no limit.
     `provisional` says that its summary is only a note, to be rebuilt from the originals by the next one that works;
-    `fills_budget` that its words cost nothing, so that it may use all the room that summaries have.
+    `fills_budget` that its words cost nothing, so that it may use all the room that summaries have; `marks_progress`
+    that it was told to mark what was reached of the goal, so that marks are its own and not quoted ones.
     """
 
     name: str
     window: int | None
     provisional: bool
     fills_budget: bool
+    marks_progress: bool
 
     async def summarise(self, passage: Passage) -> Written:
         """Summarise one passage. Raises CompactionFailed("summarise", reason)."""

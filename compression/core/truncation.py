@@ -26,6 +26,7 @@ class Truncation:
     window: int | None = None
     provisional = True
     fills_budget = False
+    marks_progress = False
 
     async def summarise(self, passage: Passage) -> Written:
         return Written(await asyncio.to_thread(truncated, passage))

@@ -8,6 +8,8 @@ from datetime import datetime
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
+from compression.core.goal import Progress
+
 if TYPE_CHECKING:
     from compression.core.facts import Fact
 
@@ -29,7 +31,10 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of a history. `tokens` is its whole cost in a request, tool calls and results included."""
+    """One message of a history. `tokens` is its whole cost in a request, tool calls and results included.
+
+    An `elided` one is sent without its tools' results, and `tokens` is what it costs so.
+    """
 
     id: str
     role: Role
@@ -39,6 +44,7 @@ class Turn:
     name: str = ""
     tools: tuple[ToolUse, ...] = ()
     protected: bool = False
+    elided: bool = False
 
 
 Group = tuple[Turn, ...]
@@ -119,7 +125,7 @@ class Transcript:
 
     `turns` are, in order, the kept messages from before the cut and the whole history after it; the last
     `waiting` of them are still to be answered and are never condensed. `context_tokens` is what the rendered
-    checkpoints cost, `system_tokens` the system prompt.
+    checkpoints cost, `system_tokens` the system prompt. `goal` is what the conversation is to reach, "" for none.
     """
 
     turns: tuple[Turn, ...]
@@ -129,6 +135,7 @@ class Transcript:
     checkpoints: tuple[Checkpoint, ...] = ()
     cut: datetime | None = None
     waiting: int = 0
+    goal: str = ""
 
     @property
     def digest(self) -> str:
@@ -141,6 +148,7 @@ class Steering:
     """What a person or a caller asks of one compaction, beyond the policy."""
 
     instructions: str = ""
+    prompt: str = ""
     keep_recent: int | None = None
     up_to: str | None = None
     quality: Literal["fast", "standard"] = "fast"
@@ -150,7 +158,8 @@ class Steering:
 class Passage:
     """A part of the transcript that fits a summariser, and what is asked about it.
 
-    `text` is the rendering of `turns`; `earlier` is the summary to be folded in ("" where there is none).
+    `text` is the rendering of `turns`; `earlier` is the summary to be folded in ("" where there is none). `prompt` is
+    a template in place of the usual one.
     """
 
     turns: tuple[Turn, ...]
@@ -159,6 +168,8 @@ class Passage:
     max_tokens: int
     level: int
     instructions: str = ""
+    goal: str = ""
+    prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +197,8 @@ class Retention:
 class Draft:
     """A compaction in the making; each stage returns a fuller one. Nothing of it is stored before the last.
 
-    The new summary takes the `folded` checkpoints in; the `older` ones stay beside it.
+    The new summary takes the `folded` checkpoints in; the `older` ones stay beside it. `marks` is what the summariser
+    said of the goal's progress.
     """
 
     transcript: Transcript
@@ -200,6 +212,7 @@ class Draft:
     max_tokens: int = 0
     facts: tuple[Fact, ...] = ()
     summary: str = ""
+    marks: Progress = field(default_factory=Progress)
     checkpoints: tuple[Checkpoint, ...] = ()
     context: str = ""
     context_tokens: int = 0

@@ -26,6 +26,7 @@ class ModelSummariser:
 
     provisional = False
     fills_budget = False
+    marks_progress = True
 
     def __init__(self, profile: ModelProfile, model: Model, *, mode: str, attempts: Attempts | None = None) -> None:
         window = profile.usable_window

@@ -11,7 +11,11 @@ MAX_SYSTEM_PROMPT = 50_000
 
 
 class Conversation(models.Model):
-    """A conversation and its live state of compression: what is injected, and where history is cut."""
+    """A conversation and its live state of compression: what is injected, and where history is cut.
+
+    `rules` are texts that the person wants obeyed, `goal_text` renders the active goal: both are part of the system
+    prompt. `elided` are messages whose tool results are left out of requests, by id, with what each costs so.
+    """
 
     class Kind(models.TextChoices):
         CHAT = "chat"
@@ -36,6 +40,8 @@ class Conversation(models.Model):
     mode = models.CharField(max_length=16, choices=Mode, default=Mode.ASSISTANT)
     system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT)
     policy = models.JSONField(default=dict, blank=True)
+    rules = models.JSONField(default=list, blank=True)
+    goal_text = models.TextField(blank=True, editable=False)
     kind = models.CharField(max_length=16, choices=Kind, default=Kind.CHAT)
     pinned = models.BooleanField(default=False)
     archived = models.BooleanField(default=False)
@@ -43,6 +49,7 @@ class Conversation(models.Model):
     compressed_tokens = models.PositiveIntegerField(default=0, editable=False)
     compressed_at = models.DateTimeField(null=True, editable=False)
     verbatim_ids = models.JSONField(default=list, editable=False)
+    elided = models.JSONField(default=dict, editable=False)
     compression_version = models.PositiveIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -36,6 +36,7 @@ class Scripted:
     name: str = "scripted"
     provisional: bool = False
     fills_budget: bool = False
+    marks_progress: bool = False
 
     def __post_init__(self) -> None:
         self.shown: list[Passage] = []

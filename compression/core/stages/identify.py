@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import inf
 
 from compression.core.aging import aged_tokens
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.measure import usage_of
-from compression.core.policy import Policy
+from compression.core.policy import LEFT_FOR_SUMMARY, Policy
 from compression.core.values import Draft, Group, Steering, Transcript, Turn, total_tokens
 from compression.core.window import groups, is_protected
 
@@ -22,7 +23,9 @@ def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
     before = usage_of(transcript)
     settled = groups(transcript.turns[: len(transcript.turns) - transcript.waiting])
     start = _start_of_tail(settled, transcript, policy, steering, forced=before.over_budget)
-    condensed = _turns(group for group in settled[:start] if not is_protected(group))
+    kept = {group[0].id for group in settled[:start] if is_protected(group)}
+    kept |= _own_words(settled, start, transcript, policy)
+    condensed = _turns(group for group in settled[:start] if group[0].id not in kept)
     _require_enough(condensed, 1 if before.over_budget else policy.min_messages)
     stay = _staying(transcript, condensed, policy)
     return replace(
@@ -30,10 +33,24 @@ def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
         condensed=condensed,
         older=transcript.checkpoints[:stay],
         folded=transcript.checkpoints[stay:],
-        kept=_turns(group for group in settled[:start] if is_protected(group)),
-        tail=_turns(settled[start:]) + transcript.turns[len(transcript.turns) - transcript.waiting :],
+        kept=_turns(group for group in settled[:start] if group[0].id in kept),
+        tail=_turns(settled[start:]) + _waiting(transcript),
         before=before,
     )
+
+
+def _own_words(settled: tuple[Group, ...], start: int, transcript: Transcript, policy: Policy) -> set[str]:
+    """The latest messages of a person before the tail, as many as the policy keeps and the target has room for."""
+    verbatim = _fixed(settled, start, transcript, policy) + sum(total_tokens(group) for group in settled[start:])
+    room = policy.target(transcript.window) / transcript.window.correction - verbatim
+    room, kept = min(room, policy.user_tokens), set()
+    for group in reversed(settled[:start]):
+        if len(group) == 1 and group[0].role == "user" and not group[0].protected:
+            room -= group[0].tokens
+            if room < 0:
+                break
+            kept.add(group[0].id)
+    return kept
 
 
 def _start_of_tail(
@@ -74,19 +91,28 @@ def _at_a_turn(settled: tuple[Group, ...], start: int) -> int:
 
 def _shrunk(settled: tuple[Group, ...], start: int, transcript: Transcript, policy: Policy, *, last: int) -> int:
     """A later start where the tail is too big to come out at the target."""
-    window = transcript.window
-    fixed = (
-        transcript.system_tokens
-        + _context_tokens(transcript, policy)
-        + total_tokens(transcript.turns[len(transcript.turns) - transcript.waiting :])
-    )
-    fixed += sum(total_tokens(group) for group in settled[:start] if is_protected(group))
+    window, fixed = transcript.window, _fixed(settled, start, transcript, policy)
     tail = sum(total_tokens(group) for group in settled[start:])
-    while start < last and window.corrected(fixed + tail) > policy.target_ratio * window.size:
+    most = inf if policy.history_tokens is None else policy.history_tokens - LEFT_FOR_SUMMARY
+    while start < last and (window.corrected(fixed + tail) > policy.target(window) or window.corrected(tail) > most):
         if not is_protected(settled[start]):
             tail -= total_tokens(settled[start])
         start += 1
     return start
+
+
+def _fixed(settled: tuple[Group, ...], start: int, transcript: Transcript, policy: Policy) -> int:
+    """Tokens of a request beside its tail from `start` on, once the rest is condensed."""
+    return (
+        transcript.system_tokens
+        + _context_tokens(transcript, policy)
+        + total_tokens(_waiting(transcript))
+        + sum(total_tokens(group) for group in settled[:start] if is_protected(group))
+    )
+
+
+def _waiting(transcript: Transcript) -> tuple[Turn, ...]:
+    return transcript.turns[len(transcript.turns) - transcript.waiting :]
 
 
 def _context_tokens(transcript: Transcript, policy: Policy) -> int:

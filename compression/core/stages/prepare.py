@@ -35,9 +35,10 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     earlier = summaries(draft.folded)
     facts = find_facts([earlier, *_texts(draft)])
     max_tokens = _summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
-    level = level_for(draft.condensed_tokens)
+    level = policy.level or level_for(draft.condensed_tokens)
     # What is folded in: the earlier summary, and later the one of the passages so far.
-    beside = max(count(earlier), max_tokens) + count(steering.instructions)
+    asked = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
+    beside = max(count(earlier), max_tokens) + count(asked)
     room = _room(summariser, max_tokens, beside=beside)
     pieces = [piece for turn in draft.condensed for piece in _pieces(turn, room, count)]
     passages = tuple(
@@ -48,6 +49,8 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
             max_tokens=max_tokens,
             level=level,
             instructions=steering.instructions,
+            goal=draft.transcript.goal,
+            prompt=steering.prompt or policy.prompt,
         )
         for number, part in enumerate(_packed(pieces, room, count))
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import to_thread
 from dataclasses import replace
 
+from compression.core.goal import Progress, parse, unmarked
 from compression.core.ports import OnStage, Summariser, TokenCounter
 from compression.core.retention import GATE_FACTS
 from compression.core.summary_text import accepted
@@ -16,12 +17,14 @@ FROM_PERCENT, TO_PERCENT = 20, 85
 
 async def summarise(draft: Draft, *, summariser: Summariser, count: TokenCounter, on_stage: OnStage) -> Draft:
     """The summary of everything that is condensed and of the earlier one. Raises CompactionFailed."""
-    summary = ""
+    summary, marks = "", Progress()
     for number, passage in enumerate(draft.passages):
         await on_stage("summarise", FROM_PERCENT + (TO_PERCENT - FROM_PERCENT) * number // len(draft.passages))
         answer = await summariser.summarise(replace(passage, earlier=summary or passage.earlier))
+        text = accepted(answer)
+        if summariser.marks_progress:
+            text, said = parse(text) if passage.goal else (unmarked(text), Progress())
+            marks += said
         # Each one is trimmed: the next passage was cut to fit beside a summary of this length.
-        summary = await to_thread(
-            trimmed, accepted(answer), draft.facts[:GATE_FACTS], max_tokens=draft.max_tokens, count=count
-        )
-    return replace(draft, summary=summary)
+        summary = await to_thread(trimmed, text, draft.facts[:GATE_FACTS], max_tokens=draft.max_tokens, count=count)
+    return replace(draft, summary=summary, marks=marks)

@@ -1,0 +1,123 @@
+"""The goal of a conversation: set by a person, advanced by what summaries report, part of the system prompt."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from compression.core import goal as goals
+from compression.core.goal import Progress
+from compression.models import Snapshot
+from conversations.errors import Invalid, NotFound
+from conversations.events import publish
+from conversations.models import Conversation, Goal
+from conversations.models.goal import MAX_DESCRIPTION
+from conversations.validation import clean_text
+
+Status = Goal.Status
+
+
+def active(conversation_id: UUID) -> Goal | None:
+    return Goal.objects.filter(conversation_id=conversation_id, status=Status.ACTIVE).first()
+
+
+@transaction.atomic
+def set_goal(conversation: Conversation, *, description: str, priority: str = Goal.Priority.NORMAL) -> Goal:
+    """Make `description` the active goal, or change the active one's words; its progress stays. Raises Invalid."""
+    description = clean_text("description", description, limit=MAX_DESCRIPTION).strip()
+    if priority not in Goal.Priority.values:
+        raise Invalid(f"priority: must be one of {', '.join(Goal.Priority.values)}.", field="priority")
+    _lock(conversation.pk)
+    goal = active(conversation.pk) or Goal(conversation=conversation)
+    goal.description, goal.priority = description, priority
+    _save(goal)
+    conversation.goal_text = _text_of(goal)
+    return goal
+
+
+@transaction.atomic
+def end_goal(conversation: Conversation, *, status: str) -> None:
+    """The active goal is `completed` or `dropped`: it leaves the system prompt and stays on record. Raises Refused."""
+    if status not in (Status.COMPLETED, Status.DROPPED):
+        raise Invalid("status: must be completed or dropped.", field="status")
+    _lock(conversation.pk)
+    goal = active(conversation.pk)
+    if goal is None:
+        raise NotFound("This conversation has no goal.")
+    goal.status = status
+    _save(goal)
+    conversation.goal_text = ""
+
+
+@transaction.atomic
+def set_progress(conversation: Conversation, progress: Progress) -> Goal:
+    """What a person says of the progress takes the place of what summaries reported. Raises NotFound."""
+    _lock(conversation.pk)
+    goal = active(conversation.pk)
+    if goal is None:
+        raise NotFound("This conversation has no goal.")
+    _put(goal, progress)
+    conversation.goal_text = _text_of(goal)
+    return goal
+
+
+def advance(conversation_id: UUID, marks: Progress) -> None:
+    """Take up what a summary reported; in the transaction that commits it."""
+    goal = active(conversation_id) if marks else None
+    if goal is not None:
+        now = timezone.now().replace(microsecond=0).isoformat()
+        _put(goal, goals.advanced(progress_of(goal), marks, at=now))
+
+
+def saved(conversation_id: UUID) -> dict[str, Any] | None:
+    """The progress of the active goal, as a snapshot keeps it."""
+    goal = active(conversation_id)
+    return {"id": str(goal.pk)} | goals.as_json(progress_of(goal)) if goal else None
+
+
+def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
+    """Take back what compactions since `snapshot` have reported; the goal's words are the person's and stay.
+
+    A goal that was set after it is as it was when the first compaction after that began.
+    """
+    goal = active(conversation_id)
+    if goal is None:
+        return
+    later = Snapshot.objects.filter(conversation_id=conversation_id, created_at__gte=snapshot.created_at)
+    states = later.exclude(goal=None).order_by("created_at").values_list("goal", flat=True)
+    own = next((state for state in states if state and state["id"] == str(goal.pk)), None)
+    if own is not None:
+        _put(goal, goals.from_json(own))
+
+
+def progress_of(goal: Goal) -> Progress:
+    return goals.from_json({name: getattr(goal, name) for name in ("checkpoints", "decisions", "artifacts")})
+
+
+def _put(goal: Goal, progress: Progress) -> None:
+    for name, value in goals.as_json(progress).items():
+        setattr(goal, name, value)
+    _save(goal)
+
+
+def _save(goal: Goal) -> None:
+    """The row, and its rendering on the conversation."""
+    goal.updated_at = timezone.now()
+    goal.save()
+    Conversation.objects.filter(pk=goal.conversation_id).update(goal_text=_text_of(goal))
+    transaction.on_commit(partial(publish, goal.conversation_id, "usage.updated"))
+
+
+def _text_of(goal: Goal) -> str:
+    if goal.status != Status.ACTIVE:
+        return ""
+    return goals.render(goal.description, goal.priority, progress_of(goal))
+
+
+def _lock(conversation_id: UUID) -> None:
+    """By a write: what follows in this transaction nobody else does at the same time."""
+    Conversation.objects.filter(pk=conversation_id).update(updated_at=timezone.now())

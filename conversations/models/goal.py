@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from compression.ids import uuid7
+
+MAX_DESCRIPTION = 2_000
+
+
+class Goal(models.Model):
+    """What a conversation is to reach, and how far it is. Never compressed: it is part of the system prompt.
+
+    The progress is kept as `compression.core.goal` has it: `checkpoints` [{text, status, completed_at}], `decisions`
+    [{text, rationale, locked}], `artifacts` [{path, action}].
+    """
+
+    class Priority(models.TextChoices):
+        LOW = "low"
+        NORMAL = "normal"
+        HIGH = "high"
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        COMPLETED = "completed"
+        DROPPED = "dropped"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    conversation = models.ForeignKey("Conversation", on_delete=models.CASCADE, related_name="goals")
+    description = models.TextField(max_length=MAX_DESCRIPTION)
+    priority = models.CharField(max_length=16, choices=Priority, default=Priority.NORMAL)
+    status = models.CharField(max_length=16, choices=Status, default=Status.ACTIVE)
+    checkpoints = models.JSONField(default=list, blank=True)
+    decisions = models.JSONField(default=list, blank=True)
+    artifacts = models.JSONField(default=list, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["conversation"], name="one_active_goal", condition=models.Q(status="active")
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.description[:60]

@@ -1,0 +1,64 @@
+"""What a person told the model to always or never do: found in what they write, edited by them, always in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+
+from compression.core.rules import LONGEST, find_rules
+from compression.core.tokens import count_tokens
+from compression.core.values import Window
+from conversations.errors import Invalid
+from conversations.events import publish
+from conversations.models import Conversation
+from conversations.validation import clean_text
+
+MOST = 50
+WINDOW_SHARE = 1 / 16
+"""Of the window, for rules that are found: a pasted style guide must not crowd out the conversation."""
+
+
+def clean_rules(field: str, value: object) -> list[str]:
+    """Distinct rules, in order. Raises Invalid, naming the one that cannot be."""
+    if not isinstance(value, list):
+        raise Invalid(f"{field}: must be a list.", field=field)
+    if len(value) > MOST:
+        raise Invalid(f"{field}: at most {MOST} rules, not {len(value)}.", field=field, limit=MOST)
+    texts = [clean_text(f"{field}[{number}]", rule, limit=LONGEST) for number, rule in enumerate(value)]
+    return list(dict.fromkeys(" ".join(text.split()) for text in texts))
+
+
+def set_rules(conversation: Conversation, rules: list[str]) -> None:
+    """Put these rules in force, and no others. Raises Invalid."""
+    conversation.rules = clean_rules("rules", rules)
+    conversation.save(update_fields=["rules"])
+    publish(conversation.pk, "usage.updated")
+
+
+def detect(conversation_id: UUID, text: str, window: Window) -> None:
+    """Take up the rules in what a person wrote; in the transaction that stores it, under the conversation's lock."""
+    found = find_rules(text)
+    if not found:
+        return
+    rows = Conversation.objects.filter(pk=conversation_id)
+    before = rows.values_list("rules", flat=True).get()
+    rules = with_found(before, found, window)
+    if rules != before:
+        rows.update(rules=rules)
+        transaction.on_commit(partial(publish, conversation_id, "usage.updated"))
+
+
+def with_found(rules: Sequence[str], found: Iterable[str], window: Window) -> list[str]:
+    """The rules, and those of `found` that there is room for."""
+    together = list(rules)
+    room = WINDOW_SHARE * window.size - sum(count_tokens(rule) for rule in together)
+    known = {rule.casefold() for rule in together}
+    for rule in found:
+        room -= count_tokens(rule)
+        if rule.casefold() not in known and room >= 0 and len(together) < MOST:
+            together.append(rule)
+            known.add(rule.casefold())
+    return together
