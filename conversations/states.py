@@ -42,7 +42,7 @@ def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: 
         )
         if not replaced or _digest_now(head, draft) != draft.checkpoints[-1].digest:
             raise Superseded
-        _keep(head, Snapshot.Purpose.ROLLBACK, compaction=row)
+        keep(head, Snapshot.Purpose.ROLLBACK, compaction=row)
         store_checkpoints(row, draft, model=summariser)
         goals.advance(head.id, draft.marks)
         lease.finish(row, Compaction.Status.SUCCEEDED, summariser=summariser, **figures)
@@ -52,7 +52,7 @@ def take_snapshot(conversation: Conversation) -> Snapshot:
     """Keep the state as it is now, to be gone back to by hand."""
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(compression_version=F("compression_version"))
-        return _keep(transcript.head_of(conversation.pk), Snapshot.Purpose.MANUAL)
+        return keep(transcript.head_of(conversation.pk), Snapshot.Purpose.MANUAL)
 
 
 def undo(conversation: Conversation, compaction_id: UUID) -> None:
@@ -93,7 +93,7 @@ def _restore(conversation_id: UUID, snapshot: Snapshot) -> None:
     # The write comes first: it is the lock that makes what is kept below the state that it replaces.
     Conversation.objects.filter(pk=conversation_id).update(compression_version=F("compression_version") + 1)
     head = transcript.head_of(conversation_id)
-    _keep(head, Snapshot.Purpose.RECOVERY)
+    keep(head, Snapshot.Purpose.RECOVERY)
     Conversation.objects.filter(pk=conversation_id).update(
         compressed_context=snapshot.compressed_context,
         compressed_tokens=snapshot.compressed_tokens,
@@ -132,7 +132,7 @@ def _mark_undone(conversation_id: UUID, snapshot: Snapshot) -> None:
     )
 
 
-def _keep(head: transcript.Head, purpose: str, *, compaction: Compaction | None = None) -> Snapshot:
+def keep(head: transcript.Head, purpose: str, *, compaction: Compaction | None = None) -> Snapshot:
     """A snapshot of the state in `head`, with the checkpoints and compactions that are in effect now."""
     checkpoints = Checkpoint.objects.filter(conversation_id=head.id, active=True).order_by("number")
     in_effect = Compaction.objects.filter(conversation_id=head.id, status=Compaction.Status.SUCCEEDED)
