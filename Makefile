@@ -32,7 +32,7 @@ bench: $(VENV)/installed-dev
 	@$(PYTHON) -m benchmarks.context
 	@$(PYTHON) -m benchmarks.live
 
-bench-retention: $(VENV)/installed-dev
+bench-retention: $(VENV)/installed-bench
 	@$(PYTHON) -m benchmarks.retention
 
 lock:
@@ -40,6 +40,8 @@ lock:
 		--no-annotate --no-header -o requirements.lock
 	@uv pip compile -q pyproject.toml --group dev -c requirements.lock --universal --python-version 3.12 \
 		--generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements-dev.lock
+	@uv pip compile -q --group bench -c requirements.lock --universal --python-version 3.12 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header -o requirements-bench.lock
 	@uv pip compile -q --group builtin --no-deps --universal --python-version 3.12 --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header -o requirements-builtin.lock
 
@@ -54,6 +56,11 @@ $(VENV)/installed: requirements.lock | $(PYTHON)
 $(VENV)/installed-dev: requirements-dev.lock $(VENV)/installed
 	@echo "Installing the packages of requirements-dev.lock ..."
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/installed-bench: requirements-bench.lock $(VENV)/installed
+	@echo "Installing the packages of requirements-bench.lock ..."
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-bench.lock
 	@touch $@
 
 # The first Python that is new enough; a name on the PATH may be a shim that answers with an error.
