@@ -12,8 +12,8 @@ from django.utils import timezone
 from compression.core import goal as goals
 from compression.core.goal import Progress
 from compression.models import Snapshot
+from conversations import usage
 from conversations.errors import Invalid, NotFound
-from conversations.events import publish
 from conversations.models import Conversation, Goal
 from conversations.models.goal import MAX_DESCRIPTION
 from conversations.validation import clean_text
@@ -26,15 +26,24 @@ def active(conversation_id: UUID) -> Goal | None:
 
 
 @transaction.atomic
-def set_goal(conversation: Conversation, *, description: str, priority: str = Goal.Priority.NORMAL) -> Goal:
-    """Make `description` the active goal, or change the active one's words; its progress stays. Raises Invalid."""
+def set_goal(
+    conversation: Conversation,
+    *,
+    description: str,
+    priority: str = Goal.Priority.NORMAL,
+    progress: Progress | None = None,
+) -> Goal:
+    """Make `description` the active goal, or change the active one's words. Raises Invalid.
+
+    Its progress stays as it is unless one is given.
+    """
     description = clean_text("description", description, limit=MAX_DESCRIPTION).strip()
     if priority not in Goal.Priority.values:
         raise Invalid(f"priority: must be one of {', '.join(Goal.Priority.values)}.", field="priority")
     _lock(conversation.pk)
     goal = active(conversation.pk) or Goal(conversation=conversation)
     goal.description, goal.priority = description, priority
-    _save(goal)
+    _put(goal, progress_of(goal) if progress is None else progress)
     conversation.goal_text = _text_of(goal)
     return goal
 
@@ -88,7 +97,7 @@ def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
     if goal is None:
         return
     later = Snapshot.objects.filter(conversation_id=conversation_id, created_at__gte=snapshot.created_at)
-    states = later.exclude(goal=None).order_by("created_at").values_list("goal", flat=True)
+    states = later.filter(goal__isnull=False).order_by("created_at").values_list("goal", flat=True)
     own = next((state for state in states if state and state["id"] == str(goal.pk)), None)
     if own is not None:
         _put(goal, goals.from_json(own))
@@ -109,7 +118,7 @@ def _save(goal: Goal) -> None:
     goal.updated_at = timezone.now()
     goal.save()
     Conversation.objects.filter(pk=goal.conversation_id).update(goal_text=_text_of(goal))
-    transaction.on_commit(partial(publish, goal.conversation_id, "usage.updated"))
+    transaction.on_commit(partial(usage.tell, goal.conversation_id))
 
 
 def _text_of(goal: Goal) -> str:

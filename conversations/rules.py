@@ -11,8 +11,8 @@ from django.db import transaction
 from compression.core.rules import LONGEST, find_rules
 from compression.core.tokens import count_tokens
 from compression.core.values import Window
+from conversations import usage
 from conversations.errors import Invalid
-from conversations.events import publish
 from conversations.models import Conversation
 from conversations.validation import clean_text
 
@@ -35,7 +35,7 @@ def set_rules(conversation: Conversation, rules: list[str]) -> None:
     """Put these rules in force, and no others. Raises Invalid."""
     conversation.rules = clean_rules("rules", rules)
     conversation.save(update_fields=["rules"])
-    publish(conversation.pk, "usage.updated")
+    usage.tell(conversation.pk)
 
 
 def detect(conversation_id: UUID, text: str, window: Window) -> None:
@@ -48,7 +48,7 @@ def detect(conversation_id: UUID, text: str, window: Window) -> None:
     rules = with_found(before, found, window)
     if rules != before:
         rows.update(rules=rules)
-        transaction.on_commit(partial(publish, conversation_id, "usage.updated"))
+        transaction.on_commit(partial(usage.tell, conversation_id))
 
 
 def with_found(rules: Sequence[str], found: Iterable[str], window: Window) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from compression.core.values import Usage
 from compression.models import Compaction
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Goal, Message
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "mode": conversation.mode,
         "system_prompt": conversation.system_prompt,
         "policy": conversation.policy,
+        "rules": conversation.rules,
         "kind": conversation.kind,
         "pinned": conversation.pinned,
         "archived": conversation.archived,
@@ -24,6 +25,20 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "compression_version": conversation.compression_version,
         "created_at": conversation.created_at.isoformat(),
         "updated_at": conversation.updated_at.isoformat(),
+    }
+
+
+def goal_json(goal: Goal) -> dict[str, Any]:
+    return {
+        "id": str(goal.pk),
+        "description": goal.description,
+        "priority": goal.priority,
+        "status": goal.status,
+        "checkpoints": goal.checkpoints,
+        "decisions": goal.decisions,
+        "artifacts": goal.artifacts,
+        "created_at": goal.created_at.isoformat(),
+        "updated_at": goal.updated_at.isoformat(),
     }
 
 

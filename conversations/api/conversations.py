@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -9,7 +10,7 @@ from uuid import UUID
 from ninja import Router
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from conversations import turn
+from conversations import goals, turn, usage
 from conversations.access import get_conversation, own_conversations
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit, newest_first
@@ -18,7 +19,9 @@ from conversations.events import publish
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
-from conversations.shapes import conversation_json
+from conversations.rules import clean_rules
+from conversations.shapes import conversation_json, goal_json
+from conversations.trust import trust_of
 from conversations.validation import clean_policy, clean_text
 
 router = Router(tags=["conversations"])
@@ -30,6 +33,7 @@ SystemPrompt = Annotated[
     str, AfterValidator(partial(clean_text, "system_prompt", limit=MAX_SYSTEM_PROMPT, allow_blank=True))
 ]
 Policy = Annotated[dict[str, Any], AfterValidator(partial(clean_policy, "policy"))]
+Rules = Annotated[list[Any], AfterValidator(partial(clean_rules, "rules"))]
 Mode = Literal["assistant", "developer", "planning", "debugger"]
 
 
@@ -43,6 +47,7 @@ class NewConversation(BaseModel):
     mode: Mode = "assistant"
     system_prompt: SystemPrompt = ""
     policy: Policy = {}
+    rules: Rules = []
     kind: Literal["chat"] = "chat"
 
 
@@ -56,6 +61,7 @@ class Changes(BaseModel):
     mode: Mode = "assistant"
     system_prompt: SystemPrompt = ""
     policy: Policy = {}
+    rules: Rules = []
     pinned: bool = False
     archived: bool = False
 
@@ -64,7 +70,7 @@ class Changes(BaseModel):
 def create(request: Request, body: NewConversation) -> dict[str, Any]:
     fields = body.model_dump(exclude={"model"})
     row = Conversation.objects.create(owner=request.auth, model=_profile(body.model), **fields)
-    return conversation_json(row)
+    return _told(row)
 
 
 @router.get("", response=dict[str, Any])
@@ -78,7 +84,7 @@ def list_all(request: Request, q: str = "", cursor: Cursor = None, limit: Limit 
 
 @router.get("/{uuid:conversation_id}", response=dict[str, Any])
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    return conversation_json(get_conversation(request.auth, conversation_id))
+    return _told(get_conversation(request.auth, conversation_id))
 
 
 @router.patch("/{uuid:conversation_id}", response=dict[str, Any])
@@ -93,13 +99,24 @@ def change(request: Request, conversation_id: UUID, body: Changes) -> dict[str, 
     conversation.save(update_fields=fields)
     if "title" in fields:
         publish(conversation.pk, "title.updated", title=conversation.title)
-    return conversation_json(conversation)
+    if fields.keys() & {"model", "mode", "system_prompt", "policy", "rules"}:
+        usage.tell(conversation.pk)
+    return _told(conversation)
 
 
 @router.delete("/{uuid:conversation_id}", response={204: None})
 def delete(request: Request, conversation_id: UUID) -> None:
     conversation = get_conversation(request.auth, conversation_id)
     turn.delete(conversation)
+
+
+def _told(conversation: Conversation) -> dict[str, Any]:
+    """With its goal, and how far the model can be trusted with it."""
+    goal, trust = goals.active(conversation.pk), trust_of(conversation)
+    return conversation_json(conversation) | {
+        "goal": goal_json(goal) if goal else None,
+        "reliability": asdict(trust) | {"warns": trust.warns} if trust else None,
+    }
 
 
 def _profile(name: str | None) -> ModelProfile | None:

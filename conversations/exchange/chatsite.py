@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from conversations.errors import Invalid
+from conversations.exchange.aims import read_goal
 from conversations.exchange.messages import Reader
 from conversations.exchange.reading import fault, read_choice, read_date, read_list, read_object, read_text
 from conversations.exchange.source import Line, Source
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
+from conversations.rules import clean_rules
 from conversations.validation import clean_policy
 
 NAME = "chatsite's own export"
@@ -43,6 +45,8 @@ def read(data: dict[str, Any]) -> Source:
             "mode": read_choice("conversation.mode", row.get("mode", Conversation.Mode.ASSISTANT), MODES),
             "policy": clean_policy("conversation.policy", row.get("policy", {})),
         },
+        rules=clean_rules("conversation.rules", row["rules"]) if "rules" in row else None,
+        goal=read_goal(row.get("goal")),
     )
 
 

@@ -9,13 +9,15 @@ from typing import Any
 from django.db.models import QuerySet
 
 from compression.models import Checkpoint, Compaction
+from conversations import goals
+from conversations.exchange.aims import goal_of
 from conversations.exchange.chatsite import FORMAT, VERSION
 from conversations.models import Conversation, Message, ToolCall
 from conversations.shapes import conversation_json
 from conversations.transcript import HISTORY
 
 EXPORTED = (
-    "id", "title", "model", "mode", "system_prompt", "policy", "compressed_at", "created_at", "updated_at",
+    "id", "title", "model", "mode", "system_prompt", "policy", "rules", "compressed_at", "created_at", "updated_at",
 )  # fmt: skip
 
 
@@ -60,7 +62,8 @@ def _compressions(conversation: Conversation) -> int:
 
 def _conversation_json(conversation: Conversation) -> dict[str, Any]:
     told = conversation_json(conversation)
-    return {name: told[name] for name in EXPORTED}
+    goal = goals.active(conversation.pk)
+    return {name: told[name] for name in EXPORTED} | {"goal": goal_of(goal) if goal else None}
 
 
 def _message_entries(message: Message) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from compression.core.goal import Progress
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -45,10 +47,20 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Aim:
+    """A goal, with its progress."""
+
+    description: str
+    priority: str
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One conversation of a file.
 
     `results` are by the number of their call, `model` is a profile's name, `fields` are further ones of the row.
+    `rules` of None: they are to be found in what the person says.
     """
 
     title: str
@@ -58,3 +70,5 @@ class Source:
     model: str = ""
     started: datetime | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
+    rules: list[str] | None = None
+    goal: Aim | None = None

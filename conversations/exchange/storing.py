@@ -10,10 +10,13 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
+from compression.core.rules import find_rules
 from compression.core.values import ToolUse
+from conversations import goals
 from conversations.exchange.source import Call, Line, Source
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.rules import with_found
 from conversations.transcript import message_tokens, tool_tokens
 
 BATCH = 500
@@ -30,15 +33,19 @@ def store(user: AbstractBaseUser, source: Source) -> Conversation:
         for batch in batched(_rows(conversation, source, costs), BATCH):
             Message.objects.bulk_create([message for message, _ in batch])
             ToolCall.objects.bulk_create([call for _, calls in batch for call in calls])
+        if aim := source.goal:
+            goals.set_goal(conversation, description=aim.description, priority=aim.priority, progress=aim.progress)
     return conversation
 
 
 def _conversation(user: AbstractBaseUser, source: Source) -> Conversation:
+    model = _model(source.model)
     return Conversation(
         owner_id=user.pk,
         title=source.title or _first_words(source.lines),
         system_prompt=source.system_prompt,
-        model=_model(source.model),
+        model=model,
+        rules=_rules(source, model) if source.rules is None else source.rules,
         created_at=source.started or _first_date(source.lines),
         **source.fields,
     )
@@ -48,6 +55,14 @@ def _model(name: str) -> ModelProfile | None:
     """The profile of that name, else the default one."""
     named = ModelProfile.objects.filter(name=name, enabled=True, role=ModelProfile.Role.CHAT)
     return named.first() or default_profile()
+
+
+def _rules(source: Source, model: ModelProfile | None) -> list[str]:
+    """What a person ordered the model to do or not to do; where several people talk, it is each other they tell."""
+    if any(line.name for line in source.lines):
+        return []
+    found = [rule for line in source.lines if line.role == Message.Role.USER for rule in find_rules(line.content)]
+    return with_found([], found, (model or ModelProfile()).usable_window)
 
 
 def _cost(source: Source, line: Line) -> tuple[int, list[int]]:

@@ -16,7 +16,7 @@ from compression.core.digest import extend
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive import Extractive
 from compression.core.pipeline import compact
-from compression.core.policy import STRATEGIES, Policy, Strategy
+from compression.core.policy import PRESETS, STRATEGIES, Policy, Strategy
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import Draft, Passage, Steering, ToolUse, Transcript, Turn, Window, Written
@@ -285,3 +285,56 @@ def test_a_small_summariser_is_shown_everything_in_passages_that_fit() -> None:
 def test_a_bad_summary_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(CompactionFailed, match=reason):
         run(transcript_of(talk(20)), Scripted(text))
+
+
+def test_a_persons_latest_words_stay_verbatim_up_to_the_policys_tokens() -> None:
+    turns = talk(40)
+    own = [turn for turn in turns[:36] if turn.role == "user"]
+    draft = run(transcript_of(turns), policy=Policy(keep_user_tokens=own[0].tokens * 3 + 5))
+    assert [turn.id for turn in draft.kept] == [turn.id for turn in own[-3:]]
+    assert {turn.id for turn in draft.condensed} == {turn.id for turn in turns[:36]} - {turn.id for turn in own[-3:]}
+    assert set(draft.verbatim_ids) == {turn.id for turn in own[-3:] if draft.cut and turn.created_at <= draft.cut}
+
+
+def test_all_of_a_persons_words_stay_as_far_as_the_target_has_room() -> None:
+    turns = talk(40)
+    everything = run(transcript_of(turns, window=60_000), policy=Policy(keep_user_tokens="all"))
+    assert {turn.role for turn in everything.condensed} == {"assistant"}
+    tight = run(transcript_of(turns, window=3_000), policy=Policy(keep_user_tokens="all"))
+    assert tight.after is not None
+    assert tight.after.total <= 1_500
+    assert {turn.role for turn in tight.condensed} == {"user", "assistant"}
+
+
+def test_what_was_kept_of_a_persons_words_is_condensed_by_the_next_compaction() -> None:
+    first = run(transcript_of(talk(20), window=60_000), policy=Policy(keep_user_tokens="all"))
+    kept = tuple(turn for turn in first.kept + first.tail)
+    later = talk(40)[20:]
+    second = run(
+        replace(
+            transcript_of(kept + later, window=60_000),
+            checkpoints=(replace(first.checkpoints[-1], number=1),),
+            cut=first.cut,
+            context_tokens=first.context_tokens,
+        )
+    )
+    assert {turn.id for turn in kept} <= {turn.id for turn in second.condensed}
+
+
+def test_a_flows_tail_leaves_room_for_the_summary_in_its_own_history() -> None:
+    draft = run(transcript_of(talk(12), window=60_000), policy=Policy(**PRESETS["executor"]))
+    assert sum(turn.tokens for turn in draft.tail) <= 500
+    assert len(draft.tail) < 12
+
+
+def test_marks_of_the_goal_are_the_summarisers_own_and_leave_the_summary() -> None:
+    marked = f"{GOOD}\n[CHECKPOINT] Move the tables - COMPLETED\n"
+    told = run(replace(transcript_of(talk(20)), goal="Move"), Scripted(marked, marks_progress=True))
+    assert [step.text for step in told.marks.checkpoints] == ["Move the tables"]
+    assert "[CHECKPOINT]" not in told.context
+    quoted = run(replace(transcript_of(talk(20)), goal="Move"), Scripted(marked))
+    assert not quoted.marks
+    aimless = run(transcript_of(talk(20)), Scripted(marked, marks_progress=True))
+    assert not aimless.marks
+    assert "Move the tables - COMPLETED" in aimless.context
+    assert "[CHECKPOINT]" not in aimless.context

@@ -1,0 +1,116 @@
+"""What a person told the model to always or never do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from compression.core.tiers import TIERS, tier_budget
+from conversations import rules, system_prompt
+from conversations.errors import Invalid
+from conversations.exchange.imports import import_conversations
+from conversations.models import Conversation
+from conversations.system_prompt import Instructions
+from tests.conversations.api import Api
+from tests.conversations.chat import Chat, fill
+
+
+async def test_a_rule_is_found_when_it_is_said_and_in_force_from_then_on(chat: Chat) -> None:
+    await chat.say("Move alpha to node-7. Never restart it on Fridays, and tell me the port.")
+    await chat.refresh()
+    assert chat.conversation.rules == ["Never restart it on Fridays, and tell me the port"]
+    await chat.say("Anything else?")
+    system = chat.llm.chats[-1].messages[0]["content"]
+    assert system.endswith(
+        "# Rules\nThe person set these. Follow them in every answer:\n"
+        "- Never restart it on Fridays, and tell me the port"
+    )
+
+
+async def test_rules_outlive_every_summary(chat: Chat) -> None:
+    await chat.say("Always answer in one sentence.")
+    await sync_to_async(fill)(chat.conversation, 20)
+    chat.llm.default_summary = lambda request: "## Summary\nThey talked of ports.\n\n## State\n- Done: little\n"
+    row = await chat.compact()
+    assert row.status == "succeeded", row.error
+    await chat.say("And now?")
+    assert "- Always answer in one sentence" in chat.llm.chats[-1].messages[0]["content"]
+
+
+async def test_a_rule_that_was_removed_stays_away(chat: Chat) -> None:
+    await chat.say("Never say never.")
+    await sync_to_async(rules.set_rules)(chat.conversation, [])
+    await chat.say("Hello.")
+    await chat.refresh()
+    assert chat.conversation.rules == []
+    assert "# Rules" not in chat.llm.last_request.text
+
+
+async def test_the_same_rule_is_kept_once(chat: Chat) -> None:
+    await chat.say("Never restart it on Fridays.")
+    await chat.say("I said: never restart it on Fridays!")
+    await chat.refresh()
+    assert len(chat.conversation.rules) == 1
+
+
+async def test_a_pasted_style_guide_leaves_room_for_the_conversation(chat: Chat) -> None:
+    await chat.say("\n".join(f"Never use construct number {number} in this code base." for number in range(60)))
+    await chat.refresh()
+    assert 10 < len(chat.conversation.rules) < 40
+    assert sum(len(rule) for rule in chat.conversation.rules) < 4 * 4_000 / 16 * 1.5
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("never", "rules: must be a list"),
+        ([""], r"rules\[0\]: must not be empty"),
+        (["a", 3], r"rules\[1\]: must be text"),
+        (["x" * 241], r"rules\[0\]: at most 240"),
+        (["a\0b"], r"rules\[0\]: must not contain a NUL"),
+        (["x"] * 51, "rules: at most 50 rules, not 51"),
+    ],
+)
+def test_rules_that_cannot_be_are_refused_by_name(conversation: Conversation, value: Any, named: str) -> None:
+    with pytest.raises(Invalid, match=named):
+        rules.set_rules(conversation, value)
+    conversation.refresh_from_db()
+    assert conversation.rules == []
+
+
+def test_rules_by_the_api(conversation: Conversation, user: User) -> None:
+    api, address = Api(user), f"/api/conversations/{conversation.pk}"
+    answer = api.patch(address, {"rules": ["never  deploy\non Fridays", "never deploy on Fridays"]})
+    assert answer.json()["rules"] == ["never deploy on Fridays"]
+    assert api.patch(address, {"rules": [""]}).status_code == 400
+    assert api.get(address).json()["rules"] == ["never deploy on Fridays"]
+
+
+def test_rules_of_an_imported_conversation_are_found(user: User, profile: Any) -> None:
+    lines = [
+        {"role": "user", "content": "Always use tabs."},
+        {"role": "assistant", "content": "You should never use spaces."},
+        {"role": "user", "content": "Fine."},
+    ]
+    (alone,) = import_conversations(user, json.dumps({"title": "t", "messages": lines}).encode())
+    assert alone.rules == ["Always use tabs"]
+    named = [line | {"name": "Caroline"} for line in lines]
+    (together,) = import_conversations(user, json.dumps({"title": "t", "messages": named}).encode())
+    assert together.rules == []
+
+
+@pytest.mark.parametrize("window", [*(limit for limit, _, _ in TIERS), 1_000_000])
+@pytest.mark.parametrize("mode", list(system_prompt.MODES))
+def test_base_instructions_keep_to_their_tier(window: int, mode: str) -> None:
+    assert system_prompt.tokens(Instructions(mode, window=window)) <= tier_budget(window)
+
+
+def test_a_larger_window_gets_more_guidance_and_a_personal_prompt_is_sent_whole() -> None:
+    sizes = [system_prompt.tokens(Instructions("assistant", window=limit)) for limit, _, _ in TIERS]
+    assert sizes == sorted(set(sizes))
+    personal = "Be kind. " * 2_000
+    assert personal in system_prompt.text(Instructions("developer", personal, window=4_000))

@@ -1,0 +1,63 @@
+"""When it compresses, and how far a model can be trusted after."""
+
+from __future__ import annotations
+
+import pytest
+
+from compression.core.policy import PRESETS, Policy
+from compression.core.reliability import reliability, warns_after
+from compression.core.values import Usage, Window
+
+WINDOW = Window(100_000, 1_000)
+
+
+def used(live: int) -> Usage:
+    return Usage(system=500, summary=200, protected=0, live=live, window=WINDOW)
+
+
+@pytest.mark.parametrize(
+    ("preset", "messages", "live", "due"),
+    [
+        ("chat", 400, 5_000, False),
+        ("planner", 11, 2_301, True),
+        ("planner", 11, 2_300, False),
+        ("planner", 10, 9_000, False),
+        ("executor", 6, 401, True),
+        ("executor", 6, 400, False),
+        ("executor", 5, 5_000, False),
+    ],
+)
+def test_a_flow_outgrows_its_own_history_however_large_the_window(
+    preset: str, messages: int, live: int, due: bool
+) -> None:
+    assert Policy(**PRESETS[preset]).is_due(used(live), messages=messages) is due
+
+
+def test_the_smaller_target_counts() -> None:
+    assert Policy().target(WINDOW) == 50_000
+    assert Policy(target_tokens=8_000).target(WINDOW) == 8_000
+    assert Policy(target_tokens=80_000).target(WINDOW) == 50_000
+
+
+@pytest.mark.parametrize(
+    ("parameters", "is_local", "trust"),
+    [
+        (70, True, 0.95),
+        (69.9, False, 0.85),
+        (13, True, 0.7),
+        (8, True, 0.5),
+        (0.135, True, 0.3),
+        (None, False, 0.95),
+        (None, True, 0.5),
+    ],
+)
+def test_trust_begins_with_the_size_and_shrinks_with_each_fold(
+    parameters: float | None, is_local: bool, trust: float
+) -> None:
+    assert reliability(parameters, is_local=is_local, compactions=0) == pytest.approx(trust)
+    assert reliability(parameters, is_local=is_local, compactions=3) == pytest.approx(trust * 0.729)
+
+
+@pytest.mark.parametrize(("parameters", "count"), [(3, 3), (3.1, 5), (7, 5), (13, 7), (14, 10), (None, 10)])
+def test_small_models_are_warned_of_sooner(parameters: float | None, count: int) -> None:
+    assert warns_after(parameters) == count
