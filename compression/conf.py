@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, PRESETS, STRATEGIES, Policy
+from compression.models import PromptTemplate
 
 SUMMARY_ROLES = ("system", "user", "assistant")
 MAX_SUMMARY_TOKENS = 4_000
@@ -35,10 +36,16 @@ def policy(overrides: Mapping[str, Any] | None = None, *, flow: str = "chat") ->
     return replace(settled, **PRESETS[own.pop("preset", flow)] | own)
 
 
+def template(mode: str) -> str:
+    """The template of a summary's prompt: the administrator's for that mode, else theirs for all, else our own."""
+    texts = PromptTemplate.objects.filter(mode__in=(mode, "")).order_by("-mode").values_list("text", flat=True)
+    return texts.first() or usual_template()
+
+
 @cache
-def template(name: str = "summary") -> str:
-    """The text of a prompt template, by its file's name."""
-    return (Path(__file__).parent / "instructions" / f"{name}.txt").read_text(encoding="utf-8")
+def usual_template() -> str:
+    """The one that comes with the engine."""
+    return (Path(__file__).parent / "instructions" / "summary.txt").read_text(encoding="utf-8")
 
 
 RANGES = {

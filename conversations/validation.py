@@ -8,12 +8,13 @@ from contextlib import suppress
 from math import isfinite
 from typing import Any
 
+from compression.core.instructions import LONGEST_TEMPLATE, fault_of
 from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, PRESETS, STRATEGIES
 from conversations.errors import Invalid
 
 MAX_CONTENT = 200_000
 """Characters of one message."""
-MAX_PROMPT = 20_000
+MAX_PROMPT = LONGEST_TEMPLATE
 """Characters of a summary's prompt."""
 
 
@@ -35,6 +36,14 @@ def clean_text(field: str, value: object, *, limit: int = MAX_CONTENT, allow_bla
     if not allow_blank and not value.strip():
         raise Invalid(f"{field}: must not be empty.", field=field)
     return value
+
+
+def clean_prompt(field: str, value: object) -> str:
+    """`value`, unchanged, if it can take the place of a summary's prompt; "" asks for the usual one. Raises Invalid."""
+    text = clean_text(field, value, limit=MAX_PROMPT, allow_blank=True)
+    if text and (fault := fault_of(text)):
+        raise Invalid(f"{field}: {fault}.", field=field)
+    return text
 
 
 def parse_json(text: str) -> Any:
@@ -61,6 +70,7 @@ def clean_policy(field: str, value: object) -> dict[str, Any]:
         allowed, what = POLICY[key]
         if not allowed(setting):
             raise Invalid(f"{place}: must be {what}.", field=place)
+    clean_prompt(f"{field}.prompt", value.get("prompt", ""))
     return value
 
 

@@ -43,7 +43,7 @@ class ModelSummariser:
         """Raises CompactionFailed for every fault of the provider."""
         self._passages += 1
         self._attempts.allow(ATTEMPTS + self._passages - 1)
-        system, request = wording(passage, template=conf.template(), mode=self._mode, delimiter=_delimiter())
+        system, request = wording(passage, template=conf.usual_template(), mode=self._mode, delimiter=_delimiter())
         try:
             reply = await self._model.complete(
                 prompt.for_summary(system, request),
