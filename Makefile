@@ -5,7 +5,7 @@ VENV ?= .venv
 PYTHON := $(VENV)/bin/python
 .DEFAULT_GOAL := run
 
-.PHONY: run setup test check lock bench bench-retention clean
+.PHONY: run setup test check lock bench bench-retention torture clean
 
 run: setup
 	@$(PYTHON) manage.py fetch_model
@@ -34,6 +34,9 @@ bench: $(VENV)/installed-dev
 
 bench-retention: $(VENV)/installed-bench
 	@$(PYTHON) -m benchmarks.retention
+
+torture: $(VENV)/installed-dev
+	@$(PYTHON) -m tests.core.torture --count 10000
 
 lock:
 	@uv pip compile -q pyproject.toml --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
