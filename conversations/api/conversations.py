@@ -19,10 +19,11 @@ from conversations.events import publish
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
+from conversations.policies import checked_policy
 from conversations.rules import clean_rules
 from conversations.shapes import conversation_json, goal_json
 from conversations.trust import trust_of
-from conversations.validation import clean_policy, clean_text
+from conversations.validation import clean_text
 
 router = Router(tags=["conversations"])
 
@@ -32,7 +33,7 @@ Title = Annotated[str, AfterValidator(partial(clean_text, "title", limit=MAX_TIT
 SystemPrompt = Annotated[
     str, AfterValidator(partial(clean_text, "system_prompt", limit=MAX_SYSTEM_PROMPT, allow_blank=True))
 ]
-Policy = Annotated[dict[str, Any], AfterValidator(partial(clean_policy, "policy"))]
+Policy = Annotated[dict[str, Any], AfterValidator(checked_policy)]
 Rules = Annotated[list[Any], AfterValidator(partial(clean_rules, "rules"))]
 Mode = Literal["assistant", "developer", "planning", "debugger"]
 
