@@ -34,7 +34,7 @@ from conversations.states import Superseded, commit, rollback, undo
 from conversations.transcript import Head, Loaded
 from conversations.usage import measured, parts, too_large
 from conversations.usage import tell as tell_usage
-from conversations.validation import clean_text
+from conversations.validation import clean_prompt, clean_text
 
 __all__ = ["active", "command", "ensure_room", "eta_seconds", "request", "rollback", "run", "undo"]
 
@@ -60,6 +60,7 @@ def command(content: str) -> str | None:
 def request(conversation: Conversation, *, trigger: str, steering: Steering) -> Compaction:
     """Start a compaction in the background. Raises Conflict while one runs, TooMany for too many in a minute."""
     clean_text("instructions", steering.instructions, limit=MAX_INSTRUCTIONS, allow_blank=True)
+    clean_prompt("prompt", steering.prompt)
     _require_rate(conversation.owner_id)
     row = claim(conversation.pk, trigger=trigger, steering=steering)
     background.enqueue("compact", str(row.pk))
@@ -203,9 +204,14 @@ async def _compact(row: Compaction) -> None:
     policy = policy_of(loaded.head)
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
     source = await sync_to_async(_source)(loaded, rebuild=with_model)
-    rungs = await ladder(loaded.head, steering, with_model=with_model)
-    climbed = await climb(rungs, partial(_drafted, row, source, policy, steering), least=policy.min_retention)
-    figures = await sync_to_async(figures_of)(rungs, climbed.draft)
+    ways = await ladder(loaded.head, steering, policy=policy, source=source, with_model=with_model)
+    climbed = await climb(
+        ways,
+        partial(_drafted, row, source, policy, steering),
+        least=policy.min_retention,
+        pinned=loaded.head.rules,
+    )
+    figures = await sync_to_async(figures_of)(ways.rungs, climbed.draft)
     await sync_to_async(commit)(
         row,
         loaded.head,

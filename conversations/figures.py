@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from compression.core.ports import Summariser
@@ -31,13 +32,14 @@ def figures_of(rungs: Sequence[Summariser], draft: Draft) -> dict[str, Any]:
 
 def _spent(rungs: Sequence[Summariser]) -> dict[str, Any]:
     """What was paid for, whether its summary was used or not."""
-    asked = next((rung for rung in rungs if isinstance(rung, ModelSummariser)), None)
-    if asked is None:
+    model = next((rung for rung in rungs if isinstance(rung, ModelSummariser)), None)
+    if model is None:
         return {}
-    spent = asked.spent
+    spent = model.spent
+    cost = model.profile.cost(prompt=spent.prompt, cached=spent.cached, completion=spent.completion)
     return {
         "prompt_tokens": spent.prompt,
         "completion_tokens": spent.completion,
         "cached_tokens": spent.cached,
-        "cost_usd": asked.profile.cost(prompt=spent.prompt, cached=spent.cached, completion=spent.completion),
+        "cost_usd": cost if model.has_asked else Decimal(0),
     }

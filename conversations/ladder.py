@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import logging
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from compression import conf
+from compression.core.context import summaries
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive import Extractive
+from compression.core.facts import kept_facts, normalised
+from compression.core.policy import Policy
 from compression.core.ports import Summariser
+from compression.core.rules import find_rules
+from compression.core.stages.identify import identify
+from compression.core.stages.prepare import prepare
+from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
-from compression.core.values import Draft, Steering
+from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
 from conversations.lease import LeaseLost
 from conversations.llm.profiles import connect, summary_profile
-from conversations.llm.summariser import ModelSummariser
-from conversations.models import ModelProfile
-from conversations.transcript import Head
+from conversations.llm.summariser import KeptAnswers, ModelSummariser
+from conversations.models import Conversation, Message, ModelProfile
+from conversations.transcript import HISTORY, Head
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +39,20 @@ FAILURES = 3
 """Compactions in a row for which a model failed: it is left alone for a while then."""
 REST = timedelta(minutes=5)
 LOOKED_AT = 20
+RESTING = f"resting after {FAILURES} failures"
+UNKNOWN = "there is no such model, or it is not enabled; the usual one was taken"
+BROKEN = "Something went wrong; the log says what."
+
+type Step = dict[str, Any]
+"""Why a summariser was not the one: its name, and in words how it `failed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Who is asked, one after the other, and why others are not."""
+
+    rungs: tuple[Summariser, ...]
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +61,57 @@ class Climb:
 
     draft: Draft
     summariser: Summariser
-    steps: list[dict[str, str]]
+    steps: list[Step]
 
 
-async def ladder(head: Head, steering: Steering, *, with_model: bool) -> list[Summariser]:
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A draft that could be taken, and the rules of a person that it lost."""
+
+    draft: Draft
+    summariser: Summariser
+    lost: tuple[str, ...]
+
+    def keeps(self, least: float) -> bool:
+        return self.draft.retention.share >= least and not (self.lost and least)
+
+    @property
+    def worth(self) -> tuple[int, float]:
+        return -len(self.lost), self.draft.retention.share
+
+    @property
+    def passed_over(self) -> Step:
+        told = f"kept {self.draft.retention.kept} of {self.draft.retention.found} facts"
+        lost = f" and lost the rule {self.lost[0]!r}" if self.lost else ""
+        return {"summariser": self.summariser.name, "failed": f"{told}{lost}; another summary was better"}
+
+
+async def ladder(head: Head, steering: Steering, *, policy: Policy, source: Transcript, with_model: bool) -> Ladder:
     """A model where one is set for it, then selection from the text, then a note of what was left out."""
     if not with_model:
-        return [Truncation()]
-    profile = await sync_to_async(_profile)(head, steering)
-    lower: list[Summariser] = [Extractive(), Truncation()]
-    return [ModelSummariser(profile, connect(profile), mode=head.mode), *lower] if profile else lower
+        return Ladder((Truncation(),))
+    models, steps = await sync_to_async(_models)(head, steering, policy)
+    if len(models) > 1 and await to_thread(_holds, models[-1], source, policy, steering):
+        models = models[-1:]
+    for model in models:
+        if not await sync_to_async(_is_resting)(head.id, model.name):
+            return Ladder((model, Extractive(), Truncation()), tuple(steps))
+        steps.append({"summariser": model.name, "failed": RESTING})
+    return Ladder((Extractive(), Truncation()), tuple(steps))
 
 
 async def climb(
-    rungs: Sequence[Summariser], draft_by: Callable[[Summariser], Awaitable[Draft]], *, least: float
+    on: Ladder, draft_by: Callable[[Summariser], Awaitable[Draft]], *, least: float, pinned: Sequence[str] = ()
 ) -> Climb:
-    """The draft of the first summariser that succeeds and keeps at least the share `least` of the facts.
+    """The draft of the first summariser that succeeds, keeps the share `least` of the facts and loses no rule.
 
-    Where none does, the one that keeps most; a mere note is no improvement on any. Raises CompactionFailed.
+    Where none does, the one that keeps most; a mere note is no improvement on any. A `pinned` rule cannot be lost,
+    and with a `least` of 0 none is looked for. Raises CompactionFailed.
     """
-    steps: list[dict[str, str]] = []
-    kept: list[tuple[Draft, Summariser]] = []
-    for rung in rungs:
-        if kept and rung.provisional:
+    steps = list(on.steps)
+    tried: list[Tried] = []
+    for rung in on.rungs:
+        if tried and rung.provisional:
             break
         try:
             draft = await draft_by(rung)
@@ -71,27 +123,81 @@ async def climb(
             steps.append({"summariser": rung.name, "failed": str(failure)})
             logger.warning("%s could not summarise: %s", rung.name, failure)
         except Exception:
-            steps.append({"summariser": rung.name, "failed": "Something went wrong; the log says what."})
+            steps.append({"summariser": rung.name, "failed": BROKEN})
             logger.exception("%s could not summarise", rung.name)
         else:
-            kept.append((draft, rung))
-            if draft.retention.share >= least:
+            tried.append(Tried(draft, rung, await to_thread(lost_rules, draft, pinned) if least else ()))
+            if tried[-1].keeps(least):
                 break
-    if not kept:
+    return _best(tried, steps)
+
+
+def lost_rules(draft: Draft, pinned: Sequence[str]) -> tuple[str, ...]:
+    """Rules that a person set in what is condensed, and that stand neither in the summary nor among the pinned ones."""
+    words = (turn.content for turn in draft.condensed if turn.role == "user")
+    said = {normalised(rule) for text in (summaries(draft.folded), *words) for rule in find_rules(text)}
+    said -= {normalised(rule) for rule in pinned}
+    rules = [fact for fact in draft.facts if fact.kind == "rule" and normalised(fact.text) in said]
+    there = kept_facts(rules, draft.summary)
+    return tuple(rule.text for rule in rules if rule not in there)
+
+
+def _best(tried: list[Tried], steps: list[Step]) -> Climb:
+    if not tried:
         raise CompactionFailed("summarise", "; ".join(f"{step['summariser']}: {step['failed']}" for step in steps))
-    best = max(kept, key=lambda one: one[0].retention.share)
-    return Climb(*best, [*steps, *(_low(*one) for one in kept if one is not best)])
+    best = max(tried, key=lambda one: one.worth)
+    return Climb(best.draft, best.summariser, [*steps, *(one.passed_over for one in tried if one is not best)])
 
 
-def _low(draft: Draft, rung: Summariser) -> dict[str, str]:
-    told = f"kept {draft.retention.kept} of {draft.retention.found} facts, another one more"
-    return {"summariser": rung.name, "failed": told}
+def _models(head: Head, steering: Steering, policy: Policy) -> tuple[list[ModelSummariser], list[Step]]:
+    """The model to summarise with; before it the one from before a switch, where that can read more at once."""
+    if policy.summariser == Extractive.name:
+        return [], []
+    named = _enabled(policy.summariser)
+    steps: list[Step] = []
+    if policy.summariser and not named:
+        steps.append({"summariser": policy.summariser, "failed": UNKNOWN})
+    chosen = [named] if named else _usual(head, steering)
+    if not chosen:
+        return [], steps
+    owner_id = Conversation.objects.values_list("owner_id", flat=True).get(pk=head.id)
+    template = conf.template(head.mode)
+    return [
+        ModelSummariser(profile, connect(profile), mode=head.mode, template=template, answers=KeptAnswers(owner_id))
+        for profile in chosen
+    ], steps
 
 
-def _profile(head: Head, steering: Steering) -> ModelProfile | None:
+def _usual(head: Head, steering: Steering) -> list[ModelProfile]:
     chat = ModelProfile.objects.filter(pk=head.profile_id, enabled=True).first() if head.profile_id else None
     profile = summary_profile(steering.quality, chat) if chat else None
-    return None if profile and _is_resting(head.id, profile.name) else profile
+    if profile is None:
+        return []
+    replies = Message.objects.filter(HISTORY, conversation=head.id, role=Message.Role.ASSISTANT).exclude(model="")
+    before = _enabled(replies.order_by("-created_at").values_list("model", flat=True).first() or "")
+    larger = summary_profile(steering.quality, before) if before and before != chat else None
+    return [larger, profile] if larger and _reads(larger) > _reads(profile) else [profile]
+
+
+def _enabled(name: str) -> ModelProfile | None:
+    return ModelProfile.objects.filter(name=name, enabled=True).first() if name else None
+
+
+def _reads(profile: ModelProfile) -> float:
+    """Our own tokens that its window takes."""
+    return profile.usable_window.size / profile.token_correction
+
+
+def _holds(model: ModelSummariser, source: Transcript, policy: Policy, steering: Steering) -> bool:
+    """Whether all that is to be condensed fits a single request to it."""
+    try:
+        draft = identify(Draft(source), policy, steering)
+        draft = prepare(draft, policy, steering, summariser=model, count=count_tokens)
+    except CompactionFailed as failure:
+        return failure.stage != "prepare"
+    except CompactionSkipped:
+        return True
+    return len(draft.passages) == 1
 
 
 def _is_resting(conversation_id: UUID, name: str) -> bool:
@@ -100,9 +206,13 @@ def _is_resting(conversation_id: UUID, name: str) -> bool:
     tried = [
         (row.finished_at, row.summariser != name)
         for row in rows.only("finished_at", "summariser", "steps")[:LOOKED_AT]
-        if row.summariser == name or any(step["summariser"] == name for step in row.steps)
+        if row.summariser == name or any(_was_asked(step, name) for step in row.steps)
     ][:FAILURES]
     if len(tried) < FAILURES or not all(failed for _, failed in tried):
         return False
     newest = tried[0][0]
     return newest is not None and newest > timezone.now() - REST
+
+
+def _was_asked(step: Step, name: str) -> bool:
+    return step["summariser"] == name and step.get("failed") not in (RESTING, UNKNOWN)

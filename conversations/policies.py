@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from compression import conf
+from compression.core.extractive import Extractive
 from conversations import usage
 from conversations.errors import Invalid
 from conversations.models import Conversation, ModelProfile
 from conversations.validation import POLICY, clean_policy
-
-EXTRACTIVE = "extractive"
-"""Named as the summariser: no model."""
 
 
 def set_policy(conversation: Conversation, values: dict[str, Any]) -> None:
@@ -40,6 +38,6 @@ def _require_target(field: str, policy: dict[str, Any]) -> None:
 
 
 def _require_summariser(place: str, name: str) -> None:
-    if name in ("", EXTRACTIVE) or ModelProfile.objects.filter(name=name, enabled=True).exists():
+    if name in ("", Extractive.name) or ModelProfile.objects.filter(name=name, enabled=True).exists():
         return
-    raise Invalid(f"{place}: there is no model called {name!r}; {EXTRACTIVE!r} is none.", field=place)
+    raise Invalid(f"{place}: there is no model called {name!r}; {Extractive.name!r} is none.", field=place)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from compression.models import Compaction
+from compression.models import Compaction, KeptSummary
 from conversations import replies
 from conversations.lease import ABANDONED
 from conversations.llm.profiles import sync_profiles
@@ -45,6 +45,7 @@ async def run() -> None:
 def _once() -> None:
     before = timezone.now() - timedelta(days=settings.COMPACTION_LOG_DAYS)
     Compaction.objects.filter(created_at__lt=before, status__in=PURGED).delete()
+    KeptSummary.objects.filter(created_at__lt=before).delete()
     if connection.vendor == "sqlite":
         checkpoint_wal()
 

@@ -21,7 +21,7 @@ from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
 from conversations.models import Conversation
 from conversations.shapes import compaction_json, usage_json
-from conversations.validation import clean_text
+from conversations.validation import clean_prompt, clean_text
 
 router = Router(tags=["context"])
 
@@ -31,15 +31,18 @@ Id = Annotated[UUID, Field(strict=False)]
 Instructions = Annotated[
     str, AfterValidator(partial(clean_text, "instructions", limit=MAX_INSTRUCTIONS, allow_blank=True))
 ]
+Prompt = Annotated[str, AfterValidator(partial(clean_prompt, "prompt"))]
 
 
 class CompactRequest(BaseModel):
-    """`up_to`: the last message to condense; `keep_recent`: how many of the latest to leave."""
+    """`prompt`: a template in place of the usual one, with the same headings; `$preserve`, `$detail` and `$words` are
+    filled in. `up_to`: the last message to condense; `keep_recent`: how many of the latest to leave."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     quality: Literal["fast", "standard"] = "fast"
     instructions: Instructions = ""
+    prompt: Prompt = ""
     keep_recent: Annotated[int, Field(ge=0, le=100)] | None = None
     up_to: Id | None = None
 
@@ -75,6 +78,7 @@ def compact(request: Request, conversation_id: UUID, body: CompactRequest | None
         raise Invalid("up_to: there is no such message in this conversation.", field="up_to")
     steering = Steering(
         instructions=asked.instructions,
+        prompt=asked.prompt,
         keep_recent=asked.keep_recent,
         up_to=str(asked.up_to) if asked.up_to else None,
         quality=asked.quality,

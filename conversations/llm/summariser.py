@@ -2,40 +2,91 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import secrets
+from hashlib import sha256
+from typing import Protocol
+
+from django.db import DatabaseError
 
 from compression import conf
 from compression.core.errors import CompactionFailed
 from compression.core.instructions import wording
+from compression.core.summary_text import accepted
+from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
+from compression.models import KeptSummary
 from conversations import prompt
 from conversations.llm.attempts import ATTEMPTS, Attempts
-from conversations.llm.base import Model, ModelError, Spent
+from conversations.llm.base import Model, ModelError, Reply, Spent
 from conversations.models import ModelProfile
+
+logger = logging.getLogger(__name__)
 
 REPLY_SHARE = 2
 """How much longer than asked a summary may get before it is cut off: a cut one is refused, a long one trimmed."""
+
+
+class Answers(Protocol):
+    """Where good answers are kept, by a key that says what was asked of whom."""
+
+    async def get(self, key: str) -> str | None: ...
+
+    async def put(self, key: str, text: str) -> None: ...
+
+
+class KeptAnswers:
+    """The answers that one person's requests got, as rows; nobody else is ever given them."""
+
+    def __init__(self, owner_id: int) -> None:
+        self._owner_id = owner_id
+
+    async def get(self, key: str) -> str | None:
+        rows = KeptSummary.objects.filter(owner_id=self._owner_id, key=key)
+        return await rows.values_list("text", flat=True).afirst()
+
+    async def put(self, key: str, text: str) -> None:
+        row = KeptSummary(owner_id=self._owner_id, key=key, text=text)
+        try:
+            # Another run may have asked the same meanwhile: the first answer stays.
+            await KeptSummary.objects.abulk_create([row], ignore_conflicts=True)
+        except DatabaseError:
+            logger.exception("an answer could not be kept")
 
 
 class ModelSummariser:
     """Asks the model of `profile` for summaries. `window` is in our own tokens; `spent` is what it cost so far.
 
     In its whole life it makes at most ATTEMPTS requests, and one more for each passage after the first. Summarisers
-    that share `attempts` keep to that together.
+    that share `attempts` keep to that together. `template` is in place of the usual one, a passage's own before both.
+    What is among the `answers` is not asked again; `has_asked` says whether anything was.
     """
 
     provisional = False
     fills_budget = False
     marks_progress = True
 
-    def __init__(self, profile: ModelProfile, model: Model, *, mode: str, attempts: Attempts | None = None) -> None:
+    def __init__(
+        self,
+        profile: ModelProfile,
+        model: Model,
+        *,
+        mode: str,
+        template: str = "",
+        answers: Answers | None = None,
+        attempts: Attempts | None = None,
+    ) -> None:
         window = profile.usable_window
         self.name = profile.name
-        self.window: int | None = int(window.size / window.correction)
+        self.window: int | None = int(window.size / window.correction) - _excess(template)
         self.profile = profile
         self.spent = Spent(0, 0)
+        self.has_asked = False
         self._model = model
         self._mode = mode
+        self._template = template or conf.usual_template()
+        self._answers = answers
         self._attempts = attempts or Attempts()
         self._passages = 0
 
@@ -43,10 +94,20 @@ class ModelSummariser:
         """Raises CompactionFailed for every fault of the provider."""
         self._passages += 1
         self._attempts.allow(ATTEMPTS + self._passages - 1)
-        system, request = wording(passage, template=conf.usual_template(), mode=self._mode, delimiter=_delimiter())
+        key = self._key(passage) if self._answers else ""
+        if self._answers and (kept := await self._answers.get(key)):
+            return Written(kept)
+        reply = await self._asked(passage)
+        written = Written(reply.text, finished=reply.finish_reason != "length")
+        if self._answers and _is_good(written):
+            await self._answers.put(key, reply.text)
+        return written
+
+    async def _asked(self, passage: Passage) -> Reply:
+        self.has_asked = True
         try:
             reply = await self._model.complete(
-                prompt.for_summary(system, request),
+                prompt.for_summary(*self._wording(passage, _delimiter())),
                 max_tokens=REPLY_SHARE * passage.max_tokens,
                 attempts=self._attempts,
             )
@@ -56,7 +117,29 @@ class ModelSummariser:
             self.spent = self.spent + reply.spent
         if reply.refused:
             raise CompactionFailed("summarise", f"{self.name} refused to summarise")
-        return Written(reply.text, finished=reply.finish_reason != "length")
+        return reply
+
+    def _wording(self, passage: Passage, delimiter: str) -> tuple[str, str]:
+        return wording(passage, template=passage.prompt or self._template, mode=self._mode, delimiter=delimiter)
+
+    def _key(self, passage: Passage) -> str:
+        """A hash of the model and all that it is asked. Without the delimiter the parts could run into each other."""
+        model = (self.profile.provider, self.profile.base_url, self.profile.model_id, passage.max_tokens)
+        parts = (passage.earlier, passage.goal, passage.instructions)
+        return sha256(json.dumps([*model, *self._wording(passage, ""), *parts]).encode()).hexdigest()
+
+
+def _is_good(written: Written) -> bool:
+    try:
+        accepted(written)
+    except CompactionFailed:
+        return False
+    return True
+
+
+def _excess(template: str) -> int:
+    """Tokens that a template takes beyond those that every summariser's window keeps free for the usual one."""
+    return max(0, count_tokens(template) - count_tokens(conf.usual_template())) if template else 0
 
 
 def _delimiter() -> str:
