@@ -37,30 +37,44 @@ class Begun:
     replayed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person says, once it is known to fit a request to the model."""
+
+    content: str
+    tokens: int
+    profile: ModelProfile
+
+
 def begin(conversation: Conversation, *, content: str, client_id: str | None = None) -> Begun:
     """Store a question and its pending reply, and have it answered after the commit.
 
     The same `client_id` with the same text gives the first one's rows again. Raises Invalid, Conflict (a reply is
     being written, the client_id was used for another text, no model is set) or TooLarge; nothing is stored then.
     """
-    content = clean_text("content", content)
     if client_id is not None:
         client_id = clean_text("client_id", client_id, limit=64)
-    profile = _profile_of(conversation)
-    tokens = transcript.message_tokens(content)
-    _require_fit(conversation, profile, tokens)
+    asked = checked(conversation, content)
     try:
-        return _store(conversation, content, client_id, tokens, profile)
+        return _store(conversation, asked, client_id)
     except (IntegrityError, Conflict) as refusal:
-        if begun := _replayed(conversation, content, client_id):
+        if begun := _replayed(conversation, asked.content, client_id):
             return begun
         raise refusal
+
+
+def checked(conversation: Conversation, content: str) -> Asked:
+    """Raises Invalid, Conflict (no model is set) or TooLarge."""
+    content = clean_text("content", content)
+    asked = Asked(content, transcript.message_tokens(content), _profile_of(conversation))
+    _require_fit(conversation, asked)
+    return asked
 
 
 def retry(conversation: Conversation, message_id: UUID) -> Message:
     """A new reply in place of an unfinished one, which stays, out of the history. Raises Conflict."""
     with transaction.atomic():
-        _lock(conversation)
+        lock(conversation)
         rows = Message.objects.filter(conversation=conversation, replaced_by=None)
         old = rows.order_by("-created_at").first()
         if old is None or old.pk != message_id or old.role != Role.ASSISTANT:
@@ -70,12 +84,49 @@ def retry(conversation: Conversation, message_id: UUID) -> Message:
         conversation.refresh_from_db(fields=["compressed_at"])
         if conversation.compressed_at and old.created_at <= conversation.compressed_at:
             raise Conflict("This reply is part of a summary already. Undo the compaction, or ask again.")
-        reply = _pending(conversation, _next_moment(conversation.pk))
-        reply.save(force_insert=True)
+        reply = store_reply(conversation)
         Message.objects.filter(pk=old.pk).update(replaced_by=reply)
         transaction.on_commit(partial(publish, conversation.pk, "resync"))
-        background.enqueue("answer", str(conversation.pk), str(reply.pk))
+        answer_later(reply)
     return reply
+
+
+def store_question(conversation: Conversation, asked: Asked, **fields: Any) -> Begun:
+    """A question after all there is, and its pending reply; under `lock`. Raises Conflict while a reply runs."""
+    asked_at = _next_moment(conversation.pk)
+    question = Message(
+        conversation=conversation,
+        role=Role.USER,
+        content=asked.content,
+        token_count=asked.tokens,
+        created_at=asked_at,
+        **fields,
+    )
+    reply = _pending(conversation, asked_at + timedelta(microseconds=1))
+    Message.objects.bulk_create([question, reply])
+    rules.detect(conversation.pk, asked.content, asked.profile.usable_window)
+    return Begun(question, reply)
+
+
+def store_reply(conversation: Conversation) -> Message:
+    """A pending reply to the history as it is; under `lock`. Raises Conflict while one runs."""
+    reply = _pending(conversation, _next_moment(conversation.pk))
+    reply.save(force_insert=True)
+    return reply
+
+
+def answer_later(reply: Message) -> None:
+    """Have a pending reply written, after the commit and what is published with it."""
+    background.enqueue("answer", str(reply.conversation_id), str(reply.pk))
+
+
+def lock(conversation: Conversation, **changed: Any) -> None:
+    """Take the conversation's row, by a write: what follows in this transaction nobody else does at the same time."""
+    changed["updated_at"] = timezone.now()
+    if not Conversation.objects.filter(pk=conversation.pk).update(**changed):
+        raise Conflict("This conversation was deleted meanwhile.", code="deleted")
+    for name, value in changed.items():
+        setattr(conversation, name, value)
 
 
 def finish(
@@ -145,9 +196,9 @@ def _profile_of(conversation: Conversation) -> ModelProfile:
         raise Conflict(missing.reason, code="no_model") from None
 
 
-def _require_fit(conversation: Conversation, profile: ModelProfile, tokens: int) -> None:
+def _require_fit(conversation: Conversation, asked: Asked) -> None:
     """A message that is too large even alone is refused before it is stored."""
-    window = profile.usable_window
+    profile, window = asked.profile, asked.profile.usable_window
     instructions = Instructions(
         conversation.mode,
         conversation.system_prompt,
@@ -156,7 +207,7 @@ def _require_fit(conversation: Conversation, profile: ModelProfile, tokens: int)
         window.size,
     )
     system = window.corrected(system_prompt.tokens(instructions))
-    message = window.corrected(tokens)
+    message = window.corrected(asked.tokens)
     if system + message > window.budget:
         raise TooLarge(
             f"This message takes {message:,} tokens; with the system prompt's {system:,} that is more than the "
@@ -171,46 +222,24 @@ def _require_fit(conversation: Conversation, profile: ModelProfile, tokens: int)
 
 
 @transaction.atomic
-def _store(
-    conversation: Conversation, content: str, client_id: str | None, tokens: int, profile: ModelProfile
-) -> Begun:
+def _store(conversation: Conversation, asked: Asked, client_id: str | None) -> Begun:
     changed: dict[str, Any] = {}
-    if conversation.model_id != profile.pk:
-        changed["model"] = profile
+    if conversation.model_id != asked.profile.pk:
+        changed["model"] = asked.profile
     if not conversation.title:
-        changed["title"] = " ".join(content.split())[:TITLE_LENGTH]
+        changed["title"] = " ".join(asked.content.split())[:TITLE_LENGTH]
         transaction.on_commit(partial(publish, conversation.pk, "title.updated", title=changed["title"]))
-    _lock(conversation, **changed)
-    asked_at = _next_moment(conversation.pk)
-    question = Message(
-        conversation=conversation,
-        role=Role.USER,
-        content=content,
-        client_id=client_id,
-        token_count=tokens,
-        created_at=asked_at,
-    )
-    reply = _pending(conversation, asked_at + timedelta(microseconds=1))
-    Message.objects.bulk_create([question, reply])
-    rules.detect(conversation.pk, content, profile.usable_window)
-    for message in (question, reply):
+    lock(conversation, **changed)
+    begun = store_question(conversation, asked, client_id=client_id)
+    for message in (begun.question, begun.reply):
         told = message_json(message)
         transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))
-    background.enqueue("answer", str(conversation.pk), str(reply.pk))
-    return Begun(question, reply)
+    answer_later(begun.reply)
+    return begun
 
 
 def _pending(conversation: Conversation, moment: datetime) -> Message:
     return Message(conversation=conversation, role=Role.ASSISTANT, status=Status.STREAMING, created_at=moment)
-
-
-def _lock(conversation: Conversation, **changed: Any) -> None:
-    """Take the conversation's row, by a write: what follows in this transaction nobody else does at the same time."""
-    changed["updated_at"] = timezone.now()
-    if not Conversation.objects.filter(pk=conversation.pk).update(**changed):
-        raise Conflict("This conversation was deleted meanwhile.", code="deleted")
-    for name, value in changed.items():
-        setattr(conversation, name, value)
 
 
 def _next_moment(conversation_id: UUID) -> datetime:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
+from django.utils import timezone
 
 from compression.core.digest import extend
 from compression.core.values import Draft
@@ -19,6 +22,7 @@ from conversations.events import publish
 from conversations.models import Conversation, Message
 
 RECOVERIES_KEPT = 5
+BEFORE_COMPACTION = (Snapshot.Purpose.ROLLBACK, Snapshot.Purpose.EMERGENCY)
 
 
 class Superseded(Exception):
@@ -57,12 +61,7 @@ def take_snapshot(conversation: Conversation) -> Snapshot:
 
 def undo(conversation: Conversation, compaction_id: UUID) -> None:
     """Go back to the state before a compaction: it and later ones are undone. Raises Refused."""
-    snapshot = Snapshot.objects.filter(
-        conversation=conversation,
-        compaction_id=compaction_id,
-        compaction__status=Compaction.Status.SUCCEEDED,
-        purpose=Snapshot.Purpose.ROLLBACK,
-    ).first()
+    snapshot = in_effect(conversation.pk).filter(compaction_id=compaction_id).first()
     if snapshot is None:
         raise Conflict("This compaction is not in effect: there is nothing to undo.", code="nothing_to_undo")
     rollback(conversation, snapshot_id=snapshot.pk)
@@ -70,30 +69,64 @@ def undo(conversation: Conversation, compaction_id: UUID) -> None:
 
 def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> Snapshot:
     """Restore a snapshot exactly; None undoes the last compaction. Messages written since stay. Raises Refused."""
-    snapshots = Snapshot.objects.filter(conversation=conversation)
     if snapshot_id is not None:
-        snapshots = snapshots.filter(pk=snapshot_id)
+        snapshot = Snapshot.objects.filter(conversation=conversation, pk=snapshot_id).first()
     else:
-        snapshots = snapshots.filter(
-            purpose=Snapshot.Purpose.ROLLBACK, compaction__status=Compaction.Status.SUCCEEDED
-        ).order_by("-created_at")
-    snapshot = snapshots.first()
+        snapshot = in_effect(conversation.pk).first()
     if snapshot is None and snapshot_id is not None:
         raise NotFound("No such snapshot.")
     if snapshot is None:
         raise Conflict("There is no compaction to undo.", code="nothing_to_undo")
     with transaction.atomic():
-        _restore(conversation.pk, snapshot)
-        transaction.on_commit(partial(publish, conversation.pk, "resync"))
+        lock(conversation.pk)
+        _require_same_history(conversation.pk, snapshot)
+        restore(conversation.pk, snapshot)
     conversation.refresh_from_db()
     return snapshot
 
 
-def _restore(conversation_id: UUID, snapshot: Snapshot) -> None:
-    # The write comes first: it is the lock that makes what is kept below the state that it replaces.
+def clear(conversation: Conversation) -> None:
+    """Compress nothing any more: every message is sent as it is. A snapshot brings the state back."""
+    with transaction.atomic():
+        lock(conversation.pk)
+        restore(conversation.pk, uncompressed(conversation.pk))
+    conversation.refresh_from_db()
+
+
+def lock(conversation_id: UUID) -> None:
+    """Take the row by a write, and have what is being computed from the state as it was discarded."""
     Conversation.objects.filter(pk=conversation_id).update(compression_version=F("compression_version") + 1)
-    head = transcript.head_of(conversation_id)
-    keep(head, Snapshot.Purpose.RECOVERY)
+
+
+def in_effect(conversation_id: UUID) -> QuerySet[Snapshot]:
+    """The states before the compactions that are in effect, the latest compaction first."""
+    return Snapshot.objects.filter(
+        conversation_id=conversation_id,
+        compaction__status=Compaction.Status.SUCCEEDED,
+        purpose__in=BEFORE_COMPACTION,
+    ).order_by("-compaction__created_at", "created_at")
+
+
+def latest(conversation_id: UUID, *, up_to: datetime) -> Snapshot | None:
+    """The latest of them that is cut at or before `up_to` and represents the history there as it is now."""
+    snapshots = list(in_effect(conversation_id).filter(compressed_at__lte=up_to))
+    digests = _digests(conversation_id, {one.compressed_at for one in snapshots if one.compressed_at})
+    return next((one for one in snapshots if one.compressed_at and digests[one.compressed_at] == one.digest), None)
+
+
+def uncompressed(conversation_id: UUID) -> Snapshot:
+    """The state, not stored, in which nothing was compressed: before the first compaction in effect, or now."""
+    first = in_effect(conversation_id).last()
+    return Snapshot(
+        conversation_id=conversation_id,
+        goal=first.goal if first else goals.saved(conversation_id),
+        created_at=first.created_at if first else timezone.now(),
+    )
+
+
+def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
+    """Put a state that fits the history in place of the live one, which is kept; under `lock`."""
+    replaced = state(transcript.head_of(conversation_id))
     Conversation.objects.filter(pk=conversation_id).update(
         compressed_context=snapshot.compressed_context,
         compressed_tokens=snapshot.compressed_tokens,
@@ -107,6 +140,28 @@ def _restore(conversation_id: UUID, snapshot: Snapshot) -> None:
     checkpoints.filter(active=True).update(active=False)
     checkpoints.filter(pk__in=snapshot.checkpoint_ids).update(active=True)
     _mark_undone(conversation_id, snapshot)
+    # Stored last: what is restored may be the oldest one that is kept, and gives way to it.
+    _store(replaced, Snapshot.Purpose.RECOVERY)
+    transaction.on_commit(partial(publish, conversation_id, "resync"))
+
+
+def _require_same_history(conversation_id: UUID, snapshot: Snapshot) -> None:
+    cut = snapshot.compressed_at
+    if cut and _digests(conversation_id, [cut])[cut] != snapshot.digest:
+        raise Conflict(
+            "Messages that this summary stands for were edited or replaced since: it cannot be restored.",
+            code="history_changed",
+        )
+
+
+def _digests(conversation_id: UUID, cuts: Iterable[datetime]) -> dict[datetime, str]:
+    """The digest of the history up to each cut, as it stands in the database; every message is read once."""
+    found: dict[datetime, str] = {}
+    after, digest = None, ""
+    for cut in sorted(cuts):
+        digest = found[cut] = extend(digest, transcript.between(conversation_id, after, cut))
+        after = cut
+    return found
 
 
 def _keep_protected(conversation_id: UUID, snapshot: Snapshot) -> None:
@@ -114,7 +169,7 @@ def _keep_protected(conversation_id: UUID, snapshot: Snapshot) -> None:
     if snapshot.compressed_at is None:
         return
     protected = Message.objects.filter(
-        conversation_id=conversation_id, created_at__lte=snapshot.compressed_at, is_protected=True
+        transcript.HISTORY, conversation_id=conversation_id, created_at__lte=snapshot.compressed_at, is_protected=True
     )
     found = [str(pk) for pk in protected.order_by("created_at").values_list("pk", flat=True)]
     if added := [pk for pk in found if pk not in snapshot.verbatim_ids]:
@@ -133,14 +188,17 @@ def _mark_undone(conversation_id: UUID, snapshot: Snapshot) -> None:
 
 
 def keep(head: transcript.Head, purpose: str, *, compaction: Compaction | None = None) -> Snapshot:
-    """A snapshot of the state in `head`, with the checkpoints and compactions that are in effect now."""
-    checkpoints = Checkpoint.objects.filter(conversation_id=head.id, active=True).order_by("number")
-    in_effect = Compaction.objects.filter(conversation_id=head.id, status=Compaction.Status.SUCCEEDED)
-    kept = list(checkpoints.values_list("pk", "digest"))
-    snapshot = Snapshot.objects.create(
+    """Store the state in `head`, with the checkpoints and compactions that are in effect now."""
+    return _store(state(head), purpose, compaction)
+
+
+def state(head: transcript.Head) -> Snapshot:
+    """The state in `head` as a snapshot that is not stored."""
+    checkpoints = Checkpoint.objects.filter(conversation_id=head.id, active=True)
+    compactions = Compaction.objects.filter(conversation_id=head.id, status=Compaction.Status.SUCCEEDED)
+    kept = list(checkpoints.order_by("last_message_at", "number").values_list("pk", "digest"))
+    return Snapshot(
         conversation_id=head.id,
-        compaction=compaction,
-        purpose=purpose,
         compressed_context=head.compressed_context,
         compressed_tokens=head.compressed_tokens,
         compressed_at=head.compressed_at,
@@ -148,17 +206,19 @@ def keep(head: transcript.Head, purpose: str, *, compaction: Compaction | None =
         elided=head.elided,
         goal=goals.saved(head.id),
         checkpoint_ids=[str(pk) for pk, _ in kept],
-        compaction_ids=[str(pk) for pk in in_effect.order_by("created_at").values_list("pk", flat=True)],
+        compaction_ids=[str(pk) for pk in compactions.order_by("created_at").values_list("pk", flat=True)],
         digest=kept[-1][1] if kept else "",
     )
+
+
+def _store(snapshot: Snapshot, purpose: str, compaction: Compaction | None = None) -> Snapshot:
+    snapshot.purpose, snapshot.compaction = purpose, compaction
+    snapshot.save(force_insert=True)
     if purpose != Snapshot.Purpose.ROLLBACK:
-        _forget_all_but(RECOVERIES_KEPT, head.id, purpose)
+        rows = Snapshot.objects.filter(conversation_id=snapshot.conversation_id, purpose=purpose)
+        older = rows.order_by("-created_at").values_list("pk", flat=True)[RECOVERIES_KEPT:]
+        rows.filter(pk__in=list(older)).delete()
     return snapshot
-
-
-def _forget_all_but(count: int, conversation_id: UUID, purpose: str) -> None:
-    rows = Snapshot.objects.filter(conversation_id=conversation_id, purpose=purpose).order_by("-created_at")
-    rows.filter(pk__in=list(rows.values_list("pk", flat=True)[count:])).delete()
 
 
 def _digest_now(head: transcript.Head, draft: Draft) -> str:

@@ -1,0 +1,102 @@
+"""Another reply, or another question, in place of one: it and everything later leaves the history and is kept."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+
+from conversations import replies, states
+from conversations.errors import Conflict, NotFound
+from conversations.events import publish
+from conversations.models import Conversation, Message
+from conversations.transcript import HISTORY
+
+Role = Message.Role
+TICK = timedelta(microseconds=1)
+
+
+def regenerate(conversation: Conversation, message_id: UUID) -> Message:
+    """A new pending reply in place of a reply and everything after it. Raises NotFound or Conflict.
+
+    The question stays and is the last message of the history, sent word for word.
+    """
+    with transaction.atomic():
+        _lock(conversation)
+        old = message_of(conversation, message_id)
+        if old.role != Role.ASSISTANT:
+            raise Conflict("Only a reply can be written anew. Edit the message instead.", code="not_a_reply")
+        _go_back(conversation, _question_of(old).created_at)
+        reply = replies.store_reply(conversation)
+        _replace(old, by=reply)
+        replies.answer_later(reply)
+    conversation.refresh_from_db()
+    return reply
+
+
+def edit(conversation: Conversation, message_id: UUID, *, content: str) -> replies.Begun:
+    """A person's message with other words, and a pending reply, in place of it and everything after it.
+
+    A protected one stays protected. Raises NotFound, Invalid, Conflict or TooLarge; nothing is changed then.
+    """
+    asked = replies.checked(conversation, content)
+    with transaction.atomic():
+        _lock(conversation)
+        old = message_of(conversation, message_id)
+        if old.role != Role.USER:
+            raise Conflict("Only a person's message can be edited.", code="not_a_question")
+        _go_back(conversation, old.created_at)
+        begun = replies.store_question(conversation, asked, is_protected=old.is_protected)
+        _replace(old, by=begun.question)
+        replies.answer_later(begun.reply)
+    conversation.refresh_from_db()
+    return begun
+
+
+def message_of(conversation: Conversation, message_id: UUID) -> Message:
+    """A message that was not replaced. Raises NotFound."""
+    message = Message.objects.filter(conversation=conversation, pk=message_id, replaced_by=None).first()
+    if message is None:
+        raise NotFound("No such message.")
+    return message
+
+
+def _lock(conversation: Conversation) -> None:
+    replies.lock(conversation)
+    states.lock(conversation.pk)
+
+
+def _question_of(reply: Message) -> Message:
+    """What it answers: a message, or the results of tools that were called just before."""
+    earlier = Message.objects.filter(HISTORY, conversation_id=reply.conversation_id, created_at__lt=reply.created_at)
+    found = earlier.order_by("-created_at").first()
+    if found is None or (found.role == Role.ASSISTANT and not found.tool_calls.exists()):
+        raise Conflict("There is no question that this replies to.", code="no_question")
+    return found
+
+
+def _go_back(conversation: Conversation, moment: datetime) -> None:
+    """Let nothing from `moment` on be compressed: by the latest state before it that still holds, else by none."""
+    cut = Conversation.objects.values_list("compressed_at", flat=True).get(pk=conversation.pk)
+    if cut and moment <= cut:
+        earlier = states.latest(conversation.pk, up_to=moment - TICK)
+        states.restore(conversation.pk, earlier or states.uncompressed(conversation.pk))
+
+
+def _replace(old: Message, *, by: Message) -> None:
+    """Take `old` and everything after it out of the history, up to what was just stored in place of it."""
+    rows = Message.objects.filter(conversation_id=old.conversation_id, replaced_by=None)
+    rows.filter(created_at__gte=old.created_at, created_at__lt=by.created_at).update(replaced_by=by)
+    _forget_elided(old.conversation_id)
+    transaction.on_commit(partial(publish, old.conversation_id, "resync"))
+
+
+def _forget_elided(conversation_id: UUID) -> None:
+    """Those that are replaced. None of `verbatim_ids` is: they stand before the cut, and that before them."""
+    rows = Conversation.objects.filter(pk=conversation_id)
+    elided = rows.values_list("elided", flat=True).get()
+    if elided:
+        left = {str(pk) for pk in Message.objects.filter(pk__in=elided, replaced_by=None).values_list("pk", flat=True)}
+        rows.update(elided={id: tokens for id, tokens in elided.items() if id in left})
