@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from statistics import median
@@ -23,7 +24,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
-from conversations import background, lease, prompt, transcript
+from conversations import background, emergency, lease, prompt, transcript
 from conversations.errors import Conflict, TooLarge, TooMany
 from conversations.figures import figures_of
 from conversations.ladder import climb, ladder
@@ -123,6 +124,8 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
             # A person undid or protected something meanwhile: what was computed no longer held.
             await _compress_now(conversation_id)
             loaded = await _settled(conversation_id)
+    if _is_over(loaded):
+        loaded = await _relieved(loaded)
     usage = measured(loaded)
     if usage is None:
         raise NotConfigured("This conversation has no model any more. Choose one.")
@@ -142,11 +145,29 @@ def eta_seconds(row: Compaction) -> int | None:
     return round(median(recent) / 1000 * (100 - row.percent) / 100) if recent else None
 
 
-async def _compress_now(conversation_id: UUID) -> str:
+async def _relieved(loaded: Loaded) -> Loaded:
+    """Over the budget even so: the last resorts, each once at most and only where it is still needed."""
+    id = loaded.head.id
+    for resort in (emergency.age, emergency.elide):
+        if _is_over(loaded) and await sync_to_async(resort)(loaded):
+            loaded = await _settled(id)
+    if _is_over(loaded):
+        await _compress_now(id, trigger=Compaction.Trigger.EMERGENCY)
+        loaded = await _settled(id)
+    await sync_to_async(tell_usage)(id)
+    return loaded
+
+
+def _is_over(loaded: Loaded) -> bool:
+    usage = measured(loaded)
+    return usage is not None and usage.over_budget
+
+
+async def _compress_now(conversation_id: UUID, *, trigger: str = Compaction.Trigger.AUTO) -> str:
     """How it ended; "" where someone else is at it, who will be waited for."""
-    id = uuid7()
+    id, steering = uuid7(), Steering(keep_recent=0 if trigger == Compaction.Trigger.EMERGENCY else None)
     try:
-        await sync_to_async(claim)(conversation_id, trigger=Compaction.Trigger.AUTO, steering=Steering(), id=id)
+        await sync_to_async(claim)(conversation_id, trigger=trigger, steering=steering, id=id)
     except Conflict:
         return ""
     except asyncio.CancelledError:
@@ -201,7 +222,9 @@ def _require_rate(owner_id: int) -> None:
 async def _compact(row: Compaction) -> None:
     loaded = await sync_to_async(transcript.load)(row.conversation_id)
     steering = Steering(**row.steering)
-    policy = policy_of(loaded.head)
+    policy, save = policy_of(loaded.head), commit
+    if row.trigger == Compaction.Trigger.EMERGENCY:
+        policy, save = replace(policy, strategy="truncate"), emergency.commit
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
     source = await sync_to_async(_source)(loaded, rebuild=with_model)
     ways = await ladder(loaded.head, steering, policy=policy, source=source, with_model=with_model)
@@ -212,7 +235,7 @@ async def _compact(row: Compaction) -> None:
         pinned=loaded.head.rules,
     )
     figures = await sync_to_async(figures_of)(ways.rungs, climbed.draft)
-    await sync_to_async(commit)(
+    await sync_to_async(save)(
         row,
         loaded.head,
         climbed.draft,

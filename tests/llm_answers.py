@@ -13,6 +13,9 @@ from compression.core.tokens import count_tokens
 
 SUMMARY_MARKER = "[Compressed Message Summary]"
 TRUNCATED = "… [truncated]"
+ORPHAN = "[Result of a tool]\n"
+ELIDED = f"{ORPHAN}[This result was left out to make room; it is stored in full.]"
+"""What is sent in an emergency for the result of a tool whose call is not known."""
 QUOTE = re.compile(r"^(\S[^\n]{7,})\n(.*?)\n\1$", re.MULTILINE | re.DOTALL)
 """Quoted data, between two lines that are equal."""
 
@@ -122,8 +125,9 @@ def assert_every_message_represented(
 
     `messages` are the history that the request was made from, in order, as (content, covered by an active
     checkpoint, protected). Each must be covered or stand in the request verbatim (or cut, where the sent text ends
-    in "… [truncated]"); one that is covered and not protected must not; and where anything is covered, exactly one
-    message of the request carries the summary. Equal contents are told apart by their number.
+    in "… [truncated]"), or have a placeholder of its own where it is a tool's result that was left out; one that is
+    covered and not protected must not; and where anything is covered, exactly one message of the request carries the
+    summary. Equal contents are told apart by their number.
     """
     rows = list(messages)
     sent = [text_of(message) for message in request.messages]
@@ -131,16 +135,21 @@ def assert_every_message_represented(
     assert len(summaries) == any(covered for _, covered, _ in rows), f"{len(summaries)} summaries in the request"
     contents = {content for content, _, _ in rows}
     counts = Counter(_original(text, contents) for text in sent)
+    missing = []
     for content in contents:
         needed = sum(not covered for text, covered, _ in rows if text == content)
         allowed = sum(protected or not covered for text, covered, protected in rows if text == content)
         times = counts[content]
-        assert times >= needed, f"neither covered nor sent: {content[:80]!r} ({times} of {needed})"
+        missing += [f"{content[:80]!r} ({times} of {needed})"] * (needed - times)
         assert times <= allowed, f"covered and still sent: {content[:80]!r} ({times}, at most {allowed})"
+    placeholders = sent.count(ELIDED)
+    assert len(missing) == placeholders, f"neither covered nor sent: {missing}; {placeholders} placeholders"
 
 
 def _original(sent: str, contents: set[str]) -> str:
     """The content that a sent text stands for: itself, unless it was cut."""
+    if sent not in contents:
+        sent = sent.removeprefix(ORPHAN)
     if sent in contents or not sent.endswith(TRUNCATED):
         return sent
     start = sent.removesuffix(TRUNCATED).rstrip()
