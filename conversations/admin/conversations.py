@@ -1,57 +1,33 @@
-"""The administrator's pages. The engine's rows are shown here as well: the actions on them need our verbs."""
-
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from compression.core.values import Steering
-from compression.models import Checkpoint, Compaction, Snapshot
+from compression.models import Compaction
 from conversations import compaction
+from conversations.admin.base import Deletion, deletion
 from conversations.errors import Invalid, Refused
-from conversations.models import ApiKey, Conversation, Message, ModelProfile
-from conversations.validation import clean_policy
-
-SOURCES_SHOWN = 500
-
-type Deletion = tuple[list[str], dict[str, int], set[str], list[str]]
-
-
-def deletion(objs: Iterable[Model], conversations: QuerySet[Conversation]) -> Deletion:
-    """What goes along, as figures: ten thousand messages one by one tell nobody anything."""
-    gone = {
-        "conversations": conversations.count(),
-        "messages": Message.objects.filter(conversation__in=conversations).count(),
-    }
-    return [str(obj) for obj in objs], gone, set(), []
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+from conversations.models import Conversation, Message
+from conversations.policies import checked_policy
 
 
 class ConversationForm(forms.ModelForm):
     def clean_policy(self) -> dict[str, Any]:
         policy = self.cleaned_data["policy"]
+        if policy == self.initial.get("policy"):
+            # It may name a model that has been disabled since, which is no reason to refuse a new title.
+            return dict(policy)
         try:
-            return clean_policy("policy", {} if policy is None else policy)
+            return checked_policy({} if policy is None else policy)
         except Invalid as fault:
             raise ValidationError(fault.message) from None
 
@@ -117,115 +93,3 @@ class ConversationAdmin(admin.ModelAdmin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:
         return deletion(objs, Conversation.objects.filter(pk__in=[obj.pk for obj in objs]))
-
-
-@admin.register(Compaction)
-class CompactionAdmin(ReadOnlyAdmin):
-    """One run, its summary beside the messages that it was written from."""
-
-    list_display = [
-        "created_at", "conversation", "trigger", "status", "summariser", "messages_condensed", "pre_tokens",
-        "post_tokens", "reduction_percent", "duration_ms",
-    ]  # fmt: skip
-    list_select_related = ["conversation"]
-    list_filter = ["trigger", "status", ("summariser", admin.AllValuesFieldListFilter), "created_at"]
-    search_fields = ["conversation__title", "summary_preview", "error"]
-    exclude = ["lease_token", "lease_expires_at", "first_message", "last_message", "summary_preview"]
-
-    def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, Any],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: Compaction | None = None,
-    ) -> HttpResponse:
-        assert obj is not None
-        sources = sources_of(obj)
-        context |= {
-            "checkpoints": obj.checkpoints.order_by("-number")[:1],
-            "sources": sources[:SOURCES_SHOWN],
-            "source_count": sources.count(),
-        }
-        return super().render_change_form(request, context, add, change, form_url, obj)
-
-
-def sources_of(row: Compaction) -> QuerySet[Message]:
-    """The messages from the first to the last one that the summary covers."""
-    if row.first_message is None or row.last_message is None:
-        return Message.objects.none()
-    date = Message.objects.values("created_at")
-    return Message.objects.filter(
-        conversation=row.conversation_id,
-        replaced_by=None,
-        created_at__gte=Subquery(date.filter(pk=row.first_message)),
-        created_at__lte=Subquery(date.filter(pk=row.last_message)),
-    )
-
-
-@admin.register(Checkpoint)
-class CheckpointAdmin(ReadOnlyAdmin):
-    list_display = ["created_at", "conversation", "number", "level", "token_count", "original_tokens", "active"]
-    list_select_related = ["conversation"]
-    list_filter = ["active", "provisional", "level", "created_at"]
-    search_fields = ["conversation__title", "summary"]
-
-
-@admin.register(Snapshot)
-class SnapshotAdmin(ReadOnlyAdmin):
-    list_display = ["created_at", "conversation", "purpose", "compressed_tokens", "compressed_at"]
-    list_select_related = ["conversation"]
-    list_filter = ["purpose", "created_at"]
-    search_fields = ["conversation__title"]
-
-
-class ModelProfileForm(forms.ModelForm):
-    """The key goes in and never comes out."""
-
-    api_key = forms.CharField(
-        label="API key",
-        required=False,
-        max_length=1_000,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text="Kept encrypted and never shown. Left empty, the key stays as it is.",
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.initial["api_key"] = ""
-
-    def clean_api_key(self) -> str:
-        return self.cleaned_data["api_key"] or str(self.instance.api_key)
-
-
-@admin.register(ModelProfile)
-class ModelProfileAdmin(admin.ModelAdmin):
-    form = ModelProfileForm
-    list_display = ["name", "provider", "model_id", "window", "role", "enabled", "from_environment"]
-    list_filter = ["provider", "role", "enabled"]
-    readonly_fields = ["from_environment", "token_correction"]
-
-
-@admin.register(ApiKey)
-class ApiKeyAdmin(ReadOnlyAdmin):
-    """Keys are made by their owners, and can be taken away here."""
-
-    list_display = ["name", "user", "created_at", "last_used"]
-    list_select_related = ["user"]
-    search_fields = ["name", "user__username"]
-    fields = ["name", "user", "created_at", "last_used"]
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return admin.ModelAdmin.has_delete_permission(self, request, obj)
-
-
-admin.site.unregister(User)
-
-
-@admin.register(User)
-class PersonAdmin(UserAdmin):
-    """With a person go their conversations, whose compactions nobody can delete one by one."""
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:
-        return deletion(objs, Conversation.objects.filter(owner__in=[obj.pk for obj in objs]))

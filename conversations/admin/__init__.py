@@ -1,0 +1,18 @@
+"""The administrator's pages. The engine's rows are shown here as well: the actions on them need our verbs."""
+
+from conversations.admin.compactions import CheckpointAdmin, CompactionAdmin, SnapshotAdmin
+from conversations.admin.conversations import ConversationAdmin
+from conversations.admin.people import ApiKeyAdmin, PersonAdmin
+from conversations.admin.profiles import ModelProfileAdmin
+from conversations.admin.templates import PromptTemplateAdmin
+
+__all__ = [
+    "ApiKeyAdmin",
+    "CheckpointAdmin",
+    "CompactionAdmin",
+    "ConversationAdmin",
+    "ModelProfileAdmin",
+    "PersonAdmin",
+    "PromptTemplateAdmin",
+    "SnapshotAdmin",
+]

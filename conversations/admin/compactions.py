@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+
+from compression.models import Checkpoint, Compaction, Snapshot
+from conversations.admin.base import ReadOnlyAdmin
+from conversations.models import Message
+
+SOURCES_SHOWN = 500
+
+
+@admin.register(Compaction)
+class CompactionAdmin(ReadOnlyAdmin):
+    """One run, its summary beside the messages that it was written from."""
+
+    list_display = [
+        "created_at", "conversation", "trigger", "status", "summariser", "messages_condensed", "pre_tokens",
+        "post_tokens", "reduction_percent", "duration_ms",
+    ]  # fmt: skip
+    list_select_related = ["conversation"]
+    list_filter = ["trigger", "status", ("summariser", admin.AllValuesFieldListFilter), "created_at"]
+    search_fields = ["conversation__title", "summary_preview", "error"]
+    exclude = ["lease_token", "lease_expires_at", "first_message", "last_message", "summary_preview"]
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Compaction | None = None,
+    ) -> HttpResponse:
+        assert obj is not None
+        sources = sources_of(obj)
+        context |= {
+            "checkpoints": obj.checkpoints.order_by("-number")[:1],
+            "sources": sources[:SOURCES_SHOWN],
+            "source_count": sources.count(),
+        }
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+
+def sources_of(row: Compaction) -> QuerySet[Message]:
+    """The messages from the first to the last one that the summary covers."""
+    if row.first_message is None or row.last_message is None:
+        return Message.objects.none()
+    date = Message.objects.values("created_at")
+    return Message.objects.filter(
+        conversation=row.conversation_id,
+        replaced_by=None,
+        created_at__gte=Subquery(date.filter(pk=row.first_message)),
+        created_at__lte=Subquery(date.filter(pk=row.last_message)),
+    )
+
+
+@admin.register(Checkpoint)
+class CheckpointAdmin(ReadOnlyAdmin):
+    list_display = ["created_at", "conversation", "number", "level", "token_count", "original_tokens", "active"]
+    list_select_related = ["conversation"]
+    list_filter = ["active", "provisional", "level", "created_at"]
+    search_fields = ["conversation__title", "summary"]
+
+
+@admin.register(Snapshot)
+class SnapshotAdmin(ReadOnlyAdmin):
+    list_display = ["created_at", "conversation", "purpose", "compressed_tokens", "compressed_at"]
+    list_select_related = ["conversation"]
+    list_filter = ["purpose", "created_at"]
+    search_fields = ["conversation__title"]
