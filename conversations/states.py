@@ -22,6 +22,8 @@ from conversations.events import publish
 from conversations.models import Conversation, Message
 
 RECOVERIES_KEPT = 5
+LIVE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided")
+"""What a conversation and a snapshot of it both have."""
 BEFORE_COMPACTION = (Snapshot.Purpose.ROLLBACK, Snapshot.Purpose.EMERGENCY)
 
 
@@ -127,15 +129,9 @@ def uncompressed(conversation_id: UUID) -> Snapshot:
 def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
     """Put a state that fits the history in place of the live one, which is kept; under `lock`."""
     replaced = state(transcript.head_of(conversation_id))
-    Conversation.objects.filter(pk=conversation_id).update(
-        compressed_context=snapshot.compressed_context,
-        compressed_tokens=snapshot.compressed_tokens,
-        compressed_at=snapshot.compressed_at,
-        verbatim_ids=snapshot.verbatim_ids,
-        elided=snapshot.elided,
-    )
+    Conversation.objects.filter(pk=conversation_id).update(**{name: getattr(snapshot, name) for name in LIVE})
     goals.restore(conversation_id, snapshot)
-    _keep_protected(conversation_id, snapshot)
+    keep_protected(conversation_id)
     checkpoints = Checkpoint.objects.filter(conversation_id=conversation_id)
     checkpoints.filter(active=True).update(active=False)
     checkpoints.filter(pk__in=snapshot.checkpoint_ids).update(active=True)
@@ -164,16 +160,18 @@ def _digests(conversation_id: UUID, cuts: Iterable[datetime]) -> dict[datetime, 
     return found
 
 
-def _keep_protected(conversation_id: UUID, snapshot: Snapshot) -> None:
-    """What was protected since, and stands before the restored cut, is sent word for word all the same."""
-    if snapshot.compressed_at is None:
+def keep_protected(conversation_id: UUID) -> None:
+    """What was protected since a state that was put in force, and stands before its cut, is sent word for word too."""
+    rows = Conversation.objects.filter(pk=conversation_id)
+    cut, verbatim = rows.values_list("compressed_at", "verbatim_ids").get()
+    if cut is None:
         return
     protected = Message.objects.filter(
-        transcript.HISTORY, conversation_id=conversation_id, created_at__lte=snapshot.compressed_at, is_protected=True
+        transcript.HISTORY, conversation_id=conversation_id, created_at__lte=cut, is_protected=True
     )
     found = [str(pk) for pk in protected.order_by("created_at").values_list("pk", flat=True)]
-    if added := [pk for pk in found if pk not in snapshot.verbatim_ids]:
-        Conversation.objects.filter(pk=conversation_id).update(verbatim_ids=[*snapshot.verbatim_ids, *added])
+    if added := [pk for pk in found if pk not in verbatim]:
+        rows.update(verbatim_ids=[*verbatim, *added])
 
 
 def _mark_undone(conversation_id: UUID, snapshot: Snapshot) -> None:
@@ -199,15 +197,11 @@ def state(head: transcript.Head) -> Snapshot:
     kept = list(checkpoints.order_by("last_message_at", "number").values_list("pk", "digest"))
     return Snapshot(
         conversation_id=head.id,
-        compressed_context=head.compressed_context,
-        compressed_tokens=head.compressed_tokens,
-        compressed_at=head.compressed_at,
-        verbatim_ids=head.verbatim_ids,
-        elided=head.elided,
         goal=goals.saved(head.id),
         checkpoint_ids=[str(pk) for pk, _ in kept],
         compaction_ids=[str(pk) for pk in compactions.order_by("created_at").values_list("pk", flat=True)],
         digest=kept[-1][1] if kept else "",
+        **{name: getattr(head, name) for name in LIVE},
     )
 
 

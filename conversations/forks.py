@@ -1,0 +1,194 @@
+"""A new conversation out of another: its history up to a message, compressed as it was there, or its summary alone."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import batched
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from compression.core import goal as progress
+from compression.core.context import summaries
+from compression.ids import uuid7
+from compression.models import Checkpoint, Compaction, Snapshot
+from compression.records import active_checkpoints
+from conversations import goals, states, transcript
+from conversations.branches import message_of
+from conversations.errors import Conflict, NotFound
+from conversations.models import Conversation, Message, ToolCall
+from conversations.models.conversation import MAX_TITLE
+from conversations.transcript import HISTORY
+
+COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind")
+CONTINUED = " (continued)"
+OPENING = "This is where we stand, from an earlier conversation:"
+BATCH = 500
+
+Ids = dict[str, str]
+"""What was copied, and its copy."""
+
+
+def fork(conversation: Conversation, message_id: UUID) -> Conversation:
+    """A copy of the history up to and including a message, with the compression that holds there.
+
+    Nothing of the copy refers to the original. Raises NotFound, or Conflict where the message is not of the history.
+    """
+    with transaction.atomic():
+        source = _locked(conversation)
+        last = _last(source, message_id)
+        state = _state_at(source.pk, last.created_at)
+        copy = _like(source)
+        ids = _copy_messages(source, copy, up_to=last.created_at) | _copy_goal(source, copy, state.goal)
+        _copy_compression(state, copy, ids)
+    copy.refresh_from_db()
+    return copy
+
+
+def fresh(conversation: Conversation) -> Conversation:
+    """A conversation that begins with the summary of this one. Raises Conflict where nothing is compressed."""
+    with transaction.atomic():
+        source = _locked(conversation)
+        text = summaries(active_checkpoints(source.pk))
+        if not text:
+            raise Conflict("Nothing is compressed: there is no summary to start from.", code="nothing_to_start_from")
+        content = f"{OPENING}\n\n{text}"
+        copy = _like(source, title=str(source)[: MAX_TITLE - len(CONTINUED)] + CONTINUED)
+        copy.messages.create(
+            role=Message.Role.USER,
+            content=content,
+            token_count=transcript.message_tokens(content),
+            created_at=timezone.now(),
+        )
+        _copy_goal(source, copy, goals.saved(source.pk))
+    copy.refresh_from_db()
+    return copy
+
+
+def _locked(conversation: Conversation) -> Conversation:
+    """The row as it is, and stays while it is copied."""
+    source = Conversation.objects.select_for_update().filter(pk=conversation.pk).first()
+    if source is None:
+        raise NotFound("No such conversation.")
+    return source
+
+
+def _last(source: Conversation, message_id: UUID) -> Message:
+    message = message_of(source, message_id)
+    if message.is_streaming:
+        raise Conflict("This reply is still being written: stop it, or wait for it.", code="reply_running")
+    if not Message.objects.filter(HISTORY, pk=message.pk).exists():
+        raise Conflict("Nothing was said here. Fork from the message before.", code="not_in_history")
+    return message
+
+
+def _state_at(conversation_id: UUID, moment: datetime) -> Snapshot:
+    """The state of compression that represents nothing after `moment`: the present one, or one before a compaction."""
+    head = transcript.head_of(conversation_id)
+    if head.compressed_at is None or head.compressed_at <= moment:
+        return states.state(head)
+    return states.latest(conversation_id, up_to=moment) or states.uncompressed(conversation_id)
+
+
+def _like(source: Conversation, **changed: Any) -> Conversation:
+    """A new conversation with the same settings, and nothing said in it."""
+    return Conversation.objects.create(**{name: getattr(source, name) for name in COPIED} | changed)
+
+
+def _copy_goal(source: Conversation, copy: Conversation, saved: dict[str, Any] | None) -> Ids:
+    """The active goal, as far as a snapshot's `saved` has it, else as far as it is now."""
+    goal = goals.active(source.pk)
+    if goal is None:
+        return {}
+    reached = progress.from_json(saved) if saved and saved["id"] == str(goal.pk) else goals.progress_of(goal)
+    goals.set_goal(copy, description=goal.description, priority=goal.priority)
+    return {str(goal.pk): str(goals.set_progress(copy, reached).pk)}
+
+
+def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime) -> Ids:
+    """The history, tool calls too. What its replies cost was paid once, and stays with the original."""
+    ids: Ids = {}
+    rows = Message.objects.filter(HISTORY, conversation=source, created_at__lte=up_to).order_by("created_at")
+    for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
+        calls = list(ToolCall.objects.filter(message__in=batch))
+        for row in batch:
+            _as_copy(row, copy, ids)
+            row.client_id = row.prompt_tokens = row.completion_tokens = row.cached_tokens = None
+        Message.objects.bulk_create(batch)
+        for call in calls:
+            call.pk, call.message_id = None, UUID(ids[str(call.message_id)])
+        ToolCall.objects.bulk_create(calls)
+    return ids
+
+
+def _copy_compression(state: Snapshot, copy: Conversation, ids: Ids) -> None:
+    """The state, the compactions in effect in it, and what their undoing needs."""
+    snapshots = list(Snapshot.objects.filter(compaction__in=state.compaction_ids, purpose__in=states.BEFORE_COMPACTION))
+    used = {id for one in (state, *snapshots) for id in one.checkpoint_ids}
+    _copy_compactions(state.compaction_ids, copy, ids)
+    _copy_checkpoints(used, copy, ids, active=set(state.checkpoint_ids))
+    for row in snapshots:
+        _as_copy(row, copy, ids)
+        _point(row, ids)
+        row.compaction_id = UUID(ids[str(row.compaction_id)])
+        row.checkpoint_ids = _of_copies(row.checkpoint_ids, ids)
+        row.compaction_ids = _of_copies(row.compaction_ids, ids)
+        row.goal = row.goal | {"id": ids[row.goal["id"]]} if row.goal and row.goal["id"] in ids else None
+    Snapshot.objects.bulk_create(snapshots, BATCH)
+    for name in states.LIVE:
+        setattr(copy, name, getattr(state, name))
+    _point(copy, ids)
+    copy.save(update_fields=states.LIVE)
+    states.keep_protected(copy.pk)
+
+
+def _copy_compactions(chosen: list[str], copy: Conversation, ids: Ids) -> None:
+    """Nothing was spent on the copies."""
+    rows = list(Compaction.objects.filter(pk__in=chosen))
+    for row in rows:
+        _as_copy(row, copy, ids)
+        row.lease_token = uuid7()
+        row.prompt_tokens = row.completion_tokens = row.cached_tokens = 0
+        row.cost_usd = None if row.cost_usd is None else 0 * row.cost_usd
+        row.first_message, row.last_message = _copy_of(row.first_message, ids), _copy_of(row.last_message, ids)
+        if "up_to" in row.steering:
+            row.steering["up_to"] = ids.get(row.steering["up_to"])
+        for step in row.steps:
+            if "message_ids" in step:
+                step["message_ids"] = _of_copies(step["message_ids"], ids)
+    Compaction.objects.bulk_create(rows, BATCH)
+
+
+def _copy_checkpoints(chosen: set[str], copy: Conversation, ids: Ids, *, active: set[str]) -> None:
+    rows = list(Checkpoint.objects.filter(pk__in=chosen))
+    for row in rows:
+        row.active = str(row.pk) in active
+        _as_copy(row, copy, ids)
+        row.compaction_id = UUID(ids[str(row.compaction_id)])
+        row.first_message, row.last_message = UUID(ids[str(row.first_message)]), UUID(ids[str(row.last_message)])
+        row.stragglers = _of_copies(row.stragglers, ids)
+    Checkpoint.objects.bulk_create(rows, BATCH)
+
+
+def _as_copy(row: Message | Compaction | Checkpoint | Snapshot, copy: Conversation, ids: Ids) -> None:
+    """Make a row that was read one of the copy's, to be stored anew."""
+    old, row.pk = row.pk, uuid7()
+    ids[str(old)] = str(row.pk)
+    row.conversation_id = copy.pk
+
+
+def _point(state: Snapshot | Conversation, ids: Ids) -> None:
+    """At the copies of messages, of those that were copied."""
+    state.verbatim_ids = _of_copies(state.verbatim_ids, ids)
+    state.elided = {ids[id]: tokens for id, tokens in state.elided.items() if id in ids}
+
+
+def _of_copies(chosen: list[str], ids: Ids) -> list[str]:
+    return [ids[id] for id in chosen if id in ids]
+
+
+def _copy_of(id: UUID | None, ids: Ids) -> UUID | None:
+    found = ids.get(str(id))
+    return UUID(found) if found else None
