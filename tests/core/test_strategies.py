@@ -355,6 +355,7 @@ def test_whatever_the_order_of_strategies_summarisers_and_windows(plan: list[tup
         except CompactionSkipped:
             continue
         except CompactionFailed as failure:
-            assert "nothing under" in failure.reason  # no whole sentence fits the room; the next summariser is asked
+            # No whole sentence fits the room, or it flipped to English: the next summariser is asked.
+            assert "nothing under" in failure.reason or "another language" in failure.reason
             continue
         assert summariser.provisional or not chat.checkpoints[-1].provisional

@@ -328,3 +328,23 @@ async def test_a_snapshot_is_never_sent(filled: Conversation, chat: Chat) -> Non
         with pytest.raises(prompt.StorageBoundaryError):
             async for _ in connect(profile).stream(thing):
                 pass
+
+
+async def test_a_summary_that_flips_to_english_gives_way_to_one_in_the_conversations_language(
+    conversation: Conversation, chat: Chat
+) -> None:
+    """The replies would flip after it: opencode#20156. A person may still ask for another language."""
+    for number in range(12):
+        await chat.say(f"Шаг {number}: сервис alpha слушает порт {5000 + number}. " + "И ещё немного слов. " * 12)
+    told = "They moved the service and it is on the port that was agreed with the team. " * 3
+    flipped = f"## Summary\n{told}\n\n## State\n-"
+    chat.llm.enqueue_summary(flipped, times=9)
+    row = await chat.compact()
+    assert row.summariser == "extractive"
+    assert "another language" in row.steps[0]["failed"]
+    assert "порт" in (chat.conversation.compressed_context or "")
+    await chat.say("Дальше.")
+    await chat.check()
+    await sync_to_async(compaction.undo)(chat.conversation, row.pk)
+    asked = await chat.compact(instructions="in English please")
+    assert asked.summariser == "scripted"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from asyncio import to_thread
 from dataclasses import replace
 
+from compression.core.errors import CompactionFailed
 from compression.core.goal import Progress, parse, unmarked
+from compression.core.language import differs
 from compression.core.ports import OnStage, Summariser, TokenCounter
 from compression.core.retention import GATE_FACTS
 from compression.core.summary_text import accepted
 from compression.core.trimming import trimmed
-from compression.core.values import Draft
+from compression.core.values import Draft, Passage
 
 FROM_PERCENT, TO_PERCENT = 20, 85
 
@@ -22,9 +24,17 @@ async def summarise(draft: Draft, *, summariser: Summariser, count: TokenCounter
         await on_stage("summarise", FROM_PERCENT + (TO_PERCENT - FROM_PERCENT) * number // len(draft.passages))
         answer = await summariser.summarise(replace(passage, earlier=summary or passage.earlier))
         text = accepted(answer)
+        _require_language(text, passage)
         if summariser.marks_progress:
             text, said = parse(text) if passage.goal else (unmarked(text), Progress())
             marks += said
         # Each one is trimmed: the next passage was cut to fit beside a summary of this length.
         summary = await to_thread(trimmed, text, draft.facts[:GATE_FACTS], max_tokens=draft.max_tokens, count=count)
     return replace(draft, summary=summary, marks=marks)
+
+
+def _require_language(summary: str, passage: Passage) -> None:
+    """One that flips to another language makes the replies flip too; unless a person asked for it."""
+    said = "\n".join(turn.content for turn in passage.turns if turn.role in ("user", "assistant"))
+    if not (passage.instructions or passage.prompt) and (written := differs(summary, said)):
+        raise CompactionFailed("validate", f"the summary is in another language than the conversation ({written})")
