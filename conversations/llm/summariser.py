@@ -36,6 +36,16 @@ class Answers(Protocol):
     async def put(self, key: str, text: str) -> None: ...
 
 
+class NoAnswers:
+    """Nothing is kept: every request is made."""
+
+    async def get(self, key: str) -> str | None:
+        return None
+
+    async def put(self, key: str, text: str) -> None:
+        pass
+
+
 class KeptAnswers:
     """The answers that one person's requests got, as rows; nobody else is ever given them."""
 
@@ -86,7 +96,7 @@ class ModelSummariser:
         self._model = model
         self._mode = mode
         self._template = template or conf.usual_template()
-        self._answers = answers
+        self._answers = NoAnswers() if answers is None else answers
         self._attempts = attempts or Attempts()
         self._passages = 0
 
@@ -94,12 +104,12 @@ class ModelSummariser:
         """Raises CompactionFailed for every fault of the provider."""
         self._passages += 1
         self._attempts.allow(ATTEMPTS + self._passages - 1)
-        key = self._key(passage) if self._answers else ""
-        if self._answers and (kept := await self._answers.get(key)):
+        key = self._key(passage)
+        if kept := await self._answers.get(key):
             return Written(kept)
         reply = await self._asked(passage)
         written = Written(reply.text, finished=reply.finish_reason != "length")
-        if self._answers and _is_good(written):
+        if _is_good(written):
             await self._answers.put(key, reply.text)
         return written
 
