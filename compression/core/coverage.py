@@ -59,6 +59,10 @@ class Coverage:
         for feature in candidate.features:
             self.worth[feature] *= self.decay[feature]
 
+    def refund(self, numbers: Iterable[int]) -> None:
+        """Give back the cost of chosen candidates that need not be shown, because others tell the same."""
+        self.spent -= sum(self.candidates[number].cost for number in numbers)
+
     def fill(self, numbers: Iterable[int], budget: float) -> None:
         """Take the best of `numbers` until `budget` tokens more are spent or none fits."""
         limit = self.spent + budget

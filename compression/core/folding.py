@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from compression.core.cues import STATES
 from compression.core.dates import MONTHS
-from compression.core.notes import MUST, PROMPT, Note, phrase_of
+from compression.core.notes import MENTIONED, MUST, PROMPT, Note, phrase_of
 from compression.core.pieces import Kind
 from compression.core.ports import TokenCounter
 from compression.core.rules import find_rules
@@ -21,6 +21,7 @@ PREFERENCE = 1.5
 
 _DAY = re.compile(r"#{3} (\d{1,2}) (\w+) (\d{4})")
 _SPEAKER = re.compile(r"([^\W_][\w .'-]{0,23}): (?=\S)")
+_LEADS = {PROMPT: Kind.COMMAND, MENTIONED: Kind.MENTION}
 _STATE_LINE = re.compile(rf"({'|'.join(STATES)}): ", re.IGNORECASE)
 
 
@@ -40,8 +41,9 @@ def notes_of_summary(summary: str, count: TokenCounter) -> list[Note]:
             for section, label, speaker, text in filter(_says_something, _parts(line, heading)):
                 bound = section == DECISIONS and bool(find_rules(text))
                 weight = MUST if bound else PREFERENCE * (2 if heading == KEPT_FACTS else 1)
-                kind = Kind.COMMAND if text.startswith(PROMPT) else Kind.NOTE
-                phrase = phrase_of(kind, text.removeprefix(PROMPT), count, section, label)
+                lead = next(filter(text.startswith, _LEADS), "")
+                kind = _LEADS.get(lead, Kind.NOTE)
+                phrase = phrase_of(kind, text.removeprefix(lead), count, section, label)
                 found.append(Note(phrase, speaker, day if section == CONTEXT else None, stretch, weight))
     return found
 
@@ -77,6 +79,9 @@ def _parts(line: str, heading: str) -> Iterator[_Part]:
     section = SUMMARY if heading == SUMMARY else CONTEXT
     if text.startswith(PROMPT):
         return (_Part(section, "", "", piece) for piece in split_long(text))
+    if text.startswith(MENTIONED):
+        values = text.removeprefix(MENTIONED).split(", ")
+        return (_Part(section, "", "", f"{MENTIONED}{value}") for value in values)
     speaker = None if line.lstrip().startswith("- ") else _SPEAKER.match(text)
     said = text[speaker.end() :] if speaker else text
     return (_Part(section, "", speaker[1] if speaker else "", piece) for piece in _told(said))

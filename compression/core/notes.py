@@ -55,6 +55,9 @@ ROLES = frozenset(role.capitalize() for role in get_args(Role))
 PROMPT = "$ "
 """What leads a command in a summary."""
 
+MENTIONED = "Also named: "
+"""What leads the paths, identifiers and numbers that stand in a summary without the lines that told them."""
+
 MUST = 100.0
 """Weight from which on a note is taken before all others."""
 

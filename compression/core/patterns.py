@@ -33,8 +33,10 @@ MEASURE = re.compile(
 QUOTED = re.compile(
     r"\"([^\"\n]{3,80}+)\"|“([^”\n]{3,80}+)”|«([^»\n]{3,80}+)»|「([^」\n]{2,80}+)」|`([^`\n]{2,80}+)`|(?<!\w)'([^'\n]{3,60}+)'(?!\w)"
 )
-CHUNK = re.compile(r"[\w$./~@%:+#\\-]++")
+CHUNK = re.compile(r"(?!(?<=<)/)[\w$./~@%:+#\\-]++")
+"""Not at the "/" of a closing tag, which is no path."""
 
+_ESCAPES = re.compile(r"(?:\\[nrt])++$")
 _EDGES = ".:-+#%@"
 _EXTENSION = re.compile(
     r"[\w@+-][\w.@+-]*\.(?:py|pyi|js|mjs|ts|tsx|jsx|json|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv|tsv|html?|css|scss|svg|png|jpe?g|gif"
@@ -67,7 +69,7 @@ _IDENTIFIER = re.compile(
 @lru_cache(maxsize=32_768)
 def kind_of(chunk: str) -> tuple[str, str] | None:
     """(kind, text without punctuation around it) of a run of characters that `CHUNK` finds, None for a plain word."""
-    text = chunk.rstrip(_EDGES).lstrip(":%+")
+    text = _ESCAPES.sub("", chunk).rstrip(_EDGES).lstrip(":%+")
     file, colon, line = text.partition(":")
     if colon and line[:1].isdigit() and _EXTENSION.fullmatch(file.rpartition("/")[2]):
         text = file
@@ -82,6 +84,11 @@ def kind_of(chunk: str) -> tuple[str, str] | None:
 def _is_either_or(text: str) -> bool:
     """Whether a slash stands between two words of prose, as in "and/or"."""
     return bool(_ALTERNATIVES.fullmatch(text)) and text.partition("/")[0] not in _DIRECTORIES
+
+
+def parts_of(chunk: str) -> list[str]:
+    """The members of a list that colons join, such as a search path; any other chunk is its only part."""
+    return chunk.split(":") if ":/" in chunk and "://" not in chunk and not kind_of(chunk) else [chunk]
 
 
 _SHAPES = (

@@ -26,9 +26,10 @@ class Kind(StrEnum):
     CODE = "code"
     FILE = "file"
     NOTE = "note"
+    MENTION = "mention"
 
 
-TECHNICAL = frozenset({Kind.COMMAND, Kind.ERROR, Kind.PLACE, Kind.BODY, Kind.OUTPUT, Kind.CODE})
+TECHNICAL = frozenset({Kind.COMMAND, Kind.ERROR, Kind.PLACE, Kind.BODY, Kind.OUTPUT, Kind.CODE, Kind.MENTION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Piece:
 _FENCE = re.compile(r"\s*(?:```|~~~)\s*([\w+-]*)")
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "powershell", "cmd"})
 _PROMPT = re.compile(r"(?:[\w@:~/.-]{0,60}[$#%>]|bash-\$)\s+(?=\S)")
+_EMPTY = re.compile(r"\s*(?:(?:</?\w+\s*/?>\s*)+|(?:bash|sh)[\w.-]{0,8}[$#]\s*)")
+"""Tags without attributes, and a prompt without a command."""
 _LISTED = re.compile(r"^\s*\d{1,6}(?:[:|\t]|\s*→)")
 _ERROR = re.compile(
     r"\s*(?:[-*]\s*)?(?:[\w.]{0,80}(?:Error|Exception|Warning|Failure)\b|E\d{3,4}\b"
@@ -70,7 +73,7 @@ def pieces_of(content: str, *, output: bool = False) -> tuple[Piece, ...]:
             continue
         bare = _LISTED.sub("", line)
         text = one_line(bare)
-        if not any(map(str.isalnum, text)):
+        if not any(map(str.isalnum, text)) or _EMPTY.fullmatch(bare):
             continue
         if fence is not None:
             found.append(Piece(_fenced_kind(text, fence, first), text))

@@ -7,7 +7,7 @@ from datetime import date
 
 from compression.core.cues import STATES
 from compression.core.dates import written
-from compression.core.notes import PROMPT, ROLES, Note
+from compression.core.notes import MENTIONED, PROMPT, ROLES, Note
 from compression.core.pieces import TECHNICAL, Kind
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
 
@@ -55,7 +55,10 @@ def _states(notes: Sequence[Note]) -> list[str]:
 
 
 def _context(notes: Sequence[Note]) -> list[str]:
-    """Dated, speaker-led lines: one a speaker in every stretch, and one for every command, error or line of code."""
+    """Dated, speaker-led lines: one a speaker in every stretch, and one for every command, error or line of code.
+
+    What is mentioned in a stretch ends it, on one line.
+    """
     lines: list[str] = []
     day: date | None = None
     stretch: list[Note] = []
@@ -72,12 +75,15 @@ def _context(notes: Sequence[Note]) -> list[str]:
 
 def _lines_of(stretch: Sequence[Note]) -> list[str]:
     lines: dict[tuple[str, int], str] = {}
+    mentions: list[str] = []
     for number, note in enumerate(stretch):
         text = note.phrase.text
-        if note.phrase.kind in TECHNICAL:
+        if note.phrase.kind is Kind.MENTION:
+            mentions.append(text)
+        elif note.phrase.kind in TECHNICAL:
             lines["", number] = f"{PROMPT}{text}" if note.phrase.kind is Kind.COMMAND else text
         elif (note.speaker, 0) in lines:
             lines[note.speaker, 0] += f"; {text}"
         else:
             lines[note.speaker, 0] = f"{note.speaker}: {text}" if note.speaker else f"- {text}"
-    return list(lines.values())
+    return [*lines.values(), *([MENTIONED + ", ".join(mentions)] if mentions else [])]

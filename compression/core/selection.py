@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compression.core.coverage import Coverage
+from compression.core.mentions import repeated, with_mentions
 from compression.core.notes import MUST, Note, phrase_of
 from compression.core.pieces import Kind
 from compression.core.ports import TokenCounter
 from compression.core.rendering import render
 from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
 from compression.core.telegraphic import Form, shorten
-from compression.core.weighing import coverage_of
+from compression.core.weighing import coverage_of, is_technical
 
 MUSTS_SHARE = 0.3
 HEADLINE_SHARE = 0.12
@@ -39,9 +40,12 @@ def fitted(
     room = max_tokens - count(empty)
     if room <= 0:
         return _cut(empty, max_tokens, count)
+    if is_technical(notes):
+        notes = with_mentions(notes, count)
     order, notes = _chosen(notes, names, room, count)
     while order:
-        text = render([notes[number] for number in sorted(order)], sparse=sparse)
+        shown = sorted(set(order) - repeated(notes, order))
+        text = render([notes[number] for number in shown], sparse=sparse)
         over = count(text) - max_tokens
         if over <= 0:
             return text
@@ -65,6 +69,11 @@ def _chosen(
         coverage.fill(numbers, share * room)
     coverage.floors(FLOOR * room, _sizes(notes))
     coverage.fill(range(len(notes)), _SLACK * room - coverage.spent)
+    told: set[int] = set()
+    while spare := repeated(notes, coverage.chosen) - told:
+        told |= spare
+        coverage.refund(spare)
+        coverage.fill(range(len(notes)), _SLACK * room - coverage.spent)
     return coverage.chosen, notes
 
 

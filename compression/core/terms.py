@@ -6,13 +6,13 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from compression.core.patterns import kind_of
+from compression.core.patterns import kind_of, parts_of
 from compression.core.stemming import stem
 from compression.core.stopwords import ENGLISH
 
 Sort = Literal["word", "name", "number", "identifier", "path"]
 
-_CHUNK = re.compile(r"[\w$./~@%:+#\\'’-]++")
+_CHUNK = re.compile(r"(?!(?<=<)/)[\w$./~@%:+#\\'’-]++")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*+")
 _UNSPACED = re.compile(r"[\u0e00-\u0fff\u3040-\ud7ff]+")
 
@@ -33,12 +33,23 @@ def terms_of(text: str) -> tuple[Term, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=8192)
+def parts(term: str) -> tuple[str, ...]:
+    """What a path or a dotted name begins or ends with: "a/b.py" has "a", "/b.py", "b.py", "a/b", "py"."""
+    cuts = [at for at, character in enumerate(term) if character in "/." and at]
+    return tuple(part for at in cuts for part in (term[:at], term[at:], term[at + 1 :]))
+
+
 @lru_cache(maxsize=65_536)
 def _terms(chunk: str) -> tuple[Term, ...]:
+    if "://" in chunk:
+        return (Term(chunk.rstrip(".:").lower()[:80], "path"),)
     if shape := kind_of(chunk):
         kind, text = shape
         sort: Sort = "path" if kind == "path" else "number" if kind in ("number", "plain") else "identifier"
         return (Term(text.lower()[:80], sort),)
+    if len(parts := parts_of(chunk)) > 1:
+        return tuple(term for part in parts for term in _terms(part))
     return tuple(
         term
         for word in _WORD.findall(chunk)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log
 
 from compression.core.coverage import Candidate, Coverage
+from compression.core.mentions import is_row_of_figures
 from compression.core.notes import ROLES, Note
 from compression.core.pieces import TECHNICAL, Kind
 from compression.core.sections import CONTEXT
 from compression.core.stemming import stem
 from compression.core.stopwords import GENERIC
+from compression.core.terms import parts
 
 KIND_WEIGHTS = {
     Kind.FIRST_PERSON: 1.0,
@@ -22,7 +24,7 @@ KIND_WEIGHTS = {
     Kind.EXCLAMATION: 0.4,
     Kind.PHATIC: 0.3,
     Kind.CAPTION: 0.15,
-    Kind.COMMAND: 9.0,
+    Kind.COMMAND: 2.0,
     Kind.ERROR: 2.5,
     Kind.PLACE: 1.5,
     Kind.BODY: 1.0,
@@ -30,6 +32,7 @@ KIND_WEIGHTS = {
     Kind.CODE: 1.0,
     Kind.FILE: 2.0,
     Kind.NOTE: 1.0,
+    Kind.MENTION: 1.5,
 }
 """What a kind of piece is worth, tuned on public chats and coding-agent runs."""
 
@@ -41,6 +44,12 @@ TECHNICAL_SHARE = 0.3
 """Part of the tokens from which on a conversation is weighed as work on a machine: paths, names and numbers matter."""
 
 SORT_WEIGHTS = {"path": 5.0, "identifier": 3.0, "number": 2.0, "name": 0.1, "word": 0.1}
+COMMAND_WORTH = 3.0
+"""Of a command as a whole, beside its terms: that it was run is worth telling once."""
+FIGURES = 0.05
+"""What a row of figures is worth."""
+FREQUENCY = 0.25
+"""A technical term that is said n times counts 1 + ln(n) / 4 of its sort, as a fact does."""
 DECAY, TECHNICAL_DECAY = 0.6, 0.1
 PAIR_WORTH = 0.6
 DATE_PRICE, LINE_PRICE = 5.0, 1.5
@@ -58,11 +67,16 @@ def coverage_of(notes: Sequence[Note], names: frozenset[str]) -> Coverage:
     technical = is_technical(notes)
     weights = term_weights(notes, names, technical)
     decay = TECHNICAL_DECAY if technical else DECAY
+    named = _named_parts(weights) if technical else {}
     features, headers = _Numbers(), _Numbers()
     candidates = []
     for note in notes:
-        told = [features.of(term.text, weights[term.text], decay) for term in note.phrase.terms]
-        if not technical:
+        texts = [term.text for term in note.phrase.terms]
+        texts += [part for text in texts for part in named.get(text, ())]
+        told = [features.of(text, weights[text], decay) for text in texts]
+        if note.phrase.kind is Kind.COMMAND and technical:
+            told.append(features.of((note.phrase.text,), COMMAND_WORTH, decay))
+        elif not technical:
             told += [features.of((a, b), PAIR_WORTH * min(weights[a], weights[b])) for a, b in note.phrase.pairs]
         leads = (
             ((note.day, DATE_PRICE), ((note.stretch, note.speaker), LINE_PRICE))
@@ -75,6 +89,8 @@ def coverage_of(notes: Sequence[Note], names: frozenset[str]) -> Coverage:
 
 
 def kind_weight(note: Note, technical: bool) -> float:
+    if technical and is_row_of_figures(note.phrase):
+        return note.weight * FIGURES
     if technical and note.phrase.kind in (Kind.FIRST_PERSON, Kind.STATEMENT, Kind.ADDRESS):
         return note.weight * PROSE_BESIDE_CODE
     return note.weight * (ASSISTED_WEIGHTS if note.speaker in ROLES else KIND_WEIGHTS)[note.phrase.kind]
@@ -85,7 +101,7 @@ def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) 
     frequency = Counter(term.text for note in notes for term in note.phrase.terms)
     sorts = _sorts(notes)
     if technical:
-        return {text: SORT_WEIGHTS[sorts[text]] * (1 + log(n)) for text, n in frequency.items()}
+        return {text: SORT_WEIGHTS[sorts[text]] * (1 + FREQUENCY * log(n)) for text, n in frequency.items()}
     told = {
         term.text
         for note in notes
@@ -100,6 +116,12 @@ def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) 
         * (0.05 if text not in told or text in spoken else 1.0)
         for text, n in frequency.items()
     }
+
+
+def _named_parts(texts: Iterable[str]) -> dict[str, list[str]]:
+    """Of each path or dotted name the parts that are named apart: who reads it reads them too."""
+    named = set(texts)
+    return {text: [part for part in parts(text) if part in named] for text in named}
 
 
 def _sorts(notes: Sequence[Note]) -> dict[str, str]:

@@ -1,0 +1,75 @@
+"""Mentions: the paths, identifiers and numbers of work on a machine, each to be had without the line it stands in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from compression.core.notes import MUST, Note, Phrase, phrase_of
+from compression.core.patterns import CHUNK, kind_of, parts_of
+from compression.core.pieces import Kind
+from compression.core.ports import TokenCounter
+from compression.core.sections import CONTEXT
+from compression.core.stopwords import ENGLISH
+from compression.core.terms import parts
+
+_JOINT = re.compile(r"[a-z]+\.(?:" + "|".join(word.capitalize() for word in sorted(ENGLISH) if word.isalpha()) + ")")
+"""The end of one sentence and the beginning of the next, without a space."""
+
+_PRINTED = frozenset({Kind.OUTPUT, Kind.CODE, Kind.BODY})
+
+
+def with_mentions(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
+    """The notes, each followed by the values that it is the first to name."""
+    found: list[Note] = []
+    seen: set[str] = set()
+    for note in notes:
+        found.append(note)
+        if note.phrase.kind is Kind.MENTION:
+            seen.add(note.phrase.text.lower())
+        elif note.phrase.section == CONTEXT and note.weight < MUST and not is_row_of_figures(note.phrase):
+            for phrase in _mentions(note.phrase.text, count):
+                if phrase.text.lower() not in seen:
+                    seen.add(phrase.text.lower())
+                    found.append(replace(note, phrase=phrase))
+    return found
+
+
+def repeated(notes: Sequence[Note], chosen: Iterable[int]) -> set[int]:
+    """Numbers of the chosen mentions that chosen lines tell as well."""
+    mentions = {number for number in chosen if notes[number].phrase.kind is Kind.MENTION}
+    if not mentions:
+        return mentions
+    lines = set(chosen) - mentions
+    told = {text for number in lines for term in notes[number].phrase.terms for text in (term.text, *parts(term.text))}
+    return {number for number in mentions if told.issuperset(term.text for term in notes[number].phrase.terms)}
+
+
+def is_row_of_figures(phrase: Phrase) -> bool:
+    """Whether a printed line tells five numbers and hardly anything else, as a progress bar does."""
+    figures = sum(term.sort == "number" for term in phrase.terms)
+    return phrase.kind in _PRINTED and figures >= 5 and 3 * figures >= 2 * len(phrase.terms)
+
+
+@lru_cache(maxsize=8192)
+def _mentions(text: str, count: TokenCounter) -> tuple[Phrase, ...]:
+    return tuple(phrase_of(Kind.MENTION, value, count) for value in dict.fromkeys(_values(text)))
+
+
+def _values(text: str) -> Iterator[str]:
+    """Paths and identifiers of a text, and its numbers with the words beside them: alone they would tell nothing."""
+    for match in CHUNK.finditer(text):
+        for part in parts_of(match.group()):
+            if "://" in part:
+                yield part.rstrip(".:")
+            elif (shape := kind_of(part)) and not _JOINT.fullmatch(part):
+                kind, value = shape
+                yield value if kind != "plain" else _beside(text, match.start(), match.end(), value)
+
+
+def _beside(text: str, start: int, end: int, number: str) -> str:
+    before, after = text[max(0, start - 24) : start].split(), text[end : end + 24].split()
+    words = [before[-1] if before else "", number, after[0] if after else ""]
+    return " ".join(word.strip(",;()[]") for word in words if word == number or word.strip(",;()[]").isalpha())
