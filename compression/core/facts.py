@@ -29,6 +29,9 @@ WEIGHTS = {
 }
 """Importance by kind; a fact said n times counts 1 + ln(n) / 4 of it."""
 
+CRITICAL = frozenset({"rule", "error", "path", "number", "identifier"})
+"""Kinds without which work cannot go on; of numbers, those that have a unit or a shape of their own."""
+
 _PATTERNS = (("url", URL), ("email", EMAIL), ("date", DATE), ("number", MEASURE))
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _WORD = re.compile(r"\w+", re.ASCII)
@@ -67,26 +70,35 @@ def kept_facts(facts: Iterable[Fact], summary: str) -> tuple[Fact, ...]:
     return tuple(fact for fact in facts if _stands(normalised(fact.text), text, words))
 
 
+def is_critical(fact: Fact) -> bool:
+    """Whether it is of a kind in `CRITICAL`; a bare number, which weighs less than its kind, is not."""
+    return fact.kind in CRITICAL and fact.weight >= WEIGHTS[fact.kind]
+
+
 def repair(summary: str, missing: Sequence[Fact], *, budget: int, count: TokenCounter) -> tuple[str, tuple[Fact, ...]]:
     """Append facts verbatim under `## Kept facts`, in their order, adding at most `budget` tokens.
 
     A fact that does not fit is passed over for a shorter one. Returns the new summary and the facts that were added.
     """
-    head = summary if KEPT_FACTS in summary.splitlines() else f"{summary.rstrip()}\n\n{KEPT_FACTS}".lstrip()
+    text, left = summary, budget
     before = count(summary)
-    left = budget - (count(head) - before)
     added: list[Fact] = []
     for fact in missing:
-        cost = count(_line(fact)) + 1
-        if cost <= left:
-            added.append(fact)
-            left -= cost
-    while added:
-        repaired = _with_lines(head, added)
-        if count(repaired) - before <= budget:
-            return repaired, tuple(added)
-        added.pop()
-    return summary, ()
+        if count(_line(fact)) <= left:  # else it need not be tried: the whole text is what counts
+            longer = with_facts(summary, [*added, fact])
+            if (cost := count(longer) - before) <= budget:
+                text, left = longer, budget - cost
+                added.append(fact)
+    return text, tuple(added)
+
+
+def with_facts(summary: str, facts: Sequence[Fact]) -> str:
+    """The summary with the facts at the end of its section of kept facts, which is not always its last."""
+    head = summary if KEPT_FACTS in summary.splitlines() else f"{summary.rstrip()}\n\n{KEPT_FACTS}".lstrip()
+    before, heading, after = head.partition(KEPT_FACTS)
+    section, mark, rest = after.partition("\n## ")
+    lines = "\n".join(_line(fact) for fact in facts)
+    return f"{before}{heading}{section.rstrip()}\n{lines}{f'{chr(10)}{mark}{rest}' if mark else ''}"
 
 
 def normalised(text: str) -> str:
@@ -179,11 +191,3 @@ def _is_word(character: str) -> bool:
 
 def _line(fact: Fact) -> str:
     return f"- {fact.text}"
-
-
-def _with_lines(head: str, facts: Sequence[Fact]) -> str:
-    """`head` with the facts at the end of its section of kept facts, which is not always its last."""
-    before, heading, after = head.partition(KEPT_FACTS)
-    section, mark, rest = after.partition("\n## ")
-    lines = "\n".join(_line(fact) for fact in facts)
-    return f"{before}{heading}{section.rstrip()}\n{lines}{f'{chr(10)}{mark}{rest}' if mark else ''}"

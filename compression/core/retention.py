@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compression.core.facts import kept_facts, repair
+from compression.core.facts import is_critical, kept_facts, repair
 from compression.core.ports import TokenCounter
 from compression.core.values import Draft, Retention
 
@@ -15,11 +15,14 @@ REPAIR_SHARE = 0.25
 
 
 def repaired(draft: Draft, *, count: TokenCounter) -> Draft:
-    """The draft with the missing facts verbatim under `## Kept facts`, most important first, and the score."""
+    """The draft with the missing facts verbatim under `## Kept facts`, and the score.
+
+    Critical ones come first, then the most important: what fits of them is never left out for anything else.
+    """
     facts = draft.facts[:GATE_FACTS]
     standing = kept_facts(facts, draft.summary)
     there = {fact.text for fact in standing}
-    missing = [fact for fact in facts if fact.text not in there]
+    missing = sorted((fact for fact in facts if fact.text not in there), key=lambda fact: not is_critical(fact))
     budget = int(draft.max_tokens * REPAIR_SHARE)
     summary, added = repair(draft.summary, missing, budget=budget, count=count)
     retention = Retention(found=len(facts), kept=len(standing) + len(added), repaired=len(added))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compression.core.extractive import extract
-from compression.core.facts import Fact, find_facts, kept_facts, repair
+from compression.core.facts import Fact, find_facts, kept_facts, repair, with_facts
 from compression.core.tokens import count_tokens
 from tests.core.conversations import real
 
@@ -112,6 +112,13 @@ def test_a_second_repair_adds_to_the_section_of_the_first() -> None:
 
 def test_a_repair_without_room_changes_nothing() -> None:
     assert repair("Text.", find_facts(["port 5433"]), budget=2, count=count_tokens) == ("Text.", ())
+
+
+def test_a_repair_takes_a_fact_that_fits_to_the_token() -> None:
+    summary, facts = "## Summary\nText.", find_facts(["see docs/a.md and port 5433"])
+    cost = count_tokens(with_facts(summary, facts)) - count_tokens(summary)
+    assert repair(summary, facts, budget=cost, count=count_tokens)[1] == facts
+    assert repair(summary, facts, budget=cost - 1, count=count_tokens)[1] == facts[:1]
 
 
 @given(st.lists(st.text(st.characters(), max_size=300), max_size=4))
