@@ -112,7 +112,7 @@ def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime)
     ids: Ids = {}
     rows = Message.objects.filter(HISTORY, conversation=source, created_at__lte=up_to).order_by("created_at")
     for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
-        calls = list(ToolCall.objects.filter(message__in=batch))
+        calls = list(ToolCall.objects.filter(message__in=[row.pk for row in batch]))
         for row in batch:
             _as_copy(row, copy, ids)
             row.client_id = row.prompt_tokens = row.completion_tokens = row.cached_tokens = None
