@@ -72,7 +72,8 @@ def _question_of(reply: Message) -> Message:
     """What it answers: a message, or the results of tools that were called just before."""
     earlier = Message.objects.filter(HISTORY, conversation_id=reply.conversation_id, created_at__lt=reply.created_at)
     found = earlier.order_by("-created_at").first()
-    if found is None or (found.role == Role.ASSISTANT and not found.tool_calls.exists()):
+    is_said = found is not None and found.role == Role.ASSISTANT and not found.tool_calls.exists()
+    if found is None or is_said or not earlier.filter(role=Role.USER).exists():
         raise Conflict("There is no question that this replies to.", code="no_question")
     return found
 

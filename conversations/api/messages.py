@@ -1,9 +1,11 @@
-"""/api/conversations/{id}/messages: read them, and say something."""
+"""/api/conversations/{id}/messages: read them, say something, and go another way from what was said."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,16 +17,18 @@ from ninja import Router, Status
 from pydantic import BaseModel, ConfigDict
 
 from compression.models import Compaction
-from conversations import turn, usage
+from conversations import branches, forks, turn, usage
 from conversations.access import get_conversation
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit, not_ours, read_cursor, write_cursor
+from conversations.api.parsing import require_body_if_declared
 from conversations.api.streams import event_stream, until_ended
 from conversations.events import hub
 from conversations.models import Conversation, Message
 from conversations.protection import protect
 from conversations.replies import Begun
-from conversations.shapes import compaction_json, message_json, usage_json
+from conversations.shapes import compaction_json, conversation_json, message_json, usage_json
+from conversations.transcript import HISTORY
 
 router = Router(tags=["messages"])
 
@@ -60,17 +64,39 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
 async def send(request: Request, conversation_id: UUID, body: NewMessage) -> HttpResponseBase | Status:
     """Answered once the reply has ended, or as a stream of events; the reply goes on when the caller leaves."""
     conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
-    since = timezone.now()
-    with ExitStack() as listening:
-        # Before the message is stored: no event of its reply may be missed.
-        listener = listening.enter_context(hub.listen(conversation.pk))
-        begun = await sync_to_async(turn.begin)(conversation, content=body.content, client_id=body.client_id)
-        events = until_ended(listener, begun.reply.pk, ask_first=begun.replayed)
-        if body.stream:
-            return event_stream(events, listening.pop_all().close)
-        async for _ in events:
-            pass
-    return Status(200 if begun.replayed else 201, await sync_to_async(_outcome)(conversation, begun, since))
+    begin = partial(turn.begin, conversation, content=body.content, client_id=body.client_id)
+    return await _answered(conversation, begin, stream=body.stream)
+
+
+@router.post("/{uuid:conversation_id}/messages/{uuid:message_id}/regenerate", response={201: dict[str, Any]})
+async def regenerate(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
+    """A new reply in place of this one and of everything later; answered once it has ended."""
+    conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
+    require_body_if_declared(request)
+    return await _answered(conversation, partial(_regenerate, conversation, message_id))
+
+
+class NewContent(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    content: str
+
+
+@router.post("/{uuid:conversation_id}/messages/{uuid:message_id}/edit", response={201: dict[str, Any]})
+async def edit(
+    request: Request, conversation_id: UUID, message_id: UUID, body: NewContent
+) -> HttpResponseBase | Status:
+    """The question in other words, in place of it and of everything later; answered once the reply has ended."""
+    conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
+    return await _answered(conversation, partial(branches.edit, conversation, message_id, content=body.content))
+
+
+@router.post("/{uuid:conversation_id}/messages/{uuid:message_id}/fork", response={201: dict[str, Any]})
+def fork(request: Request, conversation_id: UUID, message_id: UUID) -> Status:
+    """A new conversation: a copy of this one up to and including the message."""
+    conversation = get_conversation(request.auth, conversation_id)
+    require_body_if_declared(request)
+    return Status(201, conversation_json(forks.fork(conversation, message_id)))
 
 
 class MessageChange(BaseModel):
@@ -90,6 +116,29 @@ def change(request: Request, conversation_id: UUID, message_id: UUID, body: Mess
 def stop(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Ends the reply that is being written; its text is kept."""
     return {"stopped": turn.stop(get_conversation(request.auth, conversation_id))}
+
+
+async def _answered(
+    conversation: Conversation, begin: Callable[[], Begun], *, stream: bool = False
+) -> HttpResponseBase | Status:
+    """What came of a turn once its reply has ended, or its events as they come."""
+    since = timezone.now()
+    with ExitStack() as listening:
+        # Before anything is stored: no event of the reply may be missed.
+        listener = listening.enter_context(hub.listen(conversation.pk))
+        begun = await sync_to_async(begin)()
+        events = until_ended(listener, begun.reply.pk, ask_first=begun.replayed)
+        if stream:
+            return event_stream(events, listening.pop_all().close)
+        async for _ in events:
+            pass
+    return Status(200 if begun.replayed else 201, await sync_to_async(_outcome)(conversation, begun, since))
+
+
+def _regenerate(conversation: Conversation, message_id: UUID) -> Begun:
+    reply = branches.regenerate(conversation, message_id)
+    asked = conversation.messages.filter(HISTORY, role=Message.Role.USER, created_at__lt=reply.created_at)
+    return Begun(asked.latest("created_at"), reply)
 
 
 def _message_item(row: Message) -> dict[str, Any]:
