@@ -87,6 +87,11 @@ class LlmServer:
         with self._lock:
             self._summaries.extend([Answer("" if text is None else text, **how)] * times)
 
+    def forget_scripted_summaries(self) -> None:
+        """Summaries are the default ones again."""
+        with self._lock:
+            self._summaries.clear()
+
     def summary_takes(self, *, seconds: float) -> None:
         """Every default summary takes this long from now on."""
         self.summary_delay = seconds

@@ -338,3 +338,16 @@ def test_marks_of_the_goal_are_the_summarisers_own_and_leave_the_summary() -> No
     assert not aimless.marks
     assert "Move the tables - COMPLETED" in aimless.context
     assert "[CHECKPOINT]" not in aimless.context
+
+
+def test_results_that_were_left_out_of_requests_are_condensed_in_full_and_in_passages_that_fit() -> None:
+    result = " ".join(f"row {number} is on port {5000 + number}" for number in range(1_500))
+    calls = tuple(
+        turn(number, role="assistant", tokens=30, elided=True, tools=(ToolUse("c", "sql", "{}", result),))
+        for number in range(6)
+    )
+    small = Scripted(window=8_000)
+    run(transcript_of((*calls, *talk(20)[6:]), window=60_000), small)
+    assert len(small.shown) > 6
+    assert all(count_tokens(passage.text) < 8_000 for passage in small.shown)
+    assert sum(passage.text.count("row 1499 is on port 6499") for passage in small.shown) == 6

@@ -40,7 +40,7 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     asked = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
     beside = max(count(earlier), max_tokens) + count(asked)
     room = _room(summariser, max_tokens, beside=beside)
-    pieces = [piece for turn in draft.condensed for piece in _pieces(turn, room, count)]
+    pieces = [piece for turn in draft.condensed for piece in _pieces(_whole(turn, count), room, count)]
     passages = tuple(
         Passage(
             turns=part,
@@ -137,6 +137,11 @@ def _room(summariser: Summariser, max_tokens: int, *, beside: int) -> int | None
     if room < max_tokens:
         raise CompactionFailed("prepare", f"{summariser.name}'s window of {summariser.window} tokens is too small")
     return room
+
+
+def _whole(turn: Turn, count: TokenCounter) -> Turn:
+    """The turn with what it takes in full, where it is sent without its tools' results."""
+    return replace(turn, tokens=count(render((turn,))), elided=False) if turn.elided else turn
 
 
 def _pieces(turn: Turn, room: int | None, count: TokenCounter) -> Iterator[Turn]:
