@@ -29,6 +29,7 @@ check: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	@$(PYTHON) -m benchmarks.compaction
+	@$(PYTHON) -m benchmarks.stages
 	@$(PYTHON) -m benchmarks.context
 	@$(PYTHON) -m benchmarks.live
 
