@@ -1,4 +1,4 @@
-"""How much of a conversation a summary keeps, measured without a model reading it.
+"""How much of a chat a summary keeps, measured without a model reading it.
 
 A content token is a stem that is no stop word. A segment is a part of a summary's line between semicolons; it is
 credited to the one message of its day and speaker with which it shares most of its content tokens, so that no message
@@ -7,13 +7,11 @@ lives on words that another one said. A line without a date is credited only whe
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks.conversations import Conversation
@@ -105,57 +103,3 @@ def _header(turn: Turn) -> frozenset[str]:
 
 def _share(wanted: frozenset[str], there: AbstractSet[str]) -> float:
     return len(wanted & there) / len(wanted)
-
-
-SHAPES = {
-    "paths": re.compile(
-        r"(?:[\w.~-]*/)+[\w-]+(?:\.\w+)+|(?:/[\w.-]+){2,}|\b[\w-]+\.(?:py|pl|md|rst|txt|json|cfg|toml|sh)\b"
-    ),
-    "identifiers": re.compile(r"\b(?:[a-z]\w*_\w+|_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)\b"),
-    "numbers": re.compile(r"(?<![\w.])(?:\d{2,}(?:\.\d+)*|\d(?:\.\d+)+)(?![\w:]|\.\d)"),
-    "errors": re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning)\b"),
-}
-"""What work on a machine is remembered by, in shapes of their own: not those that the summariser weighs.
-
-The number that leads a line of a listing is none.
-"""
-
-_FIGURE = re.compile(r"\b\d+\b")
-_FENCED = re.compile(r"^```[\w-]*\n(.+)$", re.MULTILINE)
-
-
-def work(conversation: Conversation, summary: str) -> dict[str, float]:
-    """Share of the distinct values of every shape, and of the commands, that stand in the summary.
-
-    A command is the first line of an assistant's fenced block or tool call; it stands where one line has all its words.
-    """
-    text = "\n".join(_texts(conversation.turns))
-    shares = {}
-    for shape, pattern in SHAPES.items():
-        if values := set(pattern.findall(text)):
-            shares[shape] = len(values & set(pattern.findall(summary))) / len(values)
-    commands = {frozenset(_WORD.findall(command)) for command in _commands(conversation.turns)} - {frozenset()}
-    lines = [frozenset(_WORD.findall(line)) for line in summary.splitlines()]
-    shares["commands"] = fmean(any(command <= line for line in lines) for command in commands)
-    return shares
-
-
-def _texts(turns: Sequence[Turn]) -> Iterator[str]:
-    """Lines of messages and of tool calls' arguments; a row of figures, such as a progress bar, holds no facts."""
-    for turn in turns:
-        for text in (
-            turn.content,
-            *(str(value) for tool in turn.tools for value in json.loads(tool.arguments).values()),
-        ):
-            yield from (
-                line for line in text.splitlines() if 2 * len(_FIGURE.findall(line)) <= len(_WORD.findall(line))
-            )
-
-
-def _commands(turns: Sequence[Turn]) -> Iterator[str]:
-    for turn in turns:
-        if turn.role == "assistant":
-            yield from _FENCED.findall(turn.content)
-            for tool in turn.tools:
-                values = (str(value).partition("\n")[0] for value in json.loads(tool.arguments).values())
-                yield " ".join((tool.name, *values))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from benchmarks.conversations import Conversation
 from benchmarks.units import Ranking, summary_of, units_of
 from compression.core.extractive import extract
+from compression.core.notes import MENTIONED
 from compression.core.tokens import count_tokens
 
 System = Callable[[Conversation, int], str]
@@ -15,6 +16,12 @@ System = Callable[[Conversation, int], str]
 
 def extractive(conversation: Conversation, budget: int) -> str:
     return extract(conversation.turns, earlier="", max_tokens=budget, count=count_tokens)
+
+
+def lines_alone(conversation: Conversation, budget: int) -> str:
+    """Ours, but for the values that it only names: those of a run that it tells in their lines."""
+    summary = extractive(conversation, budget)
+    return "\n".join(line for line in summary.splitlines() if not line.startswith(MENTIONED))
 
 
 def others() -> dict[str, System]:

@@ -32,7 +32,7 @@ KIND_WEIGHTS = {
     Kind.CODE: 1.0,
     Kind.FILE: 2.0,
     Kind.NOTE: 1.0,
-    Kind.MENTION: 1.5,
+    Kind.MENTION: 0.75,
 }
 """What a kind of piece is worth, tuned on public chats and coding-agent runs."""
 
