@@ -1,0 +1,107 @@
+"""A summary that a person writes anew: a checkpoint of its own in place of the one that is in force."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from django.db import transaction
+from django.db.models import Max
+
+from compression.core.context import render
+from compression.core.errors import CompactionFailed
+from compression.core.summary_text import clean, require_headings
+from compression.core.tokens import count_tokens
+from compression.core.values import MESSAGE_OVERHEAD
+from compression.core.values import Checkpoint as CheckpointValue
+from compression.models import Checkpoint, Snapshot
+from compression.records import active_checkpoints
+from conversations import compaction, lease, prompt, states, transcript
+from conversations.errors import Conflict, Invalid
+from conversations.events import publish
+from conversations.models import Conversation, ModelProfile
+from conversations.transcript import Head
+from conversations.validation import clean_text
+
+EDITED = "edited by hand"
+"""Who wrote such a checkpoint, in place of a model's name."""
+
+
+def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
+    """Put `text` in place of the active checkpoint `number`; a recovery snapshot keeps the state of before.
+
+    Raises Invalid, naming what is wrong or the limit and the overage, and Conflict where the checkpoint is not
+    active any more or a compaction runs.
+    """
+    summary = _cleaned(text)
+    head = transcript.head_of(conversation.pk)
+    if lease.active(conversation.pk):
+        raise Conflict("This conversation is being compressed. Try again when that is done.", code="compaction_running")
+    values = active_checkpoints(conversation.pk)
+    if number not in [value.number for value in values]:
+        raise Conflict("This summary is not in force any more: a later fold has replaced it.", code="not_active")
+    context = render(_with(values, number, summary))
+    tokens = count_tokens(context) + MESSAGE_OVERHEAD
+    _require_room(head, tokens)
+    with transaction.atomic():
+        _claim_version(head, context=context, tokens=tokens)
+        states.keep(head, Snapshot.Purpose.RECOVERY)
+        row = _replaced(conversation, number, summary)
+        transaction.on_commit(partial(publish, conversation.pk, "resync"))
+    conversation.refresh_from_db()
+    return row
+
+
+def _cleaned(text: str) -> str:
+    summary = clean(clean_text("summary", text.replace("\r\n", "\n")))
+    try:
+        require_headings(summary)
+    except CompactionFailed as failure:
+        raise Invalid(f"summary: {failure.reason}.", field="summary") from None
+    return summary
+
+
+def _with(values: Sequence[CheckpointValue], number: int, summary: str) -> list[CheckpointValue]:
+    return [replace(value, summary=summary) if value.number == number else value for value in values]
+
+
+def _require_room(head: Head, tokens: int) -> None:
+    """All active summaries together keep to what the policy gives them. Raises Invalid."""
+    window = head.window or ModelProfile().usable_window
+    limit = compaction.policy_of(head).context_budget(window, prompt.system_tokens(head)) + MESSAGE_OVERHEAD
+    if tokens > limit:
+        overage = tokens - limit
+        raise Invalid(
+            f"summary: all summaries together take {tokens:,} tokens, {overage:,} over their limit of {limit:,}.",
+            field="summary",
+            limit=limit,
+            overage=overage,
+        )
+
+
+def _claim_version(head: Head, *, context: str, tokens: int) -> None:
+    """Write the new state over the one that was read, and no other. Raises Conflict."""
+    changed = Conversation.objects.filter(pk=head.id, compression_version=head.version).update(
+        compressed_context=context, compressed_tokens=tokens, compression_version=head.version + 1
+    )
+    if not changed or lease.active(head.id):
+        raise Conflict("The conversation was changed meanwhile. Nothing was saved: try again.")
+
+
+def _replaced(conversation: Conversation, number: int, summary: str) -> Checkpoint:
+    """The new row; the old one stays, inactive."""
+    rows = Checkpoint.objects.filter(conversation=conversation)
+    row = rows.get(number=number, active=True)
+    rows.filter(pk=row.pk).update(active=False)
+    tokens = count_tokens(summary)
+    fresh = {"summary": summary, "token_count": tokens, "birth_tokens": tokens, "age": 0, "model": EDITED}
+    kept = ("compaction_id", "level", "original_tokens", "first_message", "last_message", "last_message_at")
+    return rows.create(
+        conversation=conversation,
+        number=(rows.aggregate(last=Max("number"))["last"] or 0) + 1,
+        stragglers=row.stragglers,
+        digest=row.digest,
+        **{name: getattr(row, name) for name in kept},
+        **fresh,
+    )
