@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -12,8 +14,12 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
+from compression import conf
+from conversations.compaction import FLOWS
 from conversations.errors import Invalid, TooLarge
+from conversations.models import Conversation, ModelProfile
 from conversations.models.conversation import MAX_TITLE
+from conversations.validation import POLICY
 
 
 class SetupForm(UserCreationForm):
@@ -51,6 +57,129 @@ class ImportForm(forms.Form):
                 size=file.size,
             )
         return file
+
+
+PRESETS = {
+    "chat": "Chat: by the window alone",
+    "planner": "Planner: history of 2,500 tokens",
+    "executor": "Executor: history of 600 tokens",
+}
+SWITCH = {"true": "On", "false": "Off: cut without a summary, only when it overflows"}
+STRATEGIES = {
+    "checkpoints": "Checkpoints: a new summary beside the older ones",
+    "rolling": "Rolling: one summary, written anew each time",
+    "continuation": "Continuation: one summary of everything",
+    "truncate": "Truncate: a note of what was left out, no model",
+}
+LEVELS = {"3": "Detailed", "2": "Moderate", "1": "Compact"}
+SUMMARISERS = {"extractive": "Extractive: sentences of the text, no model"}
+PERCENT = ("threshold", "target_ratio")
+TEXTS = ("preset", "strategy", "summariser", "prompt")
+UNSET = {"preset": "Chat", "level": "by size", "summariser": "automatic", "target_tokens": "none"}
+"""What holds where neither the site nor a preset says anything, in words."""
+
+
+def _text(label: str, unit: str) -> forms.CharField:
+    widget = forms.TextInput({"inputmode": "numeric", "autocomplete": "off"})
+    return forms.CharField(label=label, help_text=unit, required=False, widget=widget)
+
+
+def _choice(label: str, choices: Mapping[str, str]) -> forms.CharField:
+    widget = forms.Select(choices=[("", "As the site has it"), *choices.items()])
+    return forms.CharField(label=label, required=False, widget=widget)
+
+
+class PolicyForm(forms.Form):
+    """A conversation's own policy, as a person reads it: ratios in percent, and empty for what the site has."""
+
+    preset = _choice("Preset", PRESETS)
+    enabled = _choice("Folding", SWITCH)
+    strategy = _choice("Strategy", STRATEGIES)
+    threshold = _text("Folds at", "% of the window")
+    target_ratio = _text("Comes out at", "% of the window")
+    target_tokens = _text("And at most", "tokens")
+    keep_recent = _text("Latest kept", "messages")
+    keep_user_tokens = _text("Your words kept", "tokens, or all")
+    min_messages = _text("Fewest to fold", "messages")
+    cooldown = _text("Rests after", "seconds")
+    summary_max_tokens = _text("Summary length", "tokens")
+    level = _choice("Detail", LEVELS)
+    summariser = _choice("Summariser", SUMMARISERS)
+    prompt = forms.CharField(
+        label="Prompt of the summariser", required=False, strip=False, widget=forms.Textarea({"rows": 8})
+    )
+
+    def __init__(self, conversation: Conversation, data: Mapping[str, Any] | None = None) -> None:
+        own = conversation.policy
+        super().__init__(data, initial={name: _told(name, own.get(name)) for name in POLICY}, auto_id="policy-%s")
+        self.own = own
+        self.values: dict[str, Any] = {}
+        self._offer_summarisers(own.get("summariser", ""))
+        preset = {"preset": own["preset"]} if own.get("preset") else {}
+        site = conf.policy(preset, flow=FLOWS.get(conversation.kind, "chat"))
+        for name in self.fields:
+            self._show_default(name, _told(name, getattr(site, name, None)))
+
+    def clean(self) -> None:
+        """Only what is filled in, and what this form has no field for, is the conversation's own."""
+        self.values = {name: value for name, value in self.own.items() if name not in self.fields}
+        for name, text in list(self.cleaned_data.items()):
+            if not text.strip():
+                continue
+            value = _read(name, text.replace("\r\n", "\n"))
+            allowed, what = POLICY[name]
+            if allowed(value):
+                self.values[name] = value
+            else:
+                self.add_error(name, f"Must be {_in_percent(what) if name in PERCENT else what}.")
+
+    def refuse(self, refusal: Invalid) -> None:
+        """Put what the policy as a whole does not allow beside its field."""
+        name = str(refusal.detail.get("field", "")).removeprefix("policy.")
+        words = refusal.message.removeprefix(f"policy.{name}: ")
+        words = _in_percent(words) if name in PERCENT else words
+        self.add_error(name if name in self.fields else None, words[:1].upper() + words[1:])
+
+    def _offer_summarisers(self, current: str) -> None:
+        names = list(ModelProfile.objects.filter(enabled=True).values_list("name", flat=True))
+        gone = [(current, f"{current} (not there any more)")] if current not in ("", *SUMMARISERS, *names) else []
+        widget = self.fields["summariser"].widget
+        widget.choices = [*widget.choices, *((name, name) for name in names), *gone]
+
+    def _show_default(self, name: str, told: str) -> None:
+        widget = self.fields[name].widget
+        told = told or UNSET.get(name, "")
+        if isinstance(widget, forms.Select):
+            choices: list[Any] = list(widget.choices)
+            words = str(dict(choices).get(told, told)).partition(":")[0].lower()
+            widget.choices = [("", f"As the site has it ({words})"), *choices[1:]]
+        else:
+            widget.attrs["placeholder"] = told
+
+
+def _told(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{round(100 * value, 4):g}" if name in PERCENT else str(value)
+
+
+def _read(name: str, text: str) -> object:
+    """The value that a field's text means; the text itself where it means none."""
+    if name == "enabled":
+        return {"true": True, "false": False}.get(text, text)
+    if name in TEXTS:
+        return text
+    digits = re.sub(r"\s|%|,(?=\d{3}\b)", "", text)
+    if not re.fullmatch(r"\d{1,12}(\.\d{1,6})?", digits, re.ASCII):
+        return text.strip().lower()
+    number = float(digits) if "." in digits else int(digits)
+    return round(number / 100, 6) if name in PERCENT else number
+
+
+def _in_percent(what: str) -> str:
+    return re.sub(r"\d*\.?\d+", lambda found: f"{round(100 * float(found[0]), 4):g} %", what)
 
 
 def cleaned(form: forms.Form) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from conversations import compaction, thread
 from conversations import meter as meters
 from conversations.events import Event
 from conversations.models import Conversation, Message
+from conversations.trust import trust_of
 
 QUIET = Compaction.Trigger.AHEAD
 """Prepared in the background: the page stays usable and says nothing."""
@@ -63,7 +64,7 @@ def message(conversation: Conversation, row: Message, *, swap: str = "") -> Safe
 def thread_and_meter(conversation: Conversation) -> str:
     """What a compaction, an undo or a missed event changes."""
     context = {"conversation": conversation, **thread_context(conversation), "oob": True}
-    return render_to_string("conversations/_thread.html", context) + meter(conversation)
+    return render_to_string("conversations/_thread.html", context) + meter(conversation) + trust(conversation)
 
 
 def thread_context(conversation: Conversation) -> dict[str, Any]:
@@ -71,9 +72,15 @@ def thread_context(conversation: Conversation) -> dict[str, Any]:
 
 
 def meter(conversation: Conversation) -> str:
-    return render_to_string(
-        "conversations/_meter.html", {"meter": meters.meter(conversation), "oob": True, "conversation": conversation}
-    )
+    """The meter, and in the head what the system prompt is made of."""
+    context = {"meter": meters.meter(conversation), "oob": True, "conversation": conversation}
+    return "".join(render_to_string(f"conversations/_{name}.html", context) for name in ("meter", "pills"))
+
+
+def trust(conversation: Conversation) -> str:
+    """A note from so many compactions on that a fresh conversation would be more reliable."""
+    context = {"conversation": conversation, "trust": trust_of(conversation)}
+    return by_itself("#trust", render_to_string("conversations/_trust.html", context))
 
 
 def status(conversation: Conversation, *, finished: Compaction | None = None) -> str:

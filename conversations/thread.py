@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Left
 
-from compression.models import Compaction
+from compression.models import Checkpoint, Compaction
 from conversations import turn
 from conversations.models import Conversation, Message
 
@@ -59,10 +59,11 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Divider:
-    """Where a compaction's covered range ends."""
+    """Where a compaction's covered range ends. Its summary can be edited for as long as it is in force."""
 
     compaction: Compaction
     can_undo: bool
+    can_edit: bool
 
     template = "conversations/_divider.html"
 
@@ -135,6 +136,11 @@ def version(conversation: Conversation) -> str:
     return f"{conversation.updated_at.timestamp()}-{conversation.compression_version}-{last[0]}-{last[1]}"
 
 
+def later(conversation: Conversation, message: Message) -> int:
+    """How many messages of the history come after it."""
+    return _history(conversation).filter(created_at__gt=message.created_at).count()
+
+
 def is_streaming(conversation: Conversation) -> bool:
     last = conversation.messages.order_by("-created_at").values_list("status", flat=True).first()
     return last == Message.Status.STREAMING
@@ -187,14 +193,19 @@ def _marks(conversation: Conversation, keys: Sequence[Key]) -> list[Mark]:
 
 
 def _dividers(conversation: Conversation) -> dict[UUID, list[Divider]]:
-    """By the message that they follow. Only the last compaction can be undone from the page."""
+    """By the message that they follow. Only the last compaction can be undone from the page.
+
+    An emergency that condensed no message has no place in the thread, and is left out.
+    """
+    own = Checkpoint.objects.filter(compaction=OuterRef("pk"), last_message=OuterRef("last_message"), active=True)
     done = Compaction.objects.filter(
         conversation=conversation, status=Compaction.Status.SUCCEEDED, last_message__isnull=False
-    )
+    ).annotate(in_force=Exists(own))
     found: dict[UUID, list[Divider]] = {}
     for at, compaction in enumerate(done.defer("steering", "steps").order_by("-created_at", "-id")):
         if compaction.last_message:
-            found.setdefault(compaction.last_message, []).insert(0, Divider(compaction, can_undo=at == 0))
+            divider = Divider(compaction, can_undo=at == 0, can_edit=compaction.in_force)
+            found.setdefault(compaction.last_message, []).insert(0, divider)
     return found
 
 

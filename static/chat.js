@@ -22,9 +22,20 @@ if (thread && scroller) {
 const dropKnown = (fragment) => {
   for (const bubble of fragment.querySelectorAll("[data-message-id]")) if (document.getElementById(bubble.id)) bubble.remove();
 };
+// A message that is being written anew stays as it is when the thread around it is read again.
+const keepEdited = (fragment) => {
+  const focused = document.activeElement;
+  for (const form of thread.querySelectorAll("form.edit")) {
+    const message = form.closest(".message");
+    one(`#${message.id}`, fragment)?.replaceWith(message);
+    if (form.contains(focused)) setTimeout(() => focused.focus());
+  }
+};
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   const { target, fragment } = event.detail;
-  if (target === thread && !one("#version", fragment)) dropKnown(fragment);
+  if (target !== thread) return;
+  if (one("#version", fragment)) keepEdited(fragment);
+  else dropKnown(fragment);
 });
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { detail } = event;
@@ -152,14 +163,22 @@ document.addEventListener("click", (event) => {
   if (button.id === "drawer") list(true);
   else if (button.id === "veil") list(false);
   else if ("dismiss" in button.dataset) button.parentElement.remove();
+  else if ("hides" in button.dataset) document.getElementById(button.dataset.hides).hidden = true;
   else if (button.matches(".copy")) copy(button, one(".text", button.closest(".message")));
   else if (button.matches(".code-head button")) copy(button, one("pre", button.closest(".code")));
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && one(".app.listing")) list(false);
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.matches("textarea[data-enter]")) {
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  }
 });
 document.addEventListener("htmx:afterSwap", (event) => {
-  if (event.detail.target.id === "reader") event.detail.target.showModal();
+  const { target } = event.detail;
+  if (target.id !== "reader") return;
+  if (!target.open) target.showModal();
+  target.scrollTop = 0;
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   const form = event.target.closest("form[data-closes]");

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 from django import template
 from django.utils.safestring import SafeString
 
+from compression.core.extractive import Extractive
+from compression.core.truncation import Truncation
+from compression.models import Compaction
 from conversations import markdown
 from conversations.models import Message
 
@@ -18,6 +25,34 @@ STAGES = {
     "update": "updating the context",
     "validate": "checking what was kept",
 }
+PURPOSES = {
+    "rollback": "Before a fold",
+    "recovery": "Before an undo or an edit",
+    "emergency": "Emergency",
+    "manual": "By hand",
+}
+OUTCOMES = {
+    "pending": "Waiting",
+    "running": "At work",
+    "ready": "Prepared",
+    "failed": "Did not work",
+    "skipped": "Nothing to fold",
+    "discarded": "Dropped: the conversation changed",
+}
+STRATEGIES = {
+    "checkpoints": "a new summary beside the older ones",
+    "rolling": "one summary, written anew",
+    "continuation": "one summary of everything",
+    "truncate": "a note of what was left out",
+    "age": "summaries made shorter",
+    "elide": "results of tools left out",
+}
+LEVELS = {1: "compact", 2: "moderate", 3: "detailed"}
+INSTEAD = {Extractive.name: "selected from the text instead", Truncation.name: "a note of what was left out instead"}
+_STAGE = re.compile(r"\A[a-z]+: ")
+_NEXT_SENTENCE = re.compile(r"\. (?=[A-Z])")
+_ASIDE = re.compile(r" \(([^()]*)\)")
+_KEPT = re.compile(r"\Akept (\d+ of \d+) facts")
 NAMES = {"user": "You", "assistant": "AI", "system": "System", "tool": "Tool"}
 
 
@@ -39,3 +74,72 @@ def stage(name: str) -> str:
 @register.filter
 def who(message: Message) -> str:
     return message.name or NAMES.get(message.role, message.role)
+
+
+@register.filter
+def percent(share: float) -> str:
+    return f"{round(100 * share)} %"
+
+
+@register.filter
+def purpose(name: str) -> str:
+    """Why a snapshot was taken."""
+    return PURPOSES.get(name, name)
+
+
+@register.filter
+def strategy(name: str) -> str:
+    return STRATEGIES.get(name, name)
+
+
+@register.filter
+def level(number: int) -> str:
+    return LEVELS.get(number, str(number))
+
+
+@register.filter
+def outcome(compaction: Compaction) -> str:
+    """What came of it, in a word or two."""
+    if compaction.status == Compaction.Status.UNDONE:
+        return "Undone"
+    if compaction.status == Compaction.Status.SUCCEEDED:
+        return "Emergency" if compaction.trigger == Compaction.Trigger.EMERGENCY else "Folded"
+    return OUTCOMES.get(compaction.status, compaction.status)
+
+
+@register.filter
+def story(compaction: Compaction) -> list[str]:
+    """How it went, a sentence a step: who failed and why, and what was done."""
+    return [_sentence(step) for step in compaction.steps]
+
+
+@register.filter
+def fallback(compaction: Compaction) -> str:
+    """A sentence for the status line where a summariser failed; "" where none did."""
+    failed = [_sentence(step) for step in compaction.steps if "failed" in step]
+    if not failed:
+        return ""
+    return f"{'; '.join(failed)}; {INSTEAD.get(compaction.summariser, f'{compaction.summariser} wrote it')}."
+
+
+@register.filter
+def seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds} ms"
+
+
+@register.filter
+def goal_line(goal_text: str) -> str:
+    """The first line of a goal's description, out of its rendering."""
+    return next(iter(goal_text.splitlines()[1:]), "")
+
+
+def _sentence(step: Mapping[str, Any]) -> str:
+    if "failed" not in step:
+        action = str(step.get("action", ""))
+        return action[:1].upper() + action[1:]
+    name, failed = step["summariser"], step["failed"]
+    if few := _KEPT.match(failed):
+        return f"{name} kept too few facts ({few[1]})"
+    why = _NEXT_SENTENCE.split(_STAGE.sub("", failed).removeprefix(f"{name}: "))[0].rstrip(".")
+    verb = "wrote no good summary" if failed.startswith("validate: ") else "did not answer"
+    return f"{name} {verb} ({_ASIDE.sub(r', \1', why)})"

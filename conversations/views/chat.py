@@ -16,6 +16,7 @@ from conversations.access import get_conversation
 from conversations.llm.profiles import default_profile
 from conversations.meter import meter
 from conversations.models import Conversation, ModelProfile
+from conversations.trust import trust_of
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of, moment
 from conversations.views.sidebar import sidebar
@@ -35,6 +36,7 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
         "meter": meter(conversation),
         "running": fragments.busy(conversation),
+        "trust": trust_of(conversation),
         **fragments.thread_context(conversation),
     }
     return render(request, "conversations/chat.html", context)
@@ -71,12 +73,12 @@ def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
 @never_cache
 @require_GET
 def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """One bubble, or its `body` alone for a row that opens."""
+    """One bubble, or its `body` and what can be done with it, for a row that opens."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.messages.prefetch_related("tool_calls"), pk=message_id)
     if "body" in request.GET:
         item = threads.bubble(conversation, row)
-        return render(request, "conversations/_body.html", {"item": item})
+        return render(request, "conversations/_opened.html", {"item": item})
     response = HttpResponse(fragments.message(conversation, row))
     return response if row.is_streaming else trigger_client_event(response, "converge")
 

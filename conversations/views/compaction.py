@@ -1,16 +1,22 @@
-"""One compression: what was written beside what it was written from."""
+"""One compression: what was written beside what it was written from, how it went, and what it changed."""
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import reswap, retarget
 
-from compression.models import Compaction
+from compression.models import Checkpoint, Compaction
+from conversations import summaries
 from conversations.access import get_conversation
+from conversations.diffs import diff
+from conversations.errors import Refused
 from conversations.models import Conversation, Message
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar
@@ -23,20 +29,65 @@ SOURCES = 1_000
 @never_cache
 @require_GET
 def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
+    """`edit` given: with its summary in a form."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
-    context = {
-        "conversation": conversation,
-        "compaction": row,
-        # Its other checkpoints are older ones, made shorter.
-        "checkpoints": row.checkpoints.order_by("-number")[:1],
-        "sources": _sources(conversation, row),
-    }
+    context = _shown(conversation, row) | {"editing": "edit" in request.GET}
     if request.htmx:
         return render(request, "conversations/_compaction.html", context)
     return render(
         request, "conversations/compaction.html", context | {"sidebar": sidebar(request.user, current=conversation)}
     )
+
+
+@member
+@require_POST
+def edit_summary(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
+    """The reader again, with the new summary; or with the form, the words in it, and what is wrong with them."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(conversation.compactions, pk=compaction_id)
+    text = request.POST.get("summary", "")
+    more: dict[str, Any] = {"said": "Saved. The next request has the new summary."}
+    status = 200
+    try:
+        checkpoint = get_object_or_404(_own(row)[:1])
+        summaries.edit(conversation, number=checkpoint.number, text=text)
+    except Refused as refusal:
+        more, status = {"refusal": refusal, "editing": True, "text": text}, refusal.status
+    response = render(request, "conversations/_compaction.html", _shown(conversation, row) | more, status=status)
+    return reswap(retarget(response, f"#compaction-{row.pk}"), "outerHTML")
+
+
+def _shown(conversation: Conversation, row: Compaction) -> dict[str, Any]:
+    before, after = _states(conversation, row)
+    return {
+        "conversation": conversation,
+        "compaction": row,
+        "checkpoint": _own(row).first(),
+        "sources": _sources(conversation, row),
+        "diff": diff(before, after) if before != after else None,
+    }
+
+
+def _own(row: Compaction) -> QuerySet[Checkpoint]:
+    """The summary that it wrote first, as it was edited last; then older ones, which it made shorter."""
+    return row.checkpoints.order_by("-last_message_at", "-number")
+
+
+def _states(conversation: Conversation, row: Compaction) -> tuple[str, str]:
+    """What stood for the past before it, and after it: in the next state that was kept, else now.
+
+    Twice nothing where that is not known any more.
+    """
+    first = row.snapshots.order_by("created_at").first()
+    if first is None:
+        return "", ""
+    later = conversation.snapshots.filter(created_at__gt=first.created_at).order_by("created_at")
+    kept = [pk for pk, ids in later.values_list("pk", "compaction_ids") if str(row.pk) in ids][:1]
+    following = later.filter(pk__in=kept).first()
+    if following is None and row.status != Compaction.Status.SUCCEEDED:
+        return "", ""
+    return first.compressed_context or "", (following or conversation).compressed_context or ""
 
 
 def _sources(conversation: Conversation, row: Compaction) -> list[Message]:

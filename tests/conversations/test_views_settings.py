@@ -1,0 +1,319 @@
+"""The context of a conversation: goal, rules, mode, policy and snapshots, in the page."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from compression.core.values import Steering
+from compression.models import Compaction, Snapshot
+from conversations import compaction, goals, rules, states
+from conversations.models import Conversation, Goal, ModelProfile
+from tests.conversations.chat import fill
+from tests.conversations.pages import BACKEND, Pages, elements
+
+ACTS = ["mode", "goal", "end_goal", "step", "rules", "policy", "take_snapshot", "restore", "fresh"]
+ACTS_OF_ONE = ["regenerate", "edit", "fork", "edit_summary"]
+
+
+@pytest.fixture
+def pages(user: User) -> Pages:
+    return Pages(user)
+
+
+def folded(conversation: Conversation) -> Compaction:
+    fill(conversation, 20)
+    row = compaction.request(conversation, trigger="manual", steering=Steering())
+    row.refresh_from_db()
+    conversation.refresh_from_db()
+    return row
+
+
+def fields(response: Any) -> dict[str, str]:
+    """What the policy's inputs hold."""
+    return {found["name"]: found.get("value", "") for found in elements(response).with_attribute("name")}
+
+
+def chosen(response: Any, id: str) -> str:
+    """The selected option of a select."""
+    found = elements(response).found
+    start = next(at for at, (_, attributes) in enumerate(found) if attributes.get("id") == id)
+    return next(
+        attributes["value"] for tag, attributes in found[start:] if tag == "option" and "selected" in attributes
+    )
+
+
+def test_the_panel_is_a_fragment_for_htmx_and_a_page_without(pages: Pages, conversation: Conversation) -> None:
+    folded(conversation)
+    rules.set_rules(conversation, ["Never on Fridays"])
+    goals.set_goal(conversation, description="Move alpha", priority="high")
+    fragment, page = (pages.get("context", conversation.pk, htmx=htmx).content.decode() for htmx in (True, False))
+    assert "<html" not in fragment and "<html" in page
+    for html in (fragment, page):
+        assert "Never on Fridays" in html and "Move alpha" in html
+        assert "can be trusted to about <b>86 %</b> after 1 fold." in html
+        assert "Before a fold" in html and "16 messages" in html
+        assert " style=" not in html and "<script>" not in html
+
+
+def test_every_field_has_a_name_for_those_who_do_not_see_it(pages: Pages, conversation: Conversation) -> None:
+    goals.set_goal(conversation, description="Move alpha")
+    rules.set_rules(conversation, ["Never on Fridays"])
+    pages.post("step", conversation.pk, text="Copy it")
+    page = elements(pages.get("context", conversation.pk, htmx=True))
+    labels = {attributes["for"] for tag, attributes in page.found if tag == "label" and "for" in attributes}
+    for tag, field in page.found:
+        if tag in ("input", "textarea", "select") and field.get("type") != "hidden":
+            assert field.get("id") in labels or "aria-label" in field or "aria-labelledby" in field, field
+
+
+def test_another_persons_context_does_not_exist(conversation: Conversation) -> None:
+    stranger = Client()
+    stranger.force_login(User.objects.create_user("mallory", password="x"), backend=BACKEND)
+    assert stranger.get(reverse("context", args=[conversation.pk])).status_code == 404
+    assert stranger.get(reverse("edit", args=[conversation.pk, uuid4()])).status_code == 404
+    form = {"mode": "developer", "description": "theirs", "rule": "theirs", "threshold": "60", "text": "theirs"}
+    for name in ACTS:
+        assert stranger.post(reverse(name, args=[conversation.pk]), form).status_code == 404, name
+    for name in ACTS_OF_ONE:
+        assert stranger.post(reverse(name, args=[conversation.pk, uuid4()]), form).status_code == 404, name
+    conversation.refresh_from_db()
+    assert (conversation.rules, conversation.policy, conversation.mode) == ([], {}, "assistant")
+    assert not Goal.objects.exists() and not Snapshot.objects.exists()
+
+
+def test_what_changes_something_wants_a_post_with_a_token(conversation: Conversation, user: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(user, backend=BACKEND)
+    for name in ACTS:
+        address = reverse(name, args=[conversation.pk])
+        assert (client.get(address).status_code, client.post(address).status_code) == (405, 403), name
+
+
+def test_a_goal_is_set_changed_and_reached(pages: Pages, conversation: Conversation) -> None:
+    response = pages.post("goal", conversation.pk, description="Move alpha", priority="high")
+    assert response.headers["HX-Retarget"] == "#goal-section"
+    pages.post("goal", conversation.pk, description="Move alpha to node-7", priority="high")
+    goal = Goal.objects.get()
+    assert (goal.description, goal.priority, goal.status) == ("Move alpha to node-7", "high", "active")
+    assert b"Goal: Move alpha to node-7" in pages.get("chat", conversation.pk).content
+    assert b"The goal is reached." in pages.post("end_goal", conversation.pk, status="completed").content
+    goal.refresh_from_db()
+    assert goal.status == "completed"
+    assert b"Goal:" not in pages.get("chat", conversation.pk).content
+
+
+def test_checkpoints_of_a_goal_are_added_ticked_off_and_removed(pages: Pages, conversation: Conversation) -> None:
+    goals.set_goal(conversation, description="Move alpha")
+    for text in ("Copy the archive", "Switch"):
+        pages.post("step", conversation.pk, text=text)
+    pages.post("step", conversation.pk, text="Copy the archive", status="completed")
+    assert [(step["text"], step["status"], bool(step["completed_at"])) for step in Goal.objects.get().checkpoints] == [
+        ("Copy the archive", "completed", True),
+        ("Switch", "pending", False),
+    ]
+    pages.post("step", conversation.pk, text="Switch", status="pending", remove="1")
+    assert [step["text"] for step in Goal.objects.get().checkpoints] == ["Copy the archive"]
+    again = pages.post("step", conversation.pk, text="Copy the archive")
+    assert again.status_code == 400 and b"there is such a checkpoint already" in again.content
+    assert Goal.objects.get().checkpoints[0]["status"] == "completed"
+
+
+def test_decisions_and_files_are_shown_and_locked_ones_are_marked(pages: Pages, conversation: Conversation) -> None:
+    goals.set_goal(conversation, description="Move alpha")
+    Goal.objects.update(
+        decisions=[{"text": "Retries stay at 4", "rationale": "measured", "locked": True}],
+        artifacts=[{"path": "deploy/alpha.yaml", "action": "modified"}],
+    )
+    html = pages.get("context", conversation.pk, htmx=True).content.decode()
+    assert "Retries stay at 4" in html and "measured" in html and "Locked" in html
+    assert "deploy/alpha.yaml" in html and "modified" in html
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "field", "kept"),
+    [
+        ("goal", {"description": "", "priority": "high"}, "description", None),
+        ("goal", {"description": "x" * 2_001}, "description", "x" * 2_001),
+        ("goal", {"description": "Move it", "priority": "urgent"}, "priority", "Move it"),
+        ("end_goal", {"status": "paused"}, "status", None),
+        ("step", {"text": "y" * 241}, "text", "y" * 241),
+        ("step", {"text": "Copy it", "status": "half"}, "status", "Copy it"),
+        ("rules", {"rule": "z" * 241}, "rules", "z" * 241),
+        ("rules", {"rule": "  "}, "rule", None),
+        ("mode", {"mode": "poet"}, "mode", None),
+    ],
+)
+def test_a_bad_value_is_refused_by_its_name_and_what_was_typed_stays(
+    pages: Pages, conversation: Conversation, name: str, form: dict[str, str], field: str, kept: str | None
+) -> None:
+    goals.set_goal(conversation, description="Move alpha")
+    response = pages.post(name, conversation.pk, **form)
+    assert response.status_code == 400
+    html = response.content.decode()
+    assert f"{field}" in html.split('class="complaint"')[1].split("</p>")[0]
+    assert kept is None or kept in html
+    assert Goal.objects.get().description == "Move alpha" and Goal.objects.get().checkpoints == []
+
+
+def test_rules_are_added_edited_in_place_and_removed(pages: Pages, conversation: Conversation) -> None:
+    for rule in ("Never on Fridays", "Use UTC", "Answer briefly"):
+        pages.post("rules", conversation.pk, rule=rule)
+    pages.post("rules", conversation.pk, was="Use UTC", rule="Always use UTC")
+    pages.post("rules", conversation.pk, was="Answer briefly", rule="")
+    conversation.refresh_from_db()
+    assert conversation.rules == ["Never on Fridays", "Always use UTC"]
+
+
+def test_a_rule_that_is_refused_leaves_the_others_and_keeps_the_words(pages: Pages, conversation: Conversation) -> None:
+    rules.set_rules(conversation, ["Use UTC"])
+    response = pages.post("rules", conversation.pk, was="Use UTC", rule="w" * 300)
+    assert response.status_code == 400 and "w" * 300 in response.content.decode()
+    conversation.refresh_from_db()
+    assert conversation.rules == ["Use UTC"]
+
+
+def test_the_mode_is_chosen(pages: Pages, conversation: Conversation) -> None:
+    response = pages.post("mode", conversation.pk, mode="debugger")
+    assert chosen(response, "mode-select") == "debugger"
+    conversation.refresh_from_db()
+    assert conversation.mode == "debugger"
+    assert b"Debugger mode" in pages.get("chat", conversation.pk).content
+
+
+def test_only_what_is_filled_in_is_the_conversations_own_policy(pages: Pages, conversation: Conversation) -> None:
+    form = {
+        "preset": "planner", "enabled": "true", "strategy": "rolling", "threshold": "82.5 %", "target_ratio": "40",
+        "target_tokens": "2,000", "keep_recent": "6", "keep_user_tokens": "ALL", "min_messages": "", "cooldown": "0",
+        "summary_max_tokens": "", "level": "2", "summariser": "extractive", "prompt": "",
+    }  # fmt: skip
+    response = pages.post("policy", conversation.pk, **form)
+    assert response.status_code == 200 and b"Saved." in response.content
+    conversation.refresh_from_db()
+    assert conversation.policy == {
+        "preset": "planner", "enabled": True, "strategy": "rolling", "threshold": 0.825, "target_ratio": 0.4,
+        "target_tokens": 2000, "keep_recent": 6, "keep_user_tokens": "all", "cooldown": 0, "level": 2,
+        "summariser": "extractive",
+    }  # fmt: skip
+    shown = fields(pages.get("context", conversation.pk, htmx=True))
+    assert (shown["threshold"], shown["target_ratio"], shown["keep_user_tokens"]) == ("82.5", "40", "all")
+    pages.post("policy", conversation.pk, **dict.fromkeys(form, ""))
+    conversation.refresh_from_db()
+    assert conversation.policy == {}
+
+
+def test_an_empty_field_tells_what_holds_then(pages: Pages, conversation: Conversation, settings: Any) -> None:
+    settings.COMPRESSION_THRESHOLD = 0.7
+    page = elements(pages.get("context", conversation.pk, htmx=True))
+    assert page.by_id("policy-threshold")["placeholder"] == "70"
+    assert page.by_id("policy-keep_recent")["placeholder"] == "4"
+    pages.post("policy", conversation.pk, preset="executor")
+    assert elements(pages.get("context", conversation.pk, htmx=True)).by_id("policy-summary_max_tokens")[
+        "placeholder"
+    ] == ("100")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "limits"),
+    [
+        ("threshold", "99", "50 % to 95 %"),
+        ("threshold", "12,5", "50 % to 95 %"),
+        ("target_ratio", "eighty", "10 % to 95 %"),
+        ("target_ratio", "90", "below the threshold, which is 80 %"),
+        ("keep_recent", "101", "0 to 100"),
+        ("keep_recent", "2.5", "whole number"),
+        ("keep_user_tokens", "some", "&quot;all&quot;"),
+        ("min_messages", "0", "1 to 1000"),
+        ("target_tokens", "199", "200 to"),
+        ("cooldown", "-1", "0 to 86400"),
+        ("summary_max_tokens", "99", "100 to 4000"),
+        ("strategy", "magic", "one of checkpoints"),
+        ("preset", "magic", "one of chat"),
+        ("enabled", "maybe", "true or false"),
+        ("level", "4", "1 to 3"),
+        ("summariser", "gpt-none", "There is no model called"),
+        ("prompt", "Summarise.", "## Summary"),
+    ],
+)
+def test_a_wrong_field_of_the_policy_names_its_limit_and_the_others_keep_their_input(
+    pages: Pages, conversation: Conversation, name: str, value: str, limits: str
+) -> None:
+    form = {"cooldown": "45", "threshold": "80"} | {name: value}
+    response = pages.post("policy", conversation.pk, **form)
+    assert response.status_code == 400 and response.headers["HX-Retarget"] == "#policy-section"
+    complaint = response.content.decode().partition(f'id="policy-{name}_error"')[2].partition("</p>")[0]
+    assert limits in complaint
+    assert elements(response).by_id(f"policy-{name}")["aria-invalid"] == "true"
+    if name != "cooldown":
+        assert fields(response)["cooldown"] == "45"
+    conversation.refresh_from_db()
+    assert conversation.policy == {}
+
+
+def test_several_wrong_fields_are_all_told_at_once(pages: Pages, conversation: Conversation) -> None:
+    response = pages.post("policy", conversation.pk, threshold="10", keep_recent="1000")
+    assert b'id="policy-threshold_error"' in response.content and b'id="policy-keep_recent_error"' in response.content
+
+
+def test_enabled_models_are_offered_and_one_that_is_gone_is_called_so(
+    pages: Pages, conversation: Conversation, profile: ModelProfile
+) -> None:
+    ModelProfile.objects.create(name="retired", model_id="retired", enabled=False)
+    Conversation.objects.update(policy={"summariser": "retired"})
+    html = pages.get("context", conversation.pk, htmx=True).content.decode()
+    assert '<option value="scripted">' in html and "retired (not there any more)" in html
+
+
+def test_a_snapshot_is_taken_and_restored(pages: Pages, conversation: Conversation) -> None:
+    fill(conversation, 20)
+    assert b"By hand" in pages.post("take_snapshot", conversation.pk).content
+    snapshot = Snapshot.objects.get()
+    compaction.request(conversation, trigger="manual", steering=Steering())
+    response = pages.post("restore", conversation.pk, snapshot=str(snapshot.pk))
+    assert response.status_code == 200 and response.headers["HX-Trigger"] == '{"converge": {}}'
+    assert b"Before an undo or an edit" in response.content
+    conversation.refresh_from_db()
+    assert not conversation.is_compressed
+
+
+def test_a_snapshot_of_another_conversation_is_not_restored(pages: Pages, conversation: Conversation) -> None:
+    elsewhere = Conversation.objects.create(owner=conversation.owner)
+    foreign = states.take_snapshot(elsewhere)
+    assert pages.post("restore", conversation.pk, snapshot=str(foreign.pk)).status_code == 404
+    for wrong in ("", "x"):
+        refused = pages.post("restore", conversation.pk, snapshot=wrong)
+        assert refused.status_code == 400 and b"snapshot" in refused.content
+
+
+def test_an_emergency_that_folded_no_message_is_in_the_list_and_no_divider(
+    pages: Pages, conversation: Conversation
+) -> None:
+    folded(conversation)
+    row = Compaction.objects.create(
+        conversation=conversation, trigger="emergency", status="succeeded", strategy="elide", pre_tokens=900,
+        post_tokens=100, steps=[{"summariser": "", "action": "3 tool results left out"}],
+    )  # fmt: skip
+    listed = elements(pages.get("context", conversation.pk, htmx=True)).with_attribute("data-compaction")
+    assert listed[0]["data-compaction"] == str(row.pk)
+    dividers = elements(pages.get("thread", conversation.pk)).with_attribute("data-compaction-id")
+    assert str(row.pk) not in [found["data-compaction-id"] for found in dividers]
+    told = pages.get("compaction", conversation.pk, row.pk, htmx=True).content.decode()
+    assert "3 tool results left out." in told and "results of tools left out" in told
+
+
+def test_the_page_warns_once_the_model_cannot_be_trusted_any_more(pages: Pages, conversation: Conversation) -> None:
+    folded(conversation)
+    ModelProfile.objects.update(parameters_billion=3)
+    assert b"Start fresh" not in pages.get("chat", conversation.pk).content
+    for _ in range(2):
+        Compaction.objects.create(conversation=conversation, trigger="auto", status="succeeded")
+    html = pages.get("chat", conversation.pk).content.decode()
+    assert "After 3 folds the model can be trusted to about 22 %." in html
+    response = pages.post("fresh", conversation.pk)
+    fresh = Conversation.objects.exclude(pk=conversation.pk).get()
+    assert response.headers["HX-Redirect"] == reverse("chat", args=[fresh.pk])
