@@ -148,7 +148,7 @@ async def test_else_the_usual_one_summarises(chat: Chat, large: ModelProfile, se
         await written_by("scripted")
     elif why == "named":
         await Conversation.objects.aupdate(policy={"summariser": "scripted"})
-    else:
+    elif why == "failed reply":
         await written_by("scripted")
         last = await Message.objects.filter(role="assistant").order_by("-created_at").afirst()
         assert last is not None

@@ -150,6 +150,15 @@ async def test_other_steering_is_asked_and_the_same_again_is_not(
     assert len(chat.llm.summaries) == 2
 
 
+async def test_a_longer_answer_is_asked_for_even_by_the_same_words(filled: Conversation, chat: Chat) -> None:
+    policy = {"prompt": f"Without a number of words.\n{HEADINGS}"}
+    for asked, longest in enumerate((150, 300, 150), start=1):
+        await Conversation.objects.aupdate(policy=policy | {"summary_max_tokens": longest})
+        await chat.compact()
+        await undo(chat)
+        assert len(chat.llm.summaries) == min(asked, 2)
+
+
 @pytest.mark.parametrize(
     "how",
     [
@@ -169,11 +178,15 @@ async def test_a_bad_answer_is_not_kept(filled: Conversation, chat: Chat, how: d
     assert await KeptSummary.objects.acount() == 1
 
 
-async def test_two_who_ask_the_same_at_once_both_succeed(filled: Conversation, chat: Chat) -> None:
+async def test_two_who_ask_the_same_at_once_both_succeed(
+    filled: Conversation, chat: Chat, caplog: pytest.LogCaptureFixture
+) -> None:
     other = await twin(chat, await User.objects.aget())
     chat.llm.summary_takes(seconds=0.2)
     rows = await asyncio.gather(chat.compact(), other.compact())
     assert [row.summariser for row in rows] == ["scripted", "scripted"]
+    assert len(chat.llm.summaries) == 2
+    assert "could not be kept" not in caplog.text
     assert await KeptSummary.objects.acount() == 1
 
 
