@@ -82,8 +82,10 @@ def retry(conversation: Conversation, message_id: UUID) -> Message:
         if old.status not in UNFINISHED:
             raise Conflict("This reply did not fail.")
         conversation.refresh_from_db(fields=["compressed_at"])
-        if conversation.compressed_at and old.created_at <= conversation.compressed_at:
-            raise Conflict("This reply is part of a summary already. Undo the compaction, or ask again.")
+        earlier = rows.filter(transcript.HISTORY, created_at__lt=old.created_at).order_by("-created_at")
+        asked_at = earlier.values_list("created_at", flat=True).first()
+        if conversation.compressed_at and asked_at and asked_at <= conversation.compressed_at:
+            raise Conflict("What was asked is part of a summary already. Undo the compaction, or ask again.")
         reply = store_reply(conversation)
         Message.objects.filter(pk=old.pk).update(replaced_by=reply)
         transaction.on_commit(partial(publish, conversation.pk, "resync"))

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 
 from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches, compaction, goals, states
+from conversations import branches, compaction, goals, replies, states
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.events import hub
 from conversations.models import Conversation, Goal, Message, ToolCall
@@ -349,3 +349,15 @@ async def test_an_edited_question_that_does_not_fit_is_compressed_for(conversati
     await edited(chat, last, "a long story " + "word " * 1_500)
     assert await Compaction.objects.filter(trigger="auto", status="succeeded").aexists()
     await went_on(chat, last)
+
+
+async def test_a_reply_whose_question_was_condensed_is_not_simply_tried_again(filled: Conversation, chat: Chat) -> None:
+    asked = await message(18)
+    await Message.objects.filter(content__startswith="Message 19 ").aupdate(status="stopped")
+    await chat.compact(up_to=str(asked.pk))
+    assert chat.conversation.compressed_at == asked.created_at
+    with pytest.raises(Conflict, match="summary"):
+        await sync_to_async(replies.retry)(chat.conversation, (await message(19)).pk)
+    await regenerated(chat, await message(19))
+    assert chat.llm.last_request.messages[-1]["content"] == asked.content
+    await went_on(chat)

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
+from compression.core.digest import extend
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, goals, states
-from conversations.errors import Conflict
-from conversations.models import Conversation, Goal, Message
+from conversations import branches, compaction, forks, goals, states, transcript
+from conversations.errors import Conflict, Refused
+from conversations.models import Conversation, Goal, Message, ModelProfile
 from conversations.protection import protect
 from tests.conversations.chat import Chat, fill
 
@@ -161,3 +165,64 @@ async def test_a_summary_that_was_written_again_later_does_not_hide_what_a_snaps
     await sync_to_async(states.clear)(chat.conversation)
     await sync_to_async(compaction.rollback)(chat.conversation, snapshot_id=manual.pk)
     assert (await Conversation.objects.aget()).is_compressed
+
+
+def fits(conversation: Conversation) -> None:
+    """The state of compression is of the history as it is now, and of nothing else."""
+    row = Conversation.objects.get(pk=conversation.pk)
+    active = Checkpoint.objects.filter(conversation=row, active=True).order_by("last_message_at", "number")
+    last = active.last()
+    if last is None:
+        assert (row.compressed_at, row.compressed_context, row.verbatim_ids) == (None, None, [])
+        return
+    assert row.compressed_at == last.last_message_at
+    history = transcript.between(row.pk, None, last.last_message_at)
+    assert extend("", history) == last.digest
+    assert set(row.verbatim_ids) <= {turn.id for turn in history}
+    assert set(active.values_list("compaction__status", flat=True)) == {"succeeded"}
+
+
+async def done(chat: Chat, act: str, chosen: Message, random: Random) -> Chat:
+    """The conversation in which it goes on. Raises Refused."""
+    match act:
+        case "compact":
+            await chat.compact("ahead")
+        case "edit":
+            begun = await sync_to_async(branches.edit)(chat.conversation, chosen.pk, content="edited " + "pad " * 90)
+            await chat.ended(begun.reply.pk)
+        case "regenerate":
+            reply = await sync_to_async(branches.regenerate)(chat.conversation, chosen.pk)
+            await chat.ended(reply.pk)
+        case "restore":
+            kept = [row async for row in Snapshot.objects.filter(conversation=chat.conversation)]
+            if kept:
+                await sync_to_async(compaction.rollback)(chat.conversation, snapshot_id=random.choice(kept).pk)
+        case "undo":
+            await sync_to_async(compaction.rollback)(chat.conversation)
+        case "clear":
+            await sync_to_async(states.clear)(chat.conversation)
+        case "protect":
+            await sync_to_async(protect)(chat.conversation, chosen.pk, on=random.random() < 0.5)
+        case "fork":
+            return replace(chat, conversation=await sync_to_async(forks.fork)(chat.conversation, chosen.pk))
+    return chat
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_whatever_is_done_in_whatever_order_every_message_stays_represented(
+    filled: Conversation, chat: Chat, seed: int
+) -> None:
+    random = Random(seed)
+    await ModelProfile.objects.aupdate(window=6_000)
+    acts = ("compact", "compact", "compact", "edit", "regenerate", "restore", "undo", "clear", "protect", "fork")
+    for number in range(25):
+        rows = Message.objects.filter(conversation=chat.conversation, replaced_by=None).order_by("-created_at")
+        chosen = random.choice([row async for row in rows[: random.choice((4, 12, 40))]])
+        with contextlib.suppress(Refused):
+            chat = await done(chat, random.choice(acts), chosen, random)
+        await sync_to_async(fits)(chat.conversation)
+        chat.llm.clear()
+        chat.llm.enqueue(f"reply {number} " + "pad " * 100)
+        assert (await chat.say(f"question {number} " + "pad " * 100)).status == "complete"
+        await chat.check()
+        await sync_to_async(fits)(chat.conversation)
