@@ -11,6 +11,7 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import compaction, prompt
 from conversations.errors import Conflict, NotFound, TooMany
 from conversations.events import hub
+from conversations.ladder import RESTING
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import Chat, fill
 
@@ -402,7 +403,7 @@ async def test_a_model_that_failed_three_times_rests_and_then_gets_one_trial(fil
         await grown()
     asked = len(chat.llm.summaries)
     row = await chat.compact()
-    assert (row.summariser, row.steps) == ("extractive", [])
+    assert (row.summariser, row.steps) == ("extractive", [{"summariser": "scripted", "failed": RESTING}])
     assert len(chat.llm.summaries) == asked
     await Compaction.objects.aupdate(finished_at=timezone.now() - timedelta(minutes=6))
     await grown()
