@@ -1,0 +1,104 @@
+"""The policy of a conversation, as a person fills it in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from conversations.models import Conversation, ModelProfile
+from tests.conversations.pages import Pages, elements
+
+
+@pytest.fixture
+def pages(user: User) -> Pages:
+    return Pages(user)
+
+
+def fields(response: Any) -> dict[str, str]:
+    """What the policy's inputs hold."""
+    return {found["name"]: found.get("value", "") for found in elements(response).with_attribute("name")}
+
+
+def test_only_what_is_filled_in_is_the_conversations_own_policy(pages: Pages, conversation: Conversation) -> None:
+    form = {
+        "preset": "planner", "enabled": "true", "strategy": "rolling", "threshold": "82.5 %", "target_ratio": "40",
+        "target_tokens": "2,000", "keep_recent": "6", "keep_user_tokens": "ALL", "min_messages": "", "cooldown": "0",
+        "summary_max_tokens": "", "level": "2", "summariser": "extractive", "prompt": "",
+    }  # fmt: skip
+    response = pages.post("policy", conversation.pk, **form)
+    assert response.status_code == 200 and b"Saved." in response.content
+    conversation.refresh_from_db()
+    assert conversation.policy == {
+        "preset": "planner", "enabled": True, "strategy": "rolling", "threshold": 0.825, "target_ratio": 0.4,
+        "target_tokens": 2000, "keep_recent": 6, "keep_user_tokens": "all", "cooldown": 0, "level": 2,
+        "summariser": "extractive",
+    }  # fmt: skip
+    shown = fields(pages.get("context", conversation.pk, htmx=True))
+    assert (shown["threshold"], shown["target_ratio"], shown["keep_user_tokens"]) == ("82.5", "40", "all")
+    pages.post("policy", conversation.pk, **dict.fromkeys(form, ""))
+    conversation.refresh_from_db()
+    assert conversation.policy == {}
+
+
+def test_an_empty_field_tells_what_holds_then(pages: Pages, conversation: Conversation, settings: Any) -> None:
+    settings.COMPRESSION_THRESHOLD = 0.7
+    page = elements(pages.get("context", conversation.pk, htmx=True))
+    assert page.by_id("policy-threshold")["placeholder"] == "70"
+    assert page.by_id("policy-keep_recent")["placeholder"] == "4"
+    pages.post("policy", conversation.pk, preset="executor")
+    assert elements(pages.get("context", conversation.pk, htmx=True)).by_id("policy-summary_max_tokens")[
+        "placeholder"
+    ] == ("100")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "limits"),
+    [
+        ("threshold", "99", "50 % to 95 %"),
+        ("threshold", "12,5", "50 % to 95 %"),
+        ("target_ratio", "eighty", "10 % to 95 %"),
+        ("target_ratio", "90", "below the threshold, which is 80 %"),
+        ("keep_recent", "101", "0 to 100"),
+        ("keep_recent", "2.5", "whole number"),
+        ("keep_user_tokens", "some", "&quot;all&quot;"),
+        ("min_messages", "0", "1 to 1000"),
+        ("target_tokens", "199", "200 to"),
+        ("cooldown", "-1", "0 to 86400"),
+        ("summary_max_tokens", "99", "100 to 4000"),
+        ("strategy", "magic", "one of checkpoints"),
+        ("preset", "magic", "one of chat"),
+        ("enabled", "maybe", "true or false"),
+        ("level", "4", "1 to 3"),
+        ("summariser", "gpt-none", "There is no model called"),
+        ("prompt", "Summarise.", "## Summary"),
+    ],
+)
+def test_a_wrong_field_of_the_policy_names_its_limit_and_the_others_keep_their_input(
+    pages: Pages, conversation: Conversation, name: str, value: str, limits: str
+) -> None:
+    form = {"cooldown": "45", "threshold": "80"} | {name: value}
+    response = pages.post("policy", conversation.pk, **form)
+    assert response.status_code == 400 and response.headers["HX-Retarget"] == "#policy-section"
+    complaint = response.content.decode().partition(f'id="policy-{name}_error"')[2].partition("</p>")[0]
+    assert limits in complaint
+    assert elements(response).by_id(f"policy-{name}")["aria-invalid"] == "true"
+    if name != "cooldown":
+        assert fields(response)["cooldown"] == "45"
+    conversation.refresh_from_db()
+    assert conversation.policy == {}
+
+
+def test_several_wrong_fields_are_all_told_at_once(pages: Pages, conversation: Conversation) -> None:
+    response = pages.post("policy", conversation.pk, threshold="10", keep_recent="1000")
+    assert b'id="policy-threshold_error"' in response.content and b'id="policy-keep_recent_error"' in response.content
+
+
+def test_enabled_models_are_offered_and_one_that_is_gone_is_called_so(
+    pages: Pages, conversation: Conversation, profile: ModelProfile
+) -> None:
+    ModelProfile.objects.create(name="retired", model_id="retired", enabled=False)
+    Conversation.objects.update(policy={"summariser": "retired"})
+    html = pages.get("context", conversation.pk, htmx=True).content.decode()
+    assert '<option value="scripted">' in html and "retired (not there any more)" in html
