@@ -1,0 +1,169 @@
+"""The context of a conversation, and other ways on from its messages, in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.journeys.site import Person, long_conversation
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+
+def context_of(alice: Person) -> Locator:
+    alice.page.get_by_role("link", name="Context", exact=True).click()
+    panel = alice.page.get_by_role("dialog", name="Context")
+    expect(panel).to_be_visible()
+    return panel
+
+
+def test_goal_and_rules_set_in_the_page_reach_the_next_request(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    panel = context_of(alice)
+    panel.get_by_label("What this conversation is to reach").fill("Move alpha to node-7")
+    panel.get_by_label("Priority").select_option("high")
+    panel.get_by_role("button", name="Set goal").click()
+    panel.get_by_label("A further checkpoint").fill("Copy the archive")
+    panel.get_by_label("A further checkpoint").press("Enter")
+    panel.get_by_label("Status of Copy the archive").select_option("completed")
+    expect(panel.locator(".steps [data-status=completed]")).to_have_count(1)
+    for rule in ("Never on Fridays", "Use UTC"):
+        panel.get_by_label("A further rule").fill(rule)
+        panel.get_by_label("A further rule").press("Enter")
+        expect(panel.locator(".chips li").last.get_by_role("textbox")).to_have_value(rule)
+    panel.get_by_label("Rule 2", exact=True).fill("Always use UTC")
+    panel.get_by_label("Rule 2", exact=True).press("Enter")
+    expect(panel.get_by_role("button", name="Remove rule 2: Always use UTC")).to_be_visible()
+    panel.get_by_role("button", name="Remove rule 1: Never on Fridays").click()
+    expect(panel.locator(".chips li")).to_have_count(1)
+    panel.get_by_role("combobox", name="Mode").select_option("planning")
+    expect(panel.locator("#mode-section")).to_contain_text("Saved.")
+    alice.page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(alice.page.locator("#pills")).to_contain_text("Goal: Move alpha to node-7")
+    expect(alice.page.locator("#pills")).to_contain_text("Planning mode")
+    llm.enqueue("Understood.")
+    alice.says("What is next?")
+    alice.is_answered("Understood.")
+    asked = llm.chats[-1].text
+    assert "Move alpha to node-7" in asked and "Done: Copy the archive" in asked
+    assert "Always use UTC" in asked and "Fridays" not in asked
+    assert alice.complaints == []
+
+
+def test_a_wrong_policy_is_told_beside_its_field_and_the_rest_stays(alice: Person) -> None:
+    alice.begins()
+    panel = context_of(alice)
+    panel.get_by_label("Rests after").fill("45")
+    panel.get_by_label("Folds at").fill("20")
+    panel.locator("#policy-save").click()
+    expect(panel.get_by_label("Folds at")).to_have_accessible_description(
+        "% of the window Must be a number from 50 % to 95 %."
+    )
+    expect(panel.get_by_label("Folds at")).to_have_value("20")
+    expect(panel.get_by_label("Rests after")).to_have_value("45")
+    panel.get_by_label("Folds at").fill("60")
+    panel.get_by_label("Folds at").press("Enter")
+    expect(panel.locator("#policy-section")).to_contain_text("Saved.")
+    alice.page.reload()
+    panel = context_of(alice)
+    expect(panel.get_by_label("Folds at")).to_have_value("60")
+    expect(panel.get_by_label("Rests after")).to_have_value("45")
+    expect(panel.get_by_label("Latest kept")).to_have_value("")
+
+
+def test_a_message_is_edited_in_place_and_asked_again(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    for question, answer in (("Which port has alpha?", "Port 5433."), ("And beta?", "Port 5434.")):
+        llm.enqueue(answer)
+        alice.says(question)
+        alice.is_answered(answer)
+    alice.box.fill("a thought of its own")
+    first = alice.page.locator("#thread .message[data-role=user]").first
+    first.hover()
+    first.get_by_role("button", name="Edit").click()
+    form = alice.page.get_by_label("Your message")
+    expect(form).to_be_focused()
+    expect(form).to_have_accessible_description("3 later messages are kept but leave the conversation.")
+    form.fill("")
+    alice.page.get_by_role("button", name="Save & ask again").click()
+    form.fill("Which host has alpha?")
+    # The thread is read again meanwhile: what is being written stays.
+    alice.page.evaluate("document.querySelector('#version').value = ''; htmx.trigger(document.body, 'converge')")
+    expect(alice.page.locator("#version")).not_to_have_value("", timeout=5_000)
+    expect(form).to_have_value("Which host has alpha?")
+    llm.enqueue("It is node-7.")
+    alice.page.get_by_role("button", name="Save & ask again").click()
+    alice.is_answered("It is node-7.")
+    expect(alice.page.locator("#thread .message")).to_have_count(2)
+    expect(alice.page.locator("#thread")).not_to_contain_text("5434")
+    expect(alice.box).to_have_value("a thought of its own")
+    assert "Which port" not in llm.chats[-1].text
+    assert alice.complaints == []
+
+
+def test_a_reply_is_written_anew_after_a_word_of_warning_and_a_fork_opens(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    for question, answer in (("One?", "First."), ("Two?", "Second.")):
+        llm.enqueue(answer)
+        alice.says(question)
+        alice.is_answered(answer)
+    first = alice.replies.first
+    first.hover()
+    first.get_by_role("button", name="Regenerate").click()
+    expect(first).to_contain_text("2 later messages are kept but leave the conversation.")
+    first.get_by_role("button", name="Cancel").click()
+    expect(first.get_by_role("button", name="Fork")).to_be_visible()
+    expect(alice.page.locator("#thread .message")).to_have_count(4)
+    first.get_by_role("button", name="Regenerate").click()
+    llm.enqueue("Another first.")
+    first.get_by_role("button", name="Regenerate all the same").press("Enter")
+    alice.is_answered("Another first.")
+    expect(alice.page.locator("#thread .message")).to_have_count(2)
+    here = alice.page.url
+    alice.replies.first.get_by_role("button", name="Fork").click()
+    alice.page.wait_for_url(lambda url: "/c/" in url and url != here)
+    expect(alice.page.locator("#thread .message")).to_have_count(2)
+    assert alice.complaints == []
+
+
+def test_a_snapshot_is_restored_and_the_thread_follows(alice: Person) -> None:
+    alice.imports(long_conversation(30))
+    panel = context_of(alice)
+    panel.get_by_role("button", name="Take a snapshot").click()
+    expect(panel.locator("#snapshots-section")).to_contain_text("By hand")
+    panel.get_by_role("button", name="Close").click()
+    alice.page.locator("#compact").click()
+    expect(alice.page.locator(".compaction-divider")).to_have_count(1)
+    expect(alice.page.locator(".message[data-state=live]")).to_have_count(4)
+    alice.page.on("dialog", lambda dialog: dialog.accept())
+    panel = context_of(alice)
+    panel.get_by_role("button", name="Restore the snapshot by hand").click()
+    expect(panel).to_contain_text("The conversation is as it was in that snapshot.")
+    panel.get_by_role("button", name="Close").click()
+    expect(alice.page.locator(".compaction-divider")).to_have_count(0)
+    expect(alice.page.locator(".message[data-state=live]")).to_have_count(30)
+    assert alice.complaints == []
+
+
+def test_a_summary_is_edited_from_its_divider(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    alice.page.locator("#compact").click()
+    alice.page.locator(".compaction-divider").get_by_role("link", name="Edit").click()
+    reader = alice.page.get_by_role("dialog")
+    box = reader.get_by_label("The summary")
+    expect(box).to_be_focused()
+    box.fill("Ports.")
+    reader.get_by_role("button", name="Save").click()
+    expect(reader.get_by_role("alert")).to_contain_text("lacks its headings")
+    expect(box).to_have_value("Ports.")
+    box.fill("## Summary\nEvery service has a port of its own.\n\n## Context\n- service-3=5003")
+    reader.get_by_role("button", name="Save").click()
+    expect(reader.get_by_role("status")).to_contain_text("Saved.")
+    expect(reader.locator(".summary")).to_contain_text("a port of its own")
+    alice.page.keyboard.press("Escape")
+    llm.enqueue("Port 5003.")
+    alice.says("Which port has service-3?")
+    alice.is_answered("Port 5003.")
+    assert "Every service has a port of its own." in llm.chats[-1].text
