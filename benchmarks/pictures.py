@@ -1,6 +1,6 @@
 """The pictures of README, taken from a running site: `python -m benchmarks.pictures`.
 
-An invented conversation is imported, folded by a scripted model's summary, and gone on with.
+An invented conversation is imported, given a goal, folded by a scripted model's summaries, and gone on with.
 """
 
 from __future__ import annotations
@@ -61,6 +61,28 @@ Service alpha moves from node-3 to node-7 before Friday; the archive is copied a
 - alpha listens on 5433, logs to /var/log/alpha
 - On call: Dana until 18:00 UTC, then Ravi; runbook https://runbooks.example/alpha
 """
+MARKS = """
+[CHECKPOINT] Copy and verify the WAL archive - COMPLETED
+[DECISION] Go back after ten minutes of lag: the replica must not diverge - LOCKED
+[ARTIFACT] Modified deploy/alpha.yaml
+"""
+"""What the summariser reports of the goal."""
+SECOND = """## Summary
+The switch to node-7 is to begin at 22:30 UTC; nothing blocks it any more.
+
+## Decisions
+- Begin at 22:30 UTC: Ravi is on call and billing is asleep
+
+## State
+- Done: NET-212 closed, node-7 reaches the three billing hosts on 5433
+- Next: drain node-3, switch the health check, tell billing at 21:30 UTC
+
+## Context
+- connection string postgres://alpha@node-7.internal:5433/alpha
+"""
+GOAL = "Move service alpha to node-7 before Friday, without losing a write"
+STEPS = ("Copy and verify the WAL archive", "Switch within 90 seconds", "Tell billing an hour before")
+RULES = ("Keep the connection string exactly as it is", "All times in UTC")
 ANSWER = """You settled on `/var/backups/alpha/wal` on node-7. For the switch:
 
 ```bash
@@ -71,6 +93,13 @@ kubectl wait --for=condition=available deploy/alpha
 
 The second line is safe today, Thursday; your rule about Fridays holds from midnight.
 """
+LATER = (
+    ("When do we begin?", "At 22:30 UTC: Ravi is on call by then, and billing is asleep. " + "It takes an hour. " * 20),
+    ("Who tells billing?", "You do, at 21:30 UTC, an hour before. " + "The wording is in the runbook. " * 20),
+    ("Is anything open?", "No: NET-212 is closed, and node-7 reaches all three billing hosts. " + "All is set. " * 20),
+    ("Then we are ready.", "We are."),
+    ("Good night until then.", "Until 22:30 UTC."),
+)
 ASIDES = (
     "I would like to have this settled before the stand-up, because the others plan their morning around it, and "
     "nobody should have to guess afterwards what it was that the two of us agreed on here.",
@@ -79,6 +108,12 @@ ASIDES = (
 )
 KEPT = 4
 """Messages at the end that are not folded, and stay as short as they are."""
+CENTRED = {
+    "chat": ((".compaction-divider", "center"),),
+    "divider": ((".compaction-divider", "center"),),
+    "diff": (("#diff", "start"),),
+}
+"""What is scrolled to for a picture, and where it stands then."""
 SIZES = {"": (1280, 860), "-phone": (390, 844)}
 
 
@@ -98,7 +133,8 @@ def main() -> None:
             person.imports(talk(title, 2))
             page.goto(place.url)
         person.imports(talk("Deploying alpha to production", len(TALK)))
-        llm.enqueue_summary(SUMMARY, delay=2, times=6)
+        aim(page)
+        llm.enqueue_summary(SUMMARY + MARKS, delay=2, times=6)
         person.box.fill("Then let us do the switch tonight, with the runbook.")
         page.locator("#compact").click()
         page.get_by_text("summarising").wait_for()
@@ -109,7 +145,46 @@ def main() -> None:
         person.says("And the archive? Which path did we agree on?")
         person.is_answered("midnight")
         taken(page, "chat")
+        taken(page, "divider", of=".compaction-divider")
+        page.get_by_role("link", name="Context", exact=True).click()
+        taken(page, "context")
+        page.get_by_role("button", name="Close").click()
+        again(person, llm)
+        taken(page, "diff")
         browser.close()
+
+
+def aim(page: Page) -> None:
+    """A goal with its checkpoints, and rules, as a person sets them."""
+    page.get_by_role("link", name="Context", exact=True).click()
+    page.get_by_label("What this conversation is to reach").fill(GOAL)
+    page.get_by_label("Priority").select_option("high")
+    page.get_by_role("button", name="Set goal").click()
+    for step in STEPS:
+        page.get_by_label("A further checkpoint").fill(step)
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_label(f"Status of {step}").wait_for()
+    for rule in RULES:
+        page.get_by_label("A further rule").fill(rule)
+        page.get_by_role("button", name="Add rule").click()
+        page.get_by_role("button", name=rule).wait_for()
+    page.get_by_role("button", name="Close").click()
+
+
+def again(person: Person, llm: LlmServer) -> None:
+    """Said on and folded once more; then what that changed."""
+    page = person.page
+    for question, answer in LATER:
+        llm.enqueue(answer)
+        person.says(question)
+        person.is_answered(answer[-20:])
+    llm.clear()
+    llm.enqueue_summary(SECOND, times=6)
+    page.locator("#compact").click()
+    page.locator(".compaction-divider").nth(1).wait_for()
+    page.locator(".compaction-divider").nth(1).get_by_role("link", name="View").click()
+    page.locator("#diff").wait_for()
+    page.evaluate("document.querySelector('#diff').scrollIntoView()")
 
 
 def talk(title: str, count: int) -> dict[str, Any]:
@@ -124,16 +199,29 @@ def talk(title: str, count: int) -> dict[str, Any]:
     return {"title": title, "messages": messages}
 
 
-def taken(page: Page, name: str) -> None:
-    """At the fold, or where the page stands, in both sizes; light on a desk, dark on a phone."""
+def taken(page: Page, name: str, *, of: str = "") -> None:
+    """As the page stands, in both sizes; light on a desk, dark on a phone. `of` takes the surroundings of one place."""
     page.mouse.move(5, 500)
     for suffix, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if suffix else "light")
-        if name == "chat":
-            page.evaluate("document.querySelector('.compaction-divider').scrollIntoView({block: 'center'})")
+        for place, block in CENTRED.get(name, ()):
+            page.evaluate(f"document.querySelector('{place}').scrollIntoView({{block: '{block}'}})")
         page.wait_for_timeout(300)
-        page.screenshot(path=DOCS / f"{name}{suffix}.png")
+        page.screenshot(path=DOCS / f"{name}{suffix}.png", **({"clip": _around(page, of, width)} if of else {}))
+
+
+def _around(page: Page, place: str, width: int) -> Any:
+    """The thread's width, and a little above and below."""
+    box = page.locator(place).first.bounding_box()
+    assert box is not None
+    left = max(box["x"] - 20, 0)
+    return {
+        "x": left,
+        "y": box["y"] - 150,
+        "width": min(width - left, box["width"] + 40),
+        "height": box["height"] + 300,
+    }
 
 
 if __name__ == "__main__":
