@@ -361,3 +361,25 @@ async def test_a_reply_whose_question_was_condensed_is_not_simply_tried_again(fi
     await regenerated(chat, await message(19))
     assert chat.llm.last_request.messages[-1]["content"] == asked.content
     await went_on(chat)
+
+
+async def test_a_state_that_is_cut_at_the_edited_message_itself_is_not_gone_back_to(
+    filled: Conversation, chat: Chat
+) -> None:
+    eighth = await message(8)
+    await chat.compact(up_to=str(eighth.pk))
+    assert (await chat.compact()).status == "succeeded"
+    await edited(chat, eighth, "in other words")
+    await chat.refresh()
+    assert not chat.conversation.is_compressed
+    await went_on(chat, eighth)
+
+
+async def test_a_state_of_another_history_is_not_gone_back_to(filled: Conversation, chat: Chat) -> None:
+    await three_times_compressed(chat)
+    second = await message(2)
+    await Message.objects.filter(pk=second.pk).aupdate(replaced_by=second)
+    await edited(chat, await Message.objects.aget(content__startswith="first 1 "), "in other words")
+    await chat.refresh()
+    assert not chat.conversation.is_compressed
+    await went_on(chat, second)
