@@ -411,7 +411,7 @@ async def test_a_model_that_failed_three_times_rests_and_then_gets_one_trial(fil
     assert (row.summariser, len(row.steps)) == ("extractive", 1)
     assert len(chat.llm.summaries) == asked + 1
     await grown()
-    assert (await chat.compact()).steps == []
+    assert (await chat.compact()).steps == [{"summariser": "scripted", "failed": RESTING}]
     await Compaction.objects.aupdate(finished_at=timezone.now() - timedelta(minutes=6))
     chat.llm.clear()
     await grown()
