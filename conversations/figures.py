@@ -8,6 +8,7 @@ from typing import Any
 
 from compression.core.ports import Summariser
 from compression.core.values import Draft
+from conversations.llm.base import Spent
 from conversations.llm.summariser import ModelSummariser
 
 
@@ -31,15 +32,20 @@ def figures_of(rungs: Sequence[Summariser], draft: Draft) -> dict[str, Any]:
 
 
 def _spent(rungs: Sequence[Summariser]) -> dict[str, Any]:
-    """What was paid for, whether its summary was used or not."""
-    model = next((rung for rung in rungs if isinstance(rung, ModelSummariser)), None)
-    if model is None:
+    """What was paid for, whether its summary was used or not; the cost is not known where a price is missing."""
+    models = [rung for rung in rungs if isinstance(rung, ModelSummariser)]
+    if not models:
         return {}
-    spent = model.spent
-    cost = model.profile.cost(prompt=spent.prompt, cached=spent.cached, completion=spent.completion)
+    spent = sum((model.spent for model in models), Spent(0, 0))
+    costs = [_cost(model) for model in models if model.has_asked]
     return {
         "prompt_tokens": spent.prompt,
         "completion_tokens": spent.completion,
         "cached_tokens": spent.cached,
-        "cost_usd": cost if model.has_asked else Decimal(0),
+        "cost_usd": None if None in costs else sum((cost for cost in costs if cost), Decimal(0)),
     }
+
+
+def _cost(model: ModelSummariser) -> Decimal | None:
+    spent = model.spent
+    return model.profile.cost(prompt=spent.prompt, cached=spent.cached, completion=spent.completion)

@@ -28,7 +28,8 @@ from compression.core.truncation import Truncation
 from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
 from conversations.lease import LeaseLost
-from conversations.llm.profiles import connect, summary_profile
+from conversations.llm.attempts import Attempts
+from conversations.llm.profiles import connect, summary_profiles
 from conversations.llm.summariser import KeptAnswers, ModelSummariser
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.transcript import HISTORY, Head
@@ -87,17 +88,20 @@ class Tried:
 
 
 async def ladder(head: Head, steering: Steering, *, policy: Policy, source: Transcript, with_model: bool) -> Ladder:
-    """A model where one is set for it, then selection from the text, then a note of what was left out."""
+    """The models that are set for it, then selection from the text, then a note of what was left out.
+
+    The models share one budget of requests. The one from before a switch goes first where the new one could not read
+    all of it at once.
+    """
     if not with_model:
         return Ladder((Truncation(),))
-    models, steps = await sync_to_async(_models)(head, steering, policy)
-    if len(models) > 1 and await to_thread(_holds, models[-1], source, policy, steering):
-        models = models[-1:]
-    for model in models:
-        if not await sync_to_async(_is_resting)(head.id, model.name):
-            return Ladder((model, Extractive(), Truncation()), tuple(steps))
-        steps.append({"summariser": model.name, "failed": RESTING})
-    return Ladder((Extractive(), Truncation()), tuple(steps))
+    models, larger, steps = await sync_to_async(_models)(head, steering, policy)
+    if larger and not await to_thread(_holds, models[0], source, policy, steering):
+        models = [larger, *models]
+    resting = [model for model in models if await sync_to_async(_is_resting)(head.id, model.name)]
+    steps += [{"summariser": model.name, "failed": RESTING} for model in resting]
+    asked = [model for model in models if model not in resting]
+    return Ladder((*asked, Extractive(), Truncation()), tuple(steps))
 
 
 async def climb(
@@ -149,34 +153,38 @@ def _best(tried: list[Tried], steps: list[Step]) -> Climb:
     return Climb(best.draft, best.summariser, [*steps, *(one.passed_over for one in tried if one is not best)])
 
 
-def _models(head: Head, steering: Steering, policy: Policy) -> tuple[list[ModelSummariser], list[Step]]:
-    """The model to summarise with; before it the one from before a switch, where that can read more at once."""
+def _models(
+    head: Head, steering: Steering, policy: Policy
+) -> tuple[list[ModelSummariser], ModelSummariser | None, list[Step]]:
+    """The models to summarise with, in order; the one from before a switch if that can read more than the first."""
     if policy.summariser == Extractive.name:
-        return [], []
+        return [], None, []
     named = _enabled(policy.summariser)
-    steps: list[Step] = []
-    if policy.summariser and not named:
-        steps.append({"summariser": policy.summariser, "failed": UNKNOWN})
-    chosen = [named] if named else _usual(head, steering)
-    if not chosen:
-        return [], steps
+    unknown: list[Step] = (
+        [] if named or not policy.summariser else [{"summariser": policy.summariser, "failed": UNKNOWN}]
+    )
+    profiles, before = ([named], None) if named else _usual(head, steering)
     owner_id = Conversation.objects.values_list("owner_id", flat=True).get(pk=head.id)
-    template = conf.template(head.mode)
-    return [
-        ModelSummariser(profile, connect(profile), mode=head.mode, template=template, answers=KeptAnswers(owner_id))
-        for profile in chosen
-    ], steps
+    shared: dict[str, Any] = {
+        "mode": head.mode,
+        "template": conf.template(head.mode),
+        "answers": KeptAnswers(owner_id),
+        "attempts": Attempts(),
+    }
+    models = [ModelSummariser(profile, connect(profile), **shared) for profile in profiles]
+    larger = ModelSummariser(before, connect(before), **shared) if before else None
+    return models, larger, unknown
 
 
-def _usual(head: Head, steering: Steering) -> list[ModelProfile]:
+def _usual(head: Head, steering: Steering) -> tuple[list[ModelProfile], ModelProfile | None]:
     chat = ModelProfile.objects.filter(pk=head.profile_id, enabled=True).first() if head.profile_id else None
-    profile = summary_profile(steering.quality, chat) if chat else None
-    if profile is None:
-        return []
+    profiles = summary_profiles(steering.quality, chat) if chat else []
+    if not profiles:
+        return [], None
     replies = Message.objects.filter(HISTORY, conversation=head.id, role=Message.Role.ASSISTANT).exclude(model="")
     before = _enabled(replies.order_by("-created_at").values_list("model", flat=True).first() or "")
-    larger = summary_profile(steering.quality, before) if before and before != chat else None
-    return [larger, profile] if larger and _reads(larger) > _reads(profile) else [profile]
+    larger = summary_profiles(steering.quality, before)[:1] if before and before != chat else []
+    return profiles, larger[0] if larger and _reads(larger[0]) > _reads(profiles[0]) else None
 
 
 def _enabled(name: str) -> ModelProfile | None:

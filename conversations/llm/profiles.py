@@ -65,15 +65,23 @@ def profile_for(profile_id: int | None) -> ModelProfile:
     return profile
 
 
-def summary_profile(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | None:
-    """Who summarises: a profile of that role, of the chat's own provider if there is one, else the chat's own.
+def summary_profiles(quality: Quality, chat_profile: ModelProfile) -> list[ModelProfile]:
+    """Who summarises, and who else where that fails: the profile of that role, of the other one, the chat's own.
 
-    None in place of the built-in model: the extractive summariser is better at it.
+    Of several in a role those of the chat's provider go first. None in place of the built-in model: the extractive
+    summariser is better at it.
     """
-    own = list(ModelProfile.objects.filter(enabled=True, role=quality).order_by("id"))
-    own.sort(key=lambda profile: profile.provider != chat_profile.provider)
-    chosen = own[0] if own else chat_profile
-    return None if chosen.provider == Provider.BUILTIN else chosen
+    other: Quality = "standard" if quality == "fast" else "fast"
+    found = [_in_role(quality, chat_profile), _in_role(other, chat_profile), chat_profile]
+    if found[0] is None:
+        found = [chat_profile, found[1]]
+    profiles = {profile.pk: profile for profile in found if profile}
+    return [profile for profile in profiles.values() if profile.provider != Provider.BUILTIN]
+
+
+def _in_role(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | None:
+    own = ModelProfile.objects.filter(enabled=True, role=quality).order_by("id")
+    return min(own, key=lambda profile: profile.provider != chat_profile.provider, default=None)
 
 
 def connect(profile: ModelProfile) -> Model:

@@ -165,10 +165,33 @@ async def test_a_larger_model_that_rests_leaves_it_to_the_usual_one(
     second.enqueue_summary(status=401, times=3)
     for _ in range(3):
         row = await chat.compact()
-        assert (row.summariser, row.steps[0]["summariser"]) == ("extractive", "large")
+        assert (row.summariser, row.steps[0]["summariser"]) == ("scripted", "large")
         await sync_to_async(compaction.rollback)(chat.conversation)
     row = await chat.compact()
     assert (row.summariser, row.steps) == ("scripted", [{"summariser": "large", "failed": RESTING}])
+
+
+async def test_where_the_fast_model_fails_the_standard_one_is_asked_within_one_budget(
+    chat: Chat, llm: LlmServer
+) -> None:
+    for role in ("fast", "standard"):
+        await ModelProfile.objects.acreate(
+            name=role, model_id=role, role=role, base_url=llm.url, window=8_000, token_correction=1.0
+        )
+    await sync_to_async(fill)(chat.conversation, 20)
+    llm.enqueue_summary(status=401)
+    row = await chat.compact()
+    assert (row.summariser, [step["summariser"] for step in row.steps]) == ("standard", ["fast"])
+    assert [asked.body["model"] for asked in llm.summaries] == ["fast", "standard"]
+    await sync_to_async(compaction.rollback)(chat.conversation)
+    llm.clear()
+    llm.enqueue_summary(status=401, times=9)
+    row = await chat.compact(instructions="anew")
+    assert (row.summariser, [step["summariser"] for step in row.steps]) == (
+        "extractive",
+        ["fast", "standard", "scripted"],
+    )
+    assert len(llm.summaries) == 3
 
 
 async def test_a_rest_is_a_step_and_does_not_last_for_itself(chat: Chat) -> None:

@@ -10,7 +10,7 @@ from conversations.llm import known
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.builtin import Builtin
 from conversations.llm.openai import OpenAICompatible
-from conversations.llm.profiles import connect, default_profile, summary_profile, sync_profiles
+from conversations.llm.profiles import connect, default_profile, summary_profiles, sync_profiles
 from conversations.models import ModelProfile
 from conversations.prompt import Prompt
 from tests.llm_server import LlmServer
@@ -73,7 +73,7 @@ def test_models_for_summaries_have_profiles_of_their_own(environment):
     environment.OPENAI_FAST_MODEL, environment.OPENAI_STANDARD_MODEL = "gpt-4o-mini", "gpt-4o"
     sync_profiles()
     chat = default_profile()
-    fast, standard = summary_profile("fast", chat), summary_profile("standard", chat)
+    fast, standard = summary_profiles("fast", chat)[0], summary_profiles("standard", chat)[0]
     assert (chat.model_id, fast.model_id, standard.model_id) == ("gpt-4o", "gpt-4o-mini", "gpt-4o")
     assert (chat.role, fast.role, standard.role) == ("chat", "fast", "standard")
 
@@ -81,7 +81,7 @@ def test_models_for_summaries_have_profiles_of_their_own(environment):
 def test_a_chat_model_summarises_where_no_other_does(environment):
     environment.OPENAI_API_KEY = "sk-1"
     sync_profiles()
-    assert summary_profile("fast", default_profile()) == default_profile()
+    assert summary_profiles("fast", default_profile()) == [default_profile()]
 
 
 def test_a_key_alone_gives_a_model_of_anthropic(environment):
@@ -110,10 +110,10 @@ def test_each_provider_summarises_its_own_conversations(environment):
     sync_profiles()
     gpt, claude = (ModelProfile.objects.get(name=name) for name in ("gpt-4o", "claude-sonnet-5-5"))
     assert default_profile() == gpt
-    assert summary_profile("fast", gpt).model_id == "gpt-4o-mini"
-    assert summary_profile("fast", claude).model_id == "claude-haiku-4-5"
-    assert summary_profile("standard", claude).model_id == "claude-opus-5-5"
-    assert summary_profile("standard", gpt).model_id == "claude-opus-5-5"
+    assert summary_profiles("fast", gpt)[0].model_id == "gpt-4o-mini"
+    assert summary_profiles("fast", claude)[0].model_id == "claude-haiku-4-5"
+    assert summary_profiles("standard", claude)[0].model_id == "claude-opus-5-5"
+    assert summary_profiles("standard", gpt)[0].model_id == "claude-opus-5-5"
 
 
 def test_the_window_that_is_set_counts_more_than_the_known_one(environment):
@@ -178,10 +178,10 @@ def test_the_built_in_model_comes_last(environment, with_builtin):
 
 def test_the_built_in_model_does_not_summarise(environment, with_builtin):
     sync_profiles()
-    assert summary_profile("fast", default_profile()) is None
+    assert summary_profiles("fast", default_profile()) == []
     environment.OPENAI_API_KEY, environment.OPENAI_FAST_MODEL = "sk-1", "gpt-4o-mini"
     sync_profiles()
-    assert summary_profile("fast", ModelProfile.objects.get(name=BUILTIN)).model_id == "gpt-4o-mini"
+    assert summary_profiles("fast", ModelProfile.objects.get(name=BUILTIN))[0].model_id == "gpt-4o-mini"
 
 
 def test_the_built_in_model_is_turned_off_where_its_file_is_gone(environment, with_builtin):
