@@ -151,9 +151,3 @@ def _arguments(text: str) -> list[tuple[str, list[str]]]:
         )
         for name, value in values.items()
     ]
-
-
-def forget() -> None:
-    """Drop what is remembered of messages, as a benchmark of the first run needs."""
-    _shortened.cache_clear()
-    _called.cache_clear()

@@ -69,9 +69,7 @@ def _chosen(
         coverage.fill(numbers, share * room)
     coverage.floors(FLOOR * room, _sizes(notes))
     coverage.fill(range(len(notes)), _SLACK * room - coverage.spent)
-    told: set[int] = set()
-    while spare := repeated(notes, coverage.chosen) - told:
-        told |= spare
+    if spare := repeated(notes, coverage.chosen):  # once: later rounds find little and cost as much again
         coverage.refund(spare)
         coverage.fill(range(len(notes)), _SLACK * room - coverage.spent)
     return coverage.chosen, notes
