@@ -23,13 +23,13 @@ TURNS = 300
 
 def main() -> None:
     with site():
-        from conversations import compaction, prompt, transcript
+        from conversations import prompt, room, transcript
         from conversations.usage import measured
 
         def prepare(conversation: Any) -> None:
             loaded = transcript.load(conversation.pk)
             assert measured(loaded) is not None
-            assert not compaction._is_due(loaded)
+            assert not room.is_due(loaded)
             assert len(prompt.assemble(loaded).messages) > 1
 
         conversations = {size: filled(size) for size in SIZES}

@@ -15,7 +15,7 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError, close_old_connections, transaction
 
 from compression.core.values import total_tokens
-from conversations import compaction, prompt, replies, usage
+from conversations import prompt, replies, room, usage
 from conversations.errors import Refused
 from conversations.events import hub, publish
 from conversations.llm.base import ContextTooLong, ModelError, Spent
@@ -105,13 +105,13 @@ def text_so_far(reply: Message) -> str:
 
 async def _answer(running: Running) -> None:
     await sync_to_async(replies.settle_model)(running.conversation_id)
-    loaded = await compaction.ensure_room(running.conversation_id)
+    loaded = await room.ensure(running.conversation_id)
     try:
         await _stream(running, loaded)
     except ContextTooLong:
         if running.pieces:
             raise
-        loaded = await compaction.ensure_room(running.conversation_id, overflowed=True)
+        loaded = await room.ensure(running.conversation_id, overflowed=True)
         await _stream(running, loaded)
 
 

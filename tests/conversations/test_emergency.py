@@ -15,7 +15,7 @@ from django.urls import reverse
 from compression.core.tokens import count_tokens
 from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, emergency, transcript, turn, usage
+from conversations import compaction, emergency, room, transcript, turn, usage
 from conversations.errors import TooLarge
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from conversations.protection import protect
@@ -289,12 +289,12 @@ async def test_a_conversation_that_cannot_fit_is_refused_each_time_and_does_not_
     await _message(conversation, 10, "user", "word " * 2_500).asave(force_insert=True)
     await ModelProfile.objects.aupdate(window=2_000)
     with pytest.raises(TooLarge) as refused:
-        await compaction.ensure_room(conversation.pk)
+        await room.ensure(conversation.pk)
     assert {"system", "summary", "protected", "live", "budget"} <= set(refused.value.detail)
     rows = await Compaction.objects.acount()
     for attempt in range(1, 4):
         with pytest.raises(TooLarge):
-            await compaction.ensure_room(conversation.pk)
+            await room.ensure(conversation.pk)
         assert await Compaction.objects.acount() <= rows + 2 * attempt
     assert not await Compaction.objects.filter(status__in=Compaction.ACTIVE).aexists()
     assert not chat.llm.chats

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations import compaction, prompt, replies, transcript
+from conversations import prompt, replies, room, transcript
 from conversations.models import Conversation, Message, ToolCall
 from conversations.usage import measured
 from tests.conversations.chat import START, fill
@@ -18,7 +18,7 @@ from tests.conversations.chat import START, fill
 def prepare(conversation: Conversation) -> None:
     loaded = transcript.load(conversation.pk)
     assert measured(loaded) is not None
-    assert not compaction._is_due(loaded)
+    assert not room.is_due(loaded)
     assert prompt.assemble(loaded).messages
 
 
