@@ -13,14 +13,21 @@ from django.http import HttpRequest
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction
+from conversations import compaction, states
 from conversations.admin.base import Deletion, deletion
 from conversations.errors import Invalid, Refused
 from conversations.models import Conversation, Message
 from conversations.policies import checked_policy
+from conversations.rules import clean_rules
 
 
 class ConversationForm(forms.ModelForm):
+    def clean_rules(self) -> list[str]:
+        try:
+            return clean_rules("rules", self.cleaned_data["rules"] or [])
+        except Invalid as fault:
+            raise ValidationError(fault.message) from None
+
     def clean_policy(self) -> dict[str, Any]:
         policy = self.cleaned_data["policy"]
         if policy == self.initial.get("policy"):
@@ -41,14 +48,15 @@ class ConversationAdmin(admin.ModelAdmin):
     search_fields = ["title", "owner__username"]
     ordering = ["-updated_at"]
     list_per_page = 50
-    actions = ["compact_now", "undo_last"]
+    actions = ["compact_now", "undo_last", "clear"]
     fields = [
-        "title", "owner", "model", "mode", "system_prompt", "policy", "pinned", "archived", "compressed_context",
-        "compressed_tokens", "compressed_at", "verbatim_ids", "compression_version", "created_at", "updated_at",
+        "title", "owner", "model", "mode", "system_prompt", "policy", "rules", "goal_text", "pinned", "archived",
+        "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version",
+        "created_at", "updated_at",
     ]  # fmt: skip
     readonly_fields = [
-        "owner", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "compression_version",
-        "created_at", "updated_at",
+        "owner", "goal_text", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided",
+        "compression_version", "created_at", "updated_at",
     ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
@@ -72,6 +80,10 @@ class ConversationAdmin(admin.ModelAdmin):
     @admin.action(description="Undo the last compaction", permissions=["change"])
     def undo_last(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
         self._each(request, conversations, "is as it was before its last compaction.", compaction.rollback)
+
+    @admin.action(description="Clear: send every message as it is", permissions=["change"])
+    def clear(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
+        self._each(request, conversations, "is not compressed any more.", states.clear)
 
     def _each(
         self, request: HttpRequest, rows: QuerySet[Conversation], done: str, act: Callable[[Conversation], Any]

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, prompt, usage
+from conversations import compaction, prompt, states, summaries, usage
 from conversations.access import get_conversation, own_conversations
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit, newest_first
@@ -53,6 +53,12 @@ class RollbackRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     snapshot_id: Id | None = None
+
+
+class SummaryText(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    summary: str
 
 
 @router.get("/conversations/{uuid:conversation_id}/context", response=dict[str, Any])
@@ -115,6 +121,27 @@ def compactions(request: Request, conversation_id: UUID, cursor: Cursor = None, 
 def snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     rows = Snapshot.objects.filter(conversation=get_conversation(request.auth, conversation_id))
     return newest_first(rows, _snapshot_json, by="created_at", cursor=cursor, limit=limit)
+
+
+@router.post("/context/{uuid:conversation_id}/snapshots", response={201: dict[str, Any]})
+def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
+    """Keeps the state as it is now, to be gone back to."""
+    return _snapshot_json(states.take_snapshot(get_conversation(request.auth, conversation_id)))
+
+
+@router.post("/context/{uuid:conversation_id}/clear", response=dict[str, Any])
+def clear(request: Request, conversation_id: UUID) -> dict[str, Any]:
+    """Nothing is compressed any more; a recovery snapshot keeps the state of before."""
+    conversation = get_conversation(request.auth, conversation_id)
+    states.clear(conversation)
+    return _state_json(conversation)
+
+
+@router.put("/context/{uuid:conversation_id}/checkpoints/{int:number}", response=dict[str, Any])
+def edit_summary(request: Request, conversation_id: UUID, number: int, body: SummaryText) -> dict[str, Any]:
+    """The summary in other words: a checkpoint of its own, in place of the one that was in force."""
+    conversation = get_conversation(request.auth, conversation_id)
+    return checkpoint_json(summaries.edit(conversation, number=number, text=body.summary))
 
 
 @router.post("/context/{uuid:conversation_id}/rollback", response=dict[str, Any])

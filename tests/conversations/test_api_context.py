@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from django.utils import timezone
 from compression.models import LEASE, Compaction, Snapshot
 from conversations.models import Conversation
 from tests.conversations.api import Api, refused
-from tests.conversations.chat import fill
+from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -229,3 +230,58 @@ async def test_a_compaction_runs_on_after_its_request_was_answered(
             await asyncio.sleep(0.02)
             await row.arefresh_from_db()
     assert row.status == "succeeded"
+
+
+EDITED = "## Summary\nThe port is 6543 now.\n\n## State\n- Done: nothing"
+
+
+async def test_a_summary_is_edited_and_the_state_of_before_comes_back(
+    conversation: Conversation, chat: Chat, api: Api
+) -> None:
+    context = f"/api/context/{conversation.pk}"
+    await sync_to_async(fill)(conversation, 20)
+    await chat.compact()
+    before = chat.conversation.compressed_context
+
+    def edit() -> None:
+        (checkpoint,) = api.get(f"/api/conversations/{conversation.pk}/context").json()["checkpoints"]
+        address = f"{context}/checkpoints/{checkpoint['number']}"
+        for bad in ("", "no headings", "## Summary\n\n## State\n-", "a\0b"):
+            refused(put(api, address, bad), 400, "invalid")
+        long = put(api, address, EDITED + " and more" * 5_000)
+        assert refused(long, 400, "invalid")["overage"] > 0
+        assert put(api, address, EDITED).json()["summary"] == EDITED
+        refused(put(api, address, EDITED), 409, "not_active")
+        refused(put(api, f"{context}/checkpoints/999", EDITED), 409, "not_active")
+
+    await sync_to_async(edit)()
+    await chat.say("which port?")
+    assert "The port is 6543 now." in chat.llm.last_request.text
+    await chat.check()
+    items = (await sync_to_async(api.get)(f"{context}/snapshots")).json()["items"]
+    recovery = next(item for item in items if item["purpose"] == "recovery")
+    await sync_to_async(api.post)(f"{context}/rollback", {"snapshot_id": recovery["id"]})
+    await chat.refresh()
+    assert chat.conversation.compressed_context == before
+
+
+async def test_a_snapshot_by_hand_outlives_a_clearing(conversation: Conversation, chat: Chat, api: Api) -> None:
+    context = f"/api/context/{conversation.pk}"
+    await sync_to_async(fill)(conversation, 20)
+    await chat.compact()
+    before = chat.conversation.compressed_context
+    kept = await sync_to_async(api.post)(f"{context}/snapshots")
+    assert (kept.status_code, kept.json()["purpose"]) == (201, "manual")
+    cleared = await sync_to_async(api.post)(f"{context}/clear")
+    assert cleared.json()["compressed_at"] is None
+    await chat.say("all of it?")
+    assert len(chat.llm.last_request.messages) == 22
+    await sync_to_async(api.post)(f"{context}/rollback", {"snapshot_id": kept.json()["id"]})
+    await chat.refresh()
+    assert chat.conversation.compressed_context == before
+    await chat.say("and now?")
+    await chat.check()
+
+
+def put(api: Api, address: str, summary: str) -> Any:
+    return api.client.put(address, json.dumps({"summary": summary}), content_type="application/json")

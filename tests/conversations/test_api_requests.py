@@ -182,6 +182,6 @@ def test_openapi_describes_every_route_and_its_body(db: None) -> None:
     routes = {(method, path) for path, methods in schema["paths"].items() for method in methods}
     assert ("post", "/api/conversations/{conversation_id}/messages") in routes
     assert ("post", "/api/context/{conversation_id}/rollback") in routes
-    assert len(routes) == 23
+    assert len(routes) == 26
     assert set(schema["components"]["securitySchemes"]) == {"KeyAuth", "SessionAuth"}
     refused(Client().get("/api/docs"), 404, "not_found")
