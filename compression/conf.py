@@ -26,6 +26,7 @@ def policy(overrides: Mapping[str, Any] | None = None, *, flow: str = "chat") ->
     own = dict(overrides or {})
     settled = Policy(
         enabled=settings.COMPRESSION_ENABLED,
+        ahead=settings.COMPRESSION_AHEAD,
         threshold=settings.COMPRESSION_THRESHOLD,
         keep_recent=settings.COMPRESSION_KEEP_RECENT,
         cooldown=settings.COMPRESSION_COOLDOWN_SECONDS,

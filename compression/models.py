@@ -70,6 +70,7 @@ class Compaction(models.Model):
     cost_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True)
     summary_preview = models.CharField(max_length=100, blank=True)
     steps = models.JSONField(default=list, blank=True)
+    prepared = models.JSONField(null=True, editable=False)
     error = models.TextField(blank=True)
     lease_token = models.UUIDField(default=uuid7, editable=False)
     lease_expires_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -15,7 +15,6 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from compression import conf
 from compression.core import pipeline
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.policy import Policy
@@ -23,14 +22,15 @@ from compression.core.ports import Summariser
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
-from conversations import background, emergency, lease, prompt, transcript
+from conversations import ahead, background, emergency, lease, prompt, transcript
 from conversations.errors import TooMany
 from conversations.figures import figures_of
 from conversations.ladder import climb, ladder
-from conversations.lease import LeaseLost, advance, claim, finish, renewed, start
+from conversations.lease import BY_HAND, LeaseLost, advance, claim, finish, renewed, start
 from conversations.models import Conversation, ModelProfile
+from conversations.policies import policy_of
 from conversations.states import Superseded, commit, rollback, undo
-from conversations.transcript import Head, Loaded
+from conversations.transcript import Loaded
 from conversations.usage import tell as tell_usage
 from conversations.validation import clean_prompt, clean_text
 
@@ -39,14 +39,13 @@ __all__ = ["active", "command", "eta_seconds", "request", "rollback", "run", "un
 logger = logging.getLogger(__name__)
 
 COMMAND = re.compile(r"\A\s*/compact(?:\s+(?P<instructions>.*))?\Z", re.DOTALL | re.IGNORECASE)
-BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
 MAX_INSTRUCTIONS = 2_000
 RUNS_A_MINUTE = 10
 SETTLE_SECONDS = 0.1
-FLOWS = {Conversation.Kind.AGENT.value: Compaction.Flow.PLANNER.value}
-"""The flow that a kind of conversation is compressed by, where it is not the chat's."""
 STOPPED = "It was stopped before it was done."
 RECENT_RUNS = 20
+SAVE = {Compaction.Trigger.EMERGENCY: emergency.commit, Compaction.Trigger.AHEAD: ahead.store}
+"""What becomes of a draft, where it is not put in force as any other is."""
 
 
 def command(content: str) -> str | None:
@@ -68,11 +67,6 @@ def request(conversation: Conversation, *, trigger: str, steering: Steering) -> 
 def active(conversation: Conversation) -> Compaction | None:
     """The compaction of it that is pending or running."""
     return lease.active(conversation.pk)
-
-
-def policy_of(head: Head) -> Policy:
-    """What holds for a conversation."""
-    return conf.policy(head.policy, flow=FLOWS.get(head.kind, Compaction.Flow.CHAT))
 
 
 async def run(compaction_id: UUID) -> None:
@@ -130,9 +124,9 @@ def _require_rate(owner_id: int) -> None:
 async def _compact(row: Compaction) -> None:
     loaded = await sync_to_async(transcript.load)(row.conversation_id)
     steering = Steering(**row.steering)
-    policy, save = policy_of(loaded.head), commit
+    policy, save = policy_of(loaded.head), SAVE.get(Compaction.Trigger(row.trigger), commit)
     if row.trigger == Compaction.Trigger.EMERGENCY:
-        policy, save = replace(policy, strategy="truncate"), emergency.commit
+        policy = replace(policy, strategy="truncate")
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
     source = await sync_to_async(_source)(loaded, rebuild=with_model)
     ways = await ladder(loaded.head, steering, policy=policy, source=source, with_model=with_model)

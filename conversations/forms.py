@@ -15,10 +15,10 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from compression import conf
-from conversations.compaction import FLOWS
 from conversations.errors import Invalid, TooLarge
 from conversations.models import Conversation, ModelProfile
 from conversations.models.conversation import MAX_TITLE
+from conversations.policies import FLOWS
 from conversations.validation import POLICY
 
 

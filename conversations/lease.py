@@ -26,6 +26,8 @@ from conversations.events import publish
 logger = logging.getLogger(__name__)
 
 RENEW_SECONDS = 15
+BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
+PREEMPTED = "A compaction that a person asked for went before it."
 ABANDONED = "The worker stopped before it was done."
 
 
@@ -39,6 +41,8 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID |
     Whoever may be cancelled meanwhile chooses the `id` before, so as to be able to `release` it.
     """
     id = id or uuid7()
+    if trigger in BY_HAND:
+        preempt(conversation_id)
     row = _inserted(id, conversation_id, trigger, steering)
     if row is None and active(conversation_id) is None:
         # The one that stood in the way has ended meanwhile, or was abandoned.
@@ -51,7 +55,14 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID |
             task_id=str(running.id) if running else None,
         )
     transaction.on_commit(
-        partial(publish, conversation_id, "compression.started", id=str(row.id), trigger=trigger, blocking=True)
+        partial(
+            publish,
+            conversation_id,
+            "compression.started",
+            id=str(row.id),
+            trigger=trigger,
+            blocking=trigger != Compaction.Trigger.AHEAD,
+        )
     )
     return row
 
@@ -79,6 +90,19 @@ def active(conversation_id: UUID) -> Compaction | None:
     return row
 
 
+def is_blocked(conversation_id: UUID) -> bool:
+    """Whether a compaction is at it that others have to wait for."""
+    row = active(conversation_id)
+    return row is not None and row.trigger != Compaction.Trigger.AHEAD
+
+
+def preempt(conversation_id: UUID) -> None:
+    """Let what a person asks for go before what is only prepared: its worker finds that it has lost its lease."""
+    Compaction.objects.filter(
+        conversation_id=conversation_id, trigger=Compaction.Trigger.AHEAD, status__in=Compaction.ACTIVE
+    ).update(status=Compaction.Status.DISCARDED, error=PREEMPTED, finished_at=timezone.now())
+
+
 def release(compaction_id: UUID, *, error: str) -> None:
     """Fail a row that nobody works on; nothing where it has ended, or never came to be."""
     row = Compaction.objects.filter(pk=compaction_id, status__in=Compaction.ACTIVE).first()
@@ -104,7 +128,7 @@ def held(row: Compaction) -> QuerySet[Compaction]:
 def finish(row: Compaction, status: str, **fields: Any) -> None:
     """End the row and tell the page. Raises LeaseLost."""
     fields |= {"status": status, "finished_at": timezone.now(), "stage": "", "percent": 100}
-    fields["duration_ms"] = int((fields["finished_at"] - row.created_at).total_seconds() * 1000)
+    fields.setdefault("duration_ms", int((fields["finished_at"] - row.created_at).total_seconds() * 1000))
     if not held(row).update(**fields):
         raise LeaseLost
     transaction.on_commit(partial(_ended, row, fields))

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from datetime import timedelta
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
-from conversations import compaction, emergency, lease, transcript
+from conversations import ahead, background, compaction, emergency, lease, transcript
 from conversations.errors import Conflict, TooLarge
 from conversations.llm.base import NotConfigured
+from conversations.policies import policy_of
 from conversations.transcript import Loaded
 from conversations.usage import measured, parts, tell, too_large
 
 logger = logging.getLogger(__name__)
 
+Trigger = Compaction.Trigger
 SETTLE_SECONDS = 0.1
+LEAST_PAUSE = 10
+"""Seconds between two attempts to prepare a summary, whatever the policy's own pause is."""
 
 
 async def ensure(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
@@ -34,12 +41,7 @@ async def ensure(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
     if loaded.head.is_compacting:
         loaded = await _settled(conversation_id)
     if overflowed or await sync_to_async(is_due)(loaded):
-        status = await _compress_now(conversation_id)
-        loaded = await _settled(conversation_id)
-        if status == Compaction.Status.DISCARDED and await sync_to_async(is_due)(loaded):
-            # A person undid or protected something meanwhile: what was computed no longer held.
-            await _compress_now(conversation_id)
-            loaded = await _settled(conversation_id)
+        loaded = await _compressed(conversation_id)
     if _is_over(loaded):
         loaded = await _relieved(loaded)
     usage = measured(loaded)
@@ -50,6 +52,38 @@ async def ensure(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
     return loaded
 
 
+def prepare(conversation_id: UUID) -> None:
+    """After a reply: have a summary prepared where one will soon be due and none is ready."""
+    loaded = transcript.load(conversation_id)
+    policy, usage = policy_of(loaded.head), measured(loaded)
+    if (
+        usage is None
+        or not policy.is_near(usage)
+        or _is_resting(loaded, max(policy.cooldown, LEAST_PAUSE), attempts=True)
+    ):
+        return
+    with contextlib.suppress(Conflict), transaction.atomic():
+        if not ahead.holds(conversation_id):
+            row = lease.claim(conversation_id, trigger=Trigger.AHEAD, steering=Steering())
+            background.enqueue("compact", str(row.pk))
+
+
+async def _compressed(conversation_id: UUID) -> Loaded:
+    """By what was prepared if that is enough; what is still being prepared is waited for."""
+    loaded = await _settled(conversation_id)
+    if await sync_to_async(ahead.put_in_force)(conversation_id):
+        loaded = await sync_to_async(transcript.load)(conversation_id)
+        if not await sync_to_async(is_full)(loaded):
+            return loaded
+    status = await _compress_now(conversation_id)
+    loaded = await _settled(conversation_id)
+    if status == Compaction.Status.DISCARDED and await sync_to_async(is_due)(loaded):
+        # A person undid or protected something meanwhile: what was computed no longer held.
+        await _compress_now(conversation_id)
+        loaded = await _settled(conversation_id)
+    return loaded
+
+
 async def _relieved(loaded: Loaded) -> Loaded:
     """Over the budget even so: the last resorts, each once at most and only where it is still needed."""
     id = loaded.head.id
@@ -57,7 +91,7 @@ async def _relieved(loaded: Loaded) -> Loaded:
         if _is_over(loaded) and await sync_to_async(resort)(loaded):
             loaded = await _settled(id)
     if _is_over(loaded):
-        await _compress_now(id, trigger=Compaction.Trigger.EMERGENCY)
+        await _compress_now(id, trigger=Trigger.EMERGENCY)
         loaded = await _settled(id)
     await sync_to_async(tell)(id)
     return loaded
@@ -68,9 +102,9 @@ def _is_over(loaded: Loaded) -> bool:
     return usage is not None and usage.over_budget
 
 
-async def _compress_now(conversation_id: UUID, *, trigger: str = Compaction.Trigger.AUTO) -> str:
+async def _compress_now(conversation_id: UUID, *, trigger: str = Trigger.AUTO) -> str:
     """How it ended; "" where someone else is at it, who will be waited for."""
-    id, steering = uuid7(), Steering(keep_recent=0 if trigger == Compaction.Trigger.EMERGENCY else None)
+    id, steering = uuid7(), Steering(keep_recent=0 if trigger == Trigger.EMERGENCY else None)
     try:
         await sync_to_async(lease.claim)(conversation_id, trigger=trigger, steering=steering, id=id)
     except Conflict:
@@ -95,20 +129,28 @@ async def _settled(conversation_id: UUID) -> Loaded:
 
 def is_due(loaded: Loaded) -> bool:
     """Whether the next request is to be preceded by a compaction."""
-    policy, usage = compaction.policy_of(loaded.head), measured(loaded)
+    return is_full(loaded) and (_is_over(loaded) or not _is_resting(loaded, policy_of(loaded.head).cooldown))
+
+
+def is_full(loaded: Loaded) -> bool:
+    """Whether it would be, did automatic compactions not rest between two."""
+    policy, usage = policy_of(loaded.head), measured(loaded)
     if usage is None:
         return False
-    if usage.over_budget:
-        return True
-    if not policy.enabled or not policy.is_due(usage, messages=len(loaded.turns), local=bool(loaded.head.is_local)):
-        return False
-    return not _is_resting(loaded, policy.cooldown)
+    due = policy.is_due(usage, messages=len(loaded.turns), local=bool(loaded.head.is_local))
+    return usage.over_budget or (policy.enabled and due)
 
 
-def _is_resting(loaded: Loaded, cooldown: int) -> bool:
-    """Just compressed of itself, or undone by a person who has said nothing since."""
-    automatic = Compaction.objects.filter(conversation_id=loaded.head.id, trigger=Compaction.Trigger.AUTO)
-    if automatic.filter(created_at__gt=timezone.now() - timedelta(seconds=cooldown)).exists():
+def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> bool:
+    """Just compressed of itself, or undone by a person who has said nothing since; with `attempts`, or just tried."""
+    rows = Compaction.objects.filter(conversation_id=loaded.head.id)
+    since = timezone.now() - timedelta(seconds=cooldown)
+    recent = Q(trigger=Trigger.AUTO, created_at__gt=since) | Q(
+        trigger=Trigger.AHEAD, status=Compaction.Status.SUCCEEDED, finished_at__gt=since
+    )
+    if attempts:
+        recent |= Q(trigger=Trigger.AHEAD, created_at__gt=since)
+    if rows.filter(recent).exists():
         return True
     undone = Snapshot.objects.filter(conversation_id=loaded.head.id, purpose=Snapshot.Purpose.RECOVERY)
     return bool(loaded.live) and undone.filter(created_at__gt=loaded.live[-1].created_at).exists()

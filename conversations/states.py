@@ -36,14 +36,13 @@ def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: 
 
     Raises Superseded, or LeaseLost where another worker has taken over.
     """
-    verbatim = {turn.id for turn in draft.kept + draft.tail}
     with transaction.atomic():
         replaced = Conversation.objects.filter(pk=head.id, compression_version=head.version).update(
             compressed_context=draft.context,
             compressed_tokens=draft.context_tokens,
             compressed_at=draft.cut,
             verbatim_ids=list(draft.verbatim_ids),
-            elided={id: tokens for id, tokens in head.elided.items() if id in verbatim},
+            elided=_still_elided(head, draft) if head.elided else {},
             compression_version=head.version + 1,
         )
         if not replaced or _digest_now(head, draft) != draft.checkpoints[-1].digest:
@@ -52,6 +51,13 @@ def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: 
         store_checkpoints(row, draft, model=summariser)
         goals.advance(head.id, draft.marks)
         lease.finish(row, Compaction.Status.SUCCEEDED, summariser=summariser, **figures)
+
+
+def _still_elided(head: transcript.Head, draft: Draft) -> dict[str, int]:
+    """Of the messages that are sent without results, those that are sent at all."""
+    live = Message.objects.filter(pk__in=head.elided, created_at__gt=draft.cut).values_list("pk", flat=True)
+    sent = {*draft.verbatim_ids, *map(str, live)}
+    return {id: tokens for id, tokens in head.elided.items() if id in sent}
 
 
 def take_snapshot(conversation: Conversation) -> Snapshot:

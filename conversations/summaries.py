@@ -17,10 +17,11 @@ from compression.core.values import MESSAGE_OVERHEAD
 from compression.core.values import Checkpoint as CheckpointValue
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints
-from conversations import compaction, lease, prompt, states, transcript
+from conversations import lease, prompt, states, transcript
 from conversations.errors import Conflict, Invalid
 from conversations.events import publish
 from conversations.models import Conversation, ModelProfile
+from conversations.policies import policy_of
 from conversations.transcript import Head
 from conversations.validation import clean_text
 
@@ -36,7 +37,7 @@ def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
     """
     summary = _cleaned(text)
     head = transcript.head_of(conversation.pk)
-    if lease.active(conversation.pk):
+    if lease.is_blocked(conversation.pk):
         raise Conflict("This conversation is being compressed. Try again when that is done.", code="compaction_running")
     values = active_checkpoints(conversation.pk)
     if number not in [value.number for value in values]:
@@ -69,7 +70,7 @@ def _with(values: Sequence[CheckpointValue], number: int, summary: str) -> list[
 def _require_room(head: Head, tokens: int) -> None:
     """All active summaries together keep to what the policy gives them. Raises Invalid."""
     window = head.window or ModelProfile().usable_window
-    limit = compaction.policy_of(head).context_budget(window, prompt.system_tokens(head)) + MESSAGE_OVERHEAD
+    limit = policy_of(head).context_budget(window, prompt.system_tokens(head)) + MESSAGE_OVERHEAD
     if tokens > limit:
         overage = tokens - limit
         raise Invalid(
@@ -85,7 +86,7 @@ def _claim_version(head: Head, *, context: str, tokens: int) -> None:
     changed = Conversation.objects.filter(pk=head.id, compression_version=head.version).update(
         compressed_context=context, compressed_tokens=tokens, compression_version=head.version + 1
     )
-    if not changed or lease.active(head.id):
+    if not changed or lease.is_blocked(head.id):
         raise Conflict("The conversation was changed meanwhile. Nothing was saved: try again.")
 
 

@@ -197,6 +197,7 @@ def head_of(conversation_id: UUID) -> Head:
 
 def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
     active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
+    active = active.exclude(trigger=Compaction.Trigger.AHEAD)  # nobody waits for what is only prepared
     return Conversation.objects.filter(pk=conversation).values_list(
         "id", "mode", "system_prompt", "policy", "rules", "goal_text", "kind", "compressed_context",
         "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version", Exists(active),

@@ -163,3 +163,5 @@ async def _end(running: Running, status: str, error: str) -> None:
         kind = "message.failed" if reply.is_failed else "message.done"
         publish(reply.conversation_id, kind, message=message_json(reply))
         await sync_to_async(usage.tell)(reply.conversation_id)
+        if reply.status == Status.COMPLETE:
+            await sync_to_async(room.prepare)(reply.conversation_id)

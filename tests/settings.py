@@ -17,3 +17,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
     # A file, because threads share it; not synced, because nothing here outlives the machine.
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}  # noqa: F405
     DATABASES["default"]["OPTIONS"]["init_command"] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"  # noqa: F405
+
+# What is prepared in the background would be a row and a request more in every test that counts them; the tests of it,
+# and the life of a conversation, switch it on.
+COMPRESSION_AHEAD = False

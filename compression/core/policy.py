@@ -14,6 +14,8 @@ Strategy = Literal["checkpoints", "rolling", "continuation", "truncate"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MIN_THRESHOLD, MAX_THRESHOLD = 0.5, 0.95
+AHEAD_BY = 0.15
+"""Of the window, before the threshold."""
 LOCAL_SHARE = 0.75
 """Of what a local model has beside its instructions and a reply: verbatim text beyond it is condensed."""
 LOCAL_REPLY = 1_000
@@ -41,6 +43,7 @@ class Policy:
     """
 
     enabled: bool = True
+    ahead: bool = True
     strategy: Strategy = "checkpoints"
     threshold: float = 0.8
     keep_recent: int = 4
@@ -80,6 +83,12 @@ class Policy:
         """Whether the next request, with `messages` verbatim ones in it, should be preceded by a compaction."""
         full = usage.ratio >= self.threshold or usage.over_budget
         return full or self._outgrows(usage, messages) or (local and self._crowds_local(usage))
+
+    def is_near(self, usage: Usage) -> bool:
+        """Whether a summary should be prepared by now, to be ready when the threshold or the budget is reached."""
+        window = usage.window
+        due = min(self.threshold * window.size, window.budget)
+        return self.enabled and self.ahead and usage.total >= due - AHEAD_BY * window.size
 
     def context_budget(self, window: Window, system_tokens: int) -> int:
         """The most tokens that all summaries together may take."""

@@ -8,7 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
+from hypothesis import settings as how
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -213,7 +214,12 @@ class Life(RuleBasedStateMachine):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_any_life_of_a_conversation(user: Any, profile: ModelProfile, llm: LlmServer) -> None:
+@pytest.mark.parametrize("prepared", [False, True])
+def test_any_life_of_a_conversation(
+    user: Any, profile: ModelProfile, llm: LlmServer, prepared: bool, settings: Any
+) -> None:
+    settings.COMPRESSION_AHEAD = prepared
+    settings.COMPRESSION_COOLDOWN_SECONDS = 0
     small = ModelProfile.objects.create(
         name="small", model_id="small", base_url=llm.url, api_key="sk", window=2_000, token_correction=1.0
     )
@@ -221,10 +227,9 @@ def test_any_life_of_a_conversation(user: Any, profile: ModelProfile, llm: LlmSe
     machine = type("ThisLife", (Life,), {"user": user, "llm": llm, "profiles": (profile, small), "done": done})
     run_state_machine_as_test(
         machine,
-        settings=settings(
+        settings=how(
             max_examples=LIVES, stateful_step_count=STEPS, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
     things = {"edit", "regenerate", "undo", "fork", "fork, compressed", "compact by scripted", "compact by extractive"}
-    print(done)
     assert things <= set(done), done

@@ -1,0 +1,128 @@
+"""Summaries that are ready before they are needed: prepared after a reply, put in force when a compaction is due.
+
+A prepared one is a row with status ready: its figures are known, and `prepared` holds the state to be put in force. It
+is never put in force early, and never where the history that it stands for has changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from compression.core import goal
+from compression.core.context import render
+from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript
+from compression.models import LEASE, Compaction
+from compression.records import active_checkpoints
+from conversations import lease, prompt, states, transcript
+from conversations.errors import Conflict
+from conversations.lease import LeaseLost
+from conversations.policies import policy_of
+from conversations.states import Superseded
+from conversations.transcript import Head
+
+Status = Compaction.Status
+CHANGED = "The conversation changed before this was needed."
+
+
+def store(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
+    """Keep a draft as ready, in place of an older one. Raises LeaseLost."""
+    with transaction.atomic():
+        discard(head.id)
+        lease.finish(row, Status.READY, summariser=summariser, prepared=_saved(head, draft), **figures)
+
+
+def ready(conversation_id: UUID) -> Compaction | None:
+    return Compaction.objects.filter(conversation_id=conversation_id, status=Status.READY).first()
+
+
+def holds(conversation_id: UUID) -> bool:
+    """Whether what is ready can still be put in force; it is discarded if it cannot."""
+    row = ready(conversation_id)
+    if row is None:
+        return False
+    if _draft(row, transcript.head_of(conversation_id)) is not None:
+        return True
+    discard(conversation_id)
+    return False
+
+
+def put_in_force(conversation_id: UUID) -> bool:
+    """Make what is ready the live state, in one short transaction; False where nothing is, or it holds no more."""
+    row = ready(conversation_id)
+    if row is None:
+        return False
+    try:
+        with transaction.atomic():
+            _commit(row, conversation_id)
+        return True
+    except (IntegrityError, Conflict, LeaseLost):
+        return False  # a compaction runs, which will be waited for
+    except Superseded:
+        discard(conversation_id)
+        return False
+
+
+def discard(conversation_id: UUID) -> None:
+    Compaction.objects.filter(conversation_id=conversation_id, status=Status.READY).update(
+        status=Status.DISCARDED, error=CHANGED, prepared=None
+    )
+
+
+def _commit(row: Compaction, conversation_id: UUID) -> None:
+    """Raises Superseded where it holds no more, IntegrityError where a compaction runs."""
+    taken = Compaction.objects.filter(pk=row.pk, status=Status.READY).update(
+        status=Status.RUNNING, lease_expires_at=timezone.now() + LEASE
+    )
+    if not taken:
+        raise Conflict("Someone else puts it in force.")
+    head = transcript.head_of(conversation_id)
+    draft = _draft(row, head)
+    if draft is None:
+        raise Superseded
+    states.commit(row, head, draft, summariser=row.summariser, duration_ms=row.duration_ms, prepared=None)
+    states.keep_protected(conversation_id)
+
+
+def _saved(head: Head, draft: Draft) -> dict[str, Any]:
+    """What `_draft` needs, as JSON. `lasting` of the `active` checkpoints are what the new ones are put behind."""
+    assert draft.cut is not None
+    return {
+        "active": [one.number for one in active_checkpoints(head.id)],
+        "lasting": len(draft.transcript.checkpoints),
+        "checkpoints": [asdict(one) | {"last_at": one.last_at.isoformat()} for one in draft.checkpoints],
+        "context_tokens": draft.context_tokens,
+        "verbatim_ids": list(draft.verbatim_ids),
+        "marks": goal.as_json(draft.marks),
+    }
+
+
+def _draft(row: Compaction, head: Head) -> Draft | None:
+    """The draft as it was, if what it was put behind is in force still and there is room for it."""
+    saved, active = row.prepared, active_checkpoints(head.id)
+    if not saved or head.window is None or [one.number for one in active] != saved["active"]:
+        return None
+    system_tokens = prompt.system_tokens(head)
+    if saved["context_tokens"] > policy_of(head).context_budget(head.window, system_tokens) + MESSAGE_OVERHEAD:
+        return None
+    lasting = active[: saved["lasting"]]
+    checkpoints = tuple(_checkpoint(entry) for entry in saved["checkpoints"])
+    return Draft(
+        Transcript((), head.window, checkpoints=lasting, cut=lasting[-1].last_at if lasting else None),
+        checkpoints=checkpoints,
+        context=render(checkpoints),
+        context_tokens=saved["context_tokens"],
+        cut=checkpoints[-1].last_at,
+        verbatim_ids=tuple(saved["verbatim_ids"]),
+        marks=goal.from_json(saved["marks"]),
+    )
+
+
+def _checkpoint(entry: dict[str, Any]) -> Checkpoint:
+    last_at, stragglers = datetime.fromisoformat(entry["last_at"]), tuple(entry["stragglers"])
+    return Checkpoint(**entry | {"last_at": last_at, "stragglers": stragglers})
