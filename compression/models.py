@@ -199,10 +199,13 @@ class PromptTemplate(models.Model):
 class KeptSummary(models.Model):
     """What a model answered to a request for a summary: the same request of the same person is not paid twice.
 
-    `key` is a hash of all that was asked, and of whom.
+    `key` is a hash of all that was asked, and of whom; `conversation` is the one that it was first asked for.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    conversation = models.ForeignKey(
+        "conversations.Conversation", on_delete=models.CASCADE, null=True, related_name="+"
+    )
     key = models.CharField(max_length=64)
     text = models.TextField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)

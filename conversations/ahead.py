@@ -27,13 +27,12 @@ from conversations.states import Superseded
 from conversations.transcript import Head
 
 Status = Compaction.Status
-CHANGED = "The conversation changed before this was needed."
 
 
 def store(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
     """Keep a draft as ready, in place of an older one. Raises LeaseLost."""
     with transaction.atomic():
-        discard(head.id)
+        lease.discard_ready(head.id)
         lease.finish(row, Status.READY, summariser=summariser, prepared=_saved(head, draft), **figures)
 
 
@@ -48,7 +47,7 @@ def holds(conversation_id: UUID) -> bool:
         return False
     if _draft(row, transcript.head_of(conversation_id)) is not None:
         return True
-    discard(conversation_id)
+    lease.discard_ready(conversation_id)
     return False
 
 
@@ -64,14 +63,8 @@ def put_in_force(conversation_id: UUID) -> bool:
     except (IntegrityError, Conflict, LeaseLost):
         return False  # a compaction runs, which will be waited for
     except Superseded:
-        discard(conversation_id)
+        lease.discard_ready(conversation_id)
         return False
-
-
-def discard(conversation_id: UUID) -> None:
-    Compaction.objects.filter(conversation_id=conversation_id, status=Status.READY).update(
-        status=Status.DISCARDED, error=CHANGED, prepared=None
-    )
 
 
 def _commit(row: Compaction, conversation_id: UUID) -> None:

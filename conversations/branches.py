@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from conversations import replies, states
+from conversations import replies, rules, states
 from conversations.errors import Conflict, NotFound
 from conversations.events import publish
 from conversations.models import Conversation, Message
@@ -89,7 +89,10 @@ def _go_back(conversation: Conversation, moment: datetime) -> None:
 def _replace(old: Message, *, by: Message) -> None:
     """Take `old` and everything after it out of the history, up to what was just stored in place of it."""
     rows = Message.objects.filter(conversation_id=old.conversation_id, replaced_by=None)
-    rows.filter(created_at__gte=old.created_at, created_at__lt=by.created_at).update(replaced_by=by)
+    replaced = rows.filter(created_at__gte=old.created_at, created_at__lt=by.created_at)
+    unsaid = list(replaced.filter(role=Role.USER).values_list("content", flat=True))
+    replaced.update(replaced_by=by)
+    rules.forget(old.conversation_id, unsaid)
     _forget_elided(old.conversation_id)
     transaction.on_commit(partial(publish, old.conversation_id, "resync"))
 

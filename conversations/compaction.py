@@ -27,6 +27,7 @@ from conversations.errors import TooMany
 from conversations.figures import figures_of
 from conversations.ladder import climb, ladder
 from conversations.lease import BY_HAND, LeaseLost, advance, claim, finish, renewed, start
+from conversations.llm.summariser import ModelSummariser
 from conversations.models import Conversation, ModelProfile
 from conversations.policies import policy_of
 from conversations.states import Superseded, commit, rollback, undo
@@ -115,7 +116,8 @@ def _require_rate(owner_id: int) -> None:
     recent = Compaction.objects.filter(
         created_at__gt=since, trigger__in=BY_HAND, conversation__owner_id=owner_id
     ).order_by("created_at")
-    times = list(recent.values_list("created_at", flat=True)[:RUNS_A_MINUTE])
+    # Copies in a fork have the date of their original, and were not asked for.
+    times = list(recent.values_list("created_at", flat=True).distinct()[:RUNS_A_MINUTE])
     if len(times) == RUNS_A_MINUTE:
         wait = max(1, round((times[0] - since).total_seconds()))
         raise TooMany(f"At most {RUNS_A_MINUTE} compactions a minute. Try again in {wait} s.", retry_after=wait)
@@ -152,9 +154,20 @@ async def _drafted(row: Compaction, source: Transcript, policy: Policy, steering
     async def on_stage(stage: str, percent: int) -> None:
         await advance(row, stage, percent)
 
-    return await pipeline.compact(
-        source, policy, steering=steering, summariser=rung, count=count_tokens, on_stage=on_stage
-    )
+    try:
+        draft = await pipeline.compact(
+            source, policy, steering=steering, summariser=rung, count=count_tokens, on_stage=on_stage
+        )
+    except CompactionFailed:
+        await _settle(rung, accepted=False)
+        raise
+    await _settle(rung, accepted=True)
+    return draft
+
+
+async def _settle(rung: Summariser, *, accepted: bool) -> None:
+    if isinstance(rung, ModelSummariser):
+        await rung.settle(accepted=accepted)
 
 
 def _source(loaded: Loaded, *, rebuild: bool) -> Transcript:

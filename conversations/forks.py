@@ -10,12 +10,11 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from compression.core import goal as progress
 from compression.core.context import summaries
 from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import goals, states, transcript
+from conversations import goals, rules, states, transcript
 from conversations.branches import message_of
 from conversations.errors import Conflict, NotFound
 from conversations.models import Conversation, Message, ToolCall
@@ -41,8 +40,10 @@ def fork(conversation: Conversation, message_id: UUID) -> Conversation:
         last = _last(source, message_id)
         state = _state_at(source.pk, last.created_at)
         copy = _like(source)
-        ids = _copy_messages(source, copy, up_to=last.created_at) | _copy_goal(source, copy, state.goal)
+        ids = _copy_messages(source, copy, up_to=last.created_at) | _copy_goal(source, copy, state)
         _copy_compression(state, copy, ids)
+        later = Message.objects.filter(conversation=source, role=Message.Role.USER, created_at__gt=last.created_at)
+        rules.forget(copy.pk, later.values_list("content", flat=True))
     copy.refresh_from_db()
     return copy
 
@@ -62,7 +63,7 @@ def fresh(conversation: Conversation) -> Conversation:
             token_count=transcript.message_tokens(content),
             created_at=timezone.now(),
         )
-        _copy_goal(source, copy, goals.saved(source.pk))
+        _copy_goal(source, copy, states.state(transcript.head_of(source.pk)))
     copy.refresh_from_db()
     return copy
 
@@ -97,14 +98,14 @@ def _like(source: Conversation, **changed: Any) -> Conversation:
     return Conversation.objects.create(**{name: getattr(source, name) for name in COPIED} | changed)
 
 
-def _copy_goal(source: Conversation, copy: Conversation, saved: dict[str, Any] | None) -> Ids:
-    """The active goal, as far as a snapshot's `saved` has it, else as far as it is now."""
+def _copy_goal(source: Conversation, copy: Conversation, state: Snapshot) -> Ids:
+    """The active goal, as far as it was in `state`."""
     goal = goals.active(source.pk)
     if goal is None:
         return {}
-    reached = progress.from_json(saved) if saved and saved["id"] == str(goal.pk) else goals.progress_of(goal)
-    goals.set_goal(copy, description=goal.description, priority=goal.priority)
-    return {str(goal.pk): str(goals.set_progress(copy, reached).pk)}
+    reached = goals.progress_at(goal, state)
+    own = goals.set_goal(copy, description=goal.description, priority=goal.priority, progress=reached)
+    return {str(goal.pk): str(own.pk)}
 
 
 def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime) -> Ids:

@@ -7,18 +7,22 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from compression.core import goal as goals
 from compression.core.goal import Progress
+from compression.core.tokens import count_tokens
 from compression.models import Snapshot
-from conversations import usage
+from conversations import lease, usage
 from conversations.errors import Invalid, NotFound
 from conversations.models import Conversation, Goal
 from conversations.models.goal import MAX_DESCRIPTION
 from conversations.validation import clean_text
 
 Status = Goal.Status
+WINDOW_SHARE = 8
+"""The part of the window, one in so many, that a goal may take by what summaries report of it."""
 
 
 def active(conversation_id: UUID) -> Goal | None:
@@ -42,8 +46,11 @@ def set_goal(
         raise Invalid(f"priority: must be one of {', '.join(Goal.Priority.values)}.", field="priority")
     _lock(conversation.pk)
     goal = active(conversation.pk) or Goal(conversation=conversation)
+    if goal.description != description:
+        _outdate(conversation.pk)
     goal.description, goal.priority = description, priority
     _put(goal, progress_of(goal) if progress is None else progress)
+    _settle(goal)
     conversation.goal_text = _text_of(goal)
     return goal
 
@@ -59,27 +66,34 @@ def end_goal(conversation: Conversation, *, status: str) -> None:
         raise NotFound("This conversation has no goal.")
     goal.status = status
     _save(goal)
+    _outdate(conversation.pk)
     conversation.goal_text = ""
 
 
 @transaction.atomic
 def set_progress(conversation: Conversation, progress: Progress) -> Goal:
-    """What a person says of the progress takes the place of what summaries reported. Raises NotFound."""
+    """What a person says of the progress takes the place of what summaries reported, for good. Raises NotFound."""
     _lock(conversation.pk)
     goal = active(conversation.pk)
     if goal is None:
         raise NotFound("This conversation has no goal.")
     _put(goal, progress)
+    _settle(goal)
     conversation.goal_text = _text_of(goal)
     return goal
 
 
-def advance(conversation_id: UUID, marks: Progress) -> None:
-    """Take up what a summary reported; in the transaction that commits it."""
+def advance(conversation_id: UUID, marks: Progress, *, window: int) -> None:
+    """Take up what a summary reported, as far as a share of the window goes; in the transaction that commits it."""
     goal = active(conversation_id) if marks else None
     if goal is not None:
         now = timezone.now().replace(microsecond=0).isoformat()
-        _put(goal, goals.advanced(progress_of(goal), marks, at=now))
+        progress = goals.advanced(progress_of(goal), marks, at=now)
+        most = window // WINDOW_SHARE
+        _put(
+            goal,
+            goals.fitted(goal.description, goal.priority, progress, max_tokens=most, count=count_tokens),
+        )
 
 
 def saved(conversation_id: UUID) -> dict[str, Any] | None:
@@ -89,18 +103,19 @@ def saved(conversation_id: UUID) -> dict[str, Any] | None:
 
 
 def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
-    """Take back what compactions since `snapshot` have reported; the goal's words are the person's and stay.
-
-    A goal that was set after it is as it was when the first compaction after that began.
-    """
+    """Take back what compactions since `snapshot` have reported; what a person wrote stays."""
     goal = active(conversation_id)
-    if goal is None:
-        return
-    later = Snapshot.objects.filter(conversation_id=conversation_id, created_at__gte=snapshot.created_at)
-    states = later.filter(goal__isnull=False).order_by("created_at").values_list("goal", flat=True)
+    if goal is not None:
+        _put(goal, progress_at(goal, snapshot))
+
+
+def progress_at(goal: Goal, snapshot: Snapshot) -> Progress:
+    """As `snapshot` has it; of a goal that was set after it, as the first compaction after that found it."""
+    states = [snapshot.goal]
+    later = Snapshot.objects.filter(conversation_id=goal.conversation_id, created_at__gte=snapshot.created_at)
+    states += later.filter(goal__isnull=False).order_by("created_at").values_list("goal", flat=True)
     own = next((state for state in states if state and state["id"] == str(goal.pk)), None)
-    if own is not None:
-        _put(goal, goals.from_json(own))
+    return goals.from_json(own) if own else progress_of(goal)
 
 
 def progress_of(goal: Goal) -> Progress:
@@ -111,6 +126,18 @@ def _put(goal: Goal, progress: Progress) -> None:
     for name, value in goals.as_json(progress).items():
         setattr(goal, name, value)
     _save(goal)
+
+
+def _settle(goal: Goal) -> None:
+    """What a person wrote is not undone with a compaction: the states to go back to have it too."""
+    own = Snapshot.objects.filter(conversation_id=goal.conversation_id, goal__id=str(goal.pk))
+    own.update(goal={"id": str(goal.pk)} | goals.as_json(progress_of(goal)))
+
+
+def _outdate(conversation_id: UUID) -> None:
+    """Have what is being summarised, or is ready, discarded: its marks are of another goal."""
+    Conversation.objects.filter(pk=conversation_id).update(compression_version=F("compression_version") + 1)
+    lease.discard_ready(conversation_id)
 
 
 def _save(goal: Goal) -> None:

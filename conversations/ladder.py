@@ -28,7 +28,7 @@ from compression.core.truncation import Truncation
 from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
 from conversations.lease import LeaseLost
-from conversations.llm.attempts import Attempts
+from conversations.llm.attempts import EXHAUSTED, Attempts
 from conversations.llm.profiles import connect, summary_profiles
 from conversations.llm.summariser import KeptAnswers, ModelSummariser
 from conversations.models import Conversation, Message, ModelProfile
@@ -168,11 +168,14 @@ def _models(
     shared: dict[str, Any] = {
         "mode": head.mode,
         "template": conf.template(head.mode),
-        "answers": KeptAnswers(owner_id),
+        "answers": KeptAnswers(owner_id, head.id),
         "attempts": Attempts(),
     }
-    models = [ModelSummariser(profile, connect(profile), **shared) for profile in profiles]
-    larger = ModelSummariser(before, connect(before), **shared) if before else None
+    models = [
+        ModelSummariser(profile, connect(profile), others=number, **shared)
+        for number, profile in zip(reversed(range(len(profiles))), profiles, strict=True)
+    ]
+    larger = ModelSummariser(before, connect(before), others=len(models), **shared) if before else None
     return models, larger, unknown
 
 
@@ -223,4 +226,5 @@ def _is_resting(conversation_id: UUID, name: str) -> bool:
 
 
 def _was_asked(step: Step, name: str) -> bool:
-    return step["summariser"] == name and step.get("failed") not in (RESTING, UNKNOWN)
+    failed = step.get("failed", "")
+    return step["summariser"] == name and failed not in (RESTING, UNKNOWN) and EXHAUSTED not in failed

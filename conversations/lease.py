@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 RENEW_SECONDS = 15
 BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
 PREEMPTED = "A compaction that a person asked for went before it."
+OUTDATED = "The conversation changed before this was needed."
 ABANDONED = "The worker stopped before it was done."
 
 
@@ -101,6 +102,13 @@ def preempt(conversation_id: UUID) -> None:
     Compaction.objects.filter(
         conversation_id=conversation_id, trigger=Compaction.Trigger.AHEAD, status__in=Compaction.ACTIVE
     ).update(status=Compaction.Status.DISCARDED, error=PREEMPTED, finished_at=timezone.now())
+
+
+def discard_ready(conversation_id: UUID) -> None:
+    """What was prepared will not be put in force."""
+    Compaction.objects.filter(conversation_id=conversation_id, status=Compaction.Status.READY).update(
+        status=Compaction.Status.DISCARDED, error=OUTDATED, prepared=None
+    )
 
 
 def release(compaction_id: UUID, *, error: str) -> None:

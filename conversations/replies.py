@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from compression.core.rules import find_rules
 from compression.core.values import MESSAGE_OVERHEAD
 from conversations import background, rules, system_prompt, transcript
 from conversations.errors import Conflict, TooLarge
@@ -205,7 +206,7 @@ def _require_fit(conversation: Conversation, asked: Asked) -> None:
         conversation.mode,
         conversation.system_prompt,
         conversation.goal_text,
-        tuple(conversation.rules),
+        tuple(rules.with_found(conversation.rules, find_rules(asked.content), window)),
         window.size,
     )
     system = window.corrected(system_prompt.tokens(instructions))
@@ -267,7 +268,9 @@ def _replayed(conversation: Conversation, content: str, client_id: str | None) -
         return None
     if question.content != content:
         raise Conflict("This client_id was used for another message.", code="client_id_reused", client_id=client_id)
-    replies = rows.filter(created_at__gt=question.created_at, role=Role.ASSISTANT, replaced_by=None)
+    replies = rows.filter(created_at__gt=question.created_at, role=Role.ASSISTANT)
+    if question.replaced_by_id is None:
+        replies = replies.filter(replaced_by=None)
     reply = replies.order_by("created_at").first()
     assert reply is not None
     return Begun(question, reply, replayed=True)

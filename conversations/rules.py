@@ -13,7 +13,8 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Window
 from conversations import usage
 from conversations.errors import Invalid
-from conversations.models import Conversation
+from conversations.models import Conversation, Message
+from conversations.transcript import HISTORY
 from conversations.validation import clean_text
 
 MOST = 50
@@ -49,6 +50,17 @@ def detect(conversation_id: UUID, text: str, window: Window) -> None:
     if rules != before:
         rows.update(rules=rules)
         transaction.on_commit(partial(usage.tell, conversation_id))
+
+
+def forget(conversation_id: UUID, unsaid: Iterable[str]) -> None:
+    """Let go of the rules that were found in these texts and stand nowhere else in the history any more."""
+    rows = Conversation.objects.filter(pk=conversation_id)
+    before = rows.values_list("rules", flat=True).get()
+    found = {rule.casefold() for text in unsaid for rule in find_rules(text)} if before else set()
+    said = Message.objects.filter(HISTORY, conversation_id=conversation_id, role=Message.Role.USER)
+    gone = {rule for rule in before if rule.casefold() in found and not said.filter(content__icontains=rule).exists()}
+    if gone:
+        rows.update(rules=[rule for rule in before if rule not in gone])
 
 
 def with_found(rules: Sequence[str], found: Iterable[str], window: Window) -> list[str]:

@@ -49,7 +49,7 @@ def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: 
             raise Superseded
         keep(head, Snapshot.Purpose.ROLLBACK, compaction=row)
         store_checkpoints(row, draft, model=summariser)
-        goals.advance(head.id, draft.marks)
+        goals.advance(head.id, draft.marks, window=draft.transcript.window.size)
         lease.finish(row, Compaction.Status.SUCCEEDED, summariser=summariser, **figures)
 
 
@@ -117,9 +117,11 @@ def in_effect(conversation_id: UUID) -> QuerySet[Snapshot]:
 
 def latest(conversation_id: UUID, *, up_to: datetime) -> Snapshot | None:
     """The latest of them that is cut at or before `up_to` and represents the history there as it is now."""
-    snapshots = list(in_effect(conversation_id).filter(compressed_at__lte=up_to))
-    digests = _digests(conversation_id, {one.compressed_at for one in snapshots if one.compressed_at})
-    return next((one for one in snapshots if one.compressed_at and digests[one.compressed_at] == one.digest), None)
+    earlier = in_effect(conversation_id).filter(compressed_at__lte=up_to)
+    found = list(earlier.values_list("pk", "compressed_at", "digest"))
+    digests = _digests(conversation_id, {cut for _, cut, _ in found if cut})
+    held = next((pk for pk, cut, digest in found if cut and digests[cut] == digest), None)
+    return Snapshot.objects.get(pk=held) if held else None
 
 
 def uncompressed(conversation_id: UUID) -> Snapshot:
@@ -214,8 +216,8 @@ def state(head: transcript.Head) -> Snapshot:
 def _store(snapshot: Snapshot, purpose: str, compaction: Compaction | None = None) -> Snapshot:
     snapshot.purpose, snapshot.compaction = purpose, compaction
     snapshot.save(force_insert=True)
-    if purpose != Snapshot.Purpose.ROLLBACK:
-        rows = Snapshot.objects.filter(conversation_id=snapshot.conversation_id, purpose=purpose)
+    if compaction is None:  # else it goes when its compaction goes, which could not be undone without it
+        rows = Snapshot.objects.filter(conversation_id=snapshot.conversation_id, purpose=purpose, compaction=None)
         older = rows.order_by("-created_at").values_list("pk", flat=True)[RECOVERIES_KEPT:]
         rows.filter(pk__in=list(older)).delete()
     return snapshot

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from compression.core.ports import TokenCounter
 
 StepStatus = Literal["pending", "in-progress", "completed"]
 Action = Literal["created", "modified", "deleted"]
@@ -97,6 +100,27 @@ def advanced(progress: Progress, marks: Progress, *, at: str) -> Progress:
     )
 
 
+def fitted(description: str, priority: str, progress: Progress, *, max_tokens: int, count: TokenCounter) -> Progress:
+    """The progress without what is done, open to change or oldest, until its rendering takes `max_tokens` at most."""
+    steps, decisions, artifacts = progress.checkpoints, progress.decisions, progress.artifacts
+    order: list[Step | Decision | Artifact] = [
+        *artifacts,
+        *(step for step in steps if step.status == "completed"),
+        *(decision for decision in decisions if not decision.locked),
+        *(step for step in steps if step.status != "completed"),
+        *(decision for decision in decisions if decision.locked),
+    ]
+    gone: set[Step | Decision | Artifact] = set()
+    while order and count(render(description, priority, progress)) > max_tokens:
+        gone.add(order.pop(0))
+        progress = Progress(
+            tuple(step for step in steps if step not in gone),
+            tuple(decision for decision in decisions if decision not in gone),
+            tuple(artifact for artifact in artifacts if artifact not in gone),
+        )
+    return progress
+
+
 def render(description: str, priority: str, progress: Progress) -> str:
     """The goal as the system prompt tells it."""
     lines = [f"# Goal{f' ({priority} priority)' if priority != 'normal' else ''}", description]
@@ -136,10 +160,12 @@ def _mark(kind: str, text: str) -> Progress:
         return Progress(checkpoints=(Step(words, status),)) if words else Progress()
     if kind == "DECISION":
         words, _, rationale = _LOCKED.sub("", text).partition(": ")
-        return Progress(decisions=(Decision(_cut(words), _cut(rationale), bool(_LOCKED.search(text))),))
+        decision = Decision(_cut(words), _cut(rationale), bool(_LOCKED.search(text)))
+        return Progress(decisions=(decision,)) if decision.text else Progress()
     done = _ACTION.match(text)
     action: Any = done[1].lower() if done else "created"
-    return Progress(artifacts=(Artifact(_cut(done[2] if done else text).strip("`"), action),))
+    path = _cut(done[2] if done else text).strip("` ")
+    return Progress(artifacts=(Artifact(path, action),)) if path else Progress()
 
 
 def _cut(text: str) -> str:

@@ -12,20 +12,25 @@ from conversations.llm.base import ModelError
 
 ATTEMPTS = 3
 FIRST_PAUSE = 0.5
+EXHAUSTED = "was asked as often as is allowed for this"
 LONGEST_PAUSE = 20.0
 """Seconds; a provider that asks for more is not waited for while a person looks on."""
 
 
 @dataclass(slots=True)
 class Attempts:
-    """A budget of requests, for one call or for all that share it: every request to a provider takes one."""
+    """A budget of requests, for one call or for all that share it: every request to a provider takes one.
+
+    Those that are `reserved` are for others, who have not asked yet.
+    """
 
     most: int = ATTEMPTS
     made: int = 0
+    reserved: int = 0
 
     @property
     def left(self) -> int:
-        return max(0, self.most - self.made)
+        return max(0, self.most - self.made - self.reserved)
 
     def take(self) -> bool:
         """Count one more request; False where none is left."""

@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
 
-from conversations.llm.attempts import ATTEMPTS, Attempts, in_words, pause_before_next
+from conversations.llm.attempts import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
 from conversations.llm.base import BrokenReply, Delta, ModelError, NotConfigured, Reply, RequestRefused, Unavailable
 from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn
@@ -173,7 +173,7 @@ class Provider(ABC):
             else:
                 learn(asked.base_url, asked.model, dialect)
                 return stream
-        raise Unavailable(f"{self.name} was asked as often as is allowed for this.", retryable=False)
+        raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False)
 
     def _require_access(self) -> None:
         if not host_of(self._asked.base_url):

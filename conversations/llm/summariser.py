@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+from collections.abc import Collection
 from hashlib import sha256
 from typing import Protocol
+from uuid import UUID
 
 from django.db import DatabaseError
 
 from compression import conf
 from compression.core.errors import CompactionFailed
 from compression.core.instructions import wording
-from compression.core.summary_text import accepted
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
 from compression.models import KeptSummary
@@ -35,6 +36,8 @@ class Answers(Protocol):
 
     async def put(self, key: str, text: str) -> None: ...
 
+    async def forget(self, keys: Collection[str]) -> None: ...
+
 
 class NoAnswers:
     """Nothing is kept: every request is made."""
@@ -45,24 +48,34 @@ class NoAnswers:
     async def put(self, key: str, text: str) -> None:
         pass
 
+    async def forget(self, keys: Collection[str]) -> None:
+        pass
+
 
 class KeptAnswers:
-    """The answers that one person's requests got, as rows; nobody else is ever given them."""
+    """The answers that one person's requests got, as rows; nobody else is ever given them.
 
-    def __init__(self, owner_id: int) -> None:
+    They go with the conversation that they were first asked for.
+    """
+
+    def __init__(self, owner_id: int, conversation_id: UUID) -> None:
         self._owner_id = owner_id
+        self._conversation_id = conversation_id
 
     async def get(self, key: str) -> str | None:
         rows = KeptSummary.objects.filter(owner_id=self._owner_id, key=key)
         return await rows.values_list("text", flat=True).afirst()
 
     async def put(self, key: str, text: str) -> None:
-        row = KeptSummary(owner_id=self._owner_id, key=key, text=text)
+        row = KeptSummary(owner_id=self._owner_id, conversation_id=self._conversation_id, key=key, text=text)
         try:
             # Another run may have asked the same meanwhile: the first answer stays.
             await KeptSummary.objects.abulk_create([row], ignore_conflicts=True)
         except DatabaseError:
             logger.exception("an answer could not be kept")
+
+    async def forget(self, keys: Collection[str]) -> None:
+        await KeptSummary.objects.filter(owner_id=self._owner_id, key__in=keys).adelete()
 
 
 class ModelSummariser:
@@ -70,7 +83,8 @@ class ModelSummariser:
 
     In its whole life it makes at most ATTEMPTS requests, and one more for each passage after the first. Summarisers
     that share `attempts` keep to that together. `template` is in place of the usual one, a passage's own before both.
-    What is among the `answers` is not asked again; `has_asked` says whether anything was.
+    What is among the `answers` is not asked again; `has_asked` says whether anything was. A request is left for each
+    of the `others` that share the attempts and come after it.
     """
 
     provisional = False
@@ -86,6 +100,7 @@ class ModelSummariser:
         template: str = "",
         answers: Answers | None = None,
         attempts: Attempts | None = None,
+        others: int = 0,
     ) -> None:
         window = profile.usable_window
         self.name = profile.name
@@ -98,20 +113,31 @@ class ModelSummariser:
         self._template = template or conf.usual_template()
         self._answers = NoAnswers() if answers is None else answers
         self._attempts = attempts or Attempts()
+        self._others = others
         self._passages = 0
+        self._given: dict[str, str] = {}
 
     async def summarise(self, passage: Passage) -> Written:
         """Raises CompactionFailed for every fault of the provider."""
         self._passages += 1
         self._attempts.allow(ATTEMPTS + self._passages - 1)
+        self._attempts.reserved = self._others
         key = self._key(passage)
         if kept := await self._answers.get(key):
+            self._given[key] = kept
             return Written(kept)
         reply = await self._asked(passage)
-        written = Written(reply.text, finished=reply.finish_reason != "length")
-        if _is_good(written):
-            await self._answers.put(key, reply.text)
-        return written
+        self._given[key] = reply.text
+        return Written(reply.text, finished=reply.finish_reason != "length")
+
+    async def settle(self, *, accepted: bool) -> None:
+        """Keep the answers of a summary that was accepted; forget those of one that was not, wherever from."""
+        if accepted:
+            for key, text in self._given.items():
+                await self._answers.put(key, text)
+        elif self._given:
+            await self._answers.forget(self._given)
+        self._given = {}
 
     async def _asked(self, passage: Passage) -> Reply:
         self.has_asked = True
@@ -137,14 +163,6 @@ class ModelSummariser:
         model = (self.profile.provider, self.profile.base_url, self.profile.model_id, passage.max_tokens)
         parts = (passage.earlier, passage.goal, passage.instructions)
         return sha256(json.dumps([*model, *self._wording(passage, ""), *parts]).encode()).hexdigest()
-
-
-def _is_good(written: Written) -> bool:
-    try:
-        accepted(written)
-    except CompactionFailed:
-        return False
-    return True
 
 
 def _excess(template: str) -> int:

@@ -19,6 +19,7 @@ from conversations.diffs import diff
 from conversations.errors import Refused
 from conversations.models import Conversation, Message
 from conversations.views.guard import Request, member
+from conversations.views.parse import whole_number
 from conversations.views.sidebar import sidebar
 
 SOURCES = 1_000
@@ -50,7 +51,8 @@ def edit_summary(request: Request, pk: UUID, compaction_id: UUID) -> HttpRespons
     more: dict[str, Any] = {"said": "Saved. The next request has the new summary."}
     status = 200
     try:
-        checkpoint = get_object_or_404(_own(row)[:1])
+        # The one that was read: another tab may have written a newer one.
+        checkpoint = get_object_or_404(_own(row), number=whole_number(request.POST, "number"))
         summaries.edit(conversation, number=checkpoint.number, text=text)
     except Refused as refusal:
         more, status = {"refusal": refusal, "editing": True, "text": text}, refusal.status

@@ -30,3 +30,11 @@ def id_of(values: Mapping[str, str], name: str) -> UUID | None:
         return UUID(text) if text else None
     except ValueError:
         raise Invalid(f"{name}: must be an id.", field=name) from None
+
+
+def whole_number(values: Mapping[str, str], name: str) -> int:
+    """Raises Invalid."""
+    text = values.get(name, "")
+    if text.isascii() and text.isdecimal() and len(text) < 10:
+        return int(text)
+    raise Invalid(f"{name}: must be a whole number.", field=name)

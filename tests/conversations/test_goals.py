@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -10,6 +11,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from compression.core.goal import Progress, Step
+from compression.core.tokens import count_tokens
+from compression.models import Compaction
 from conversations import compaction, goals
 from conversations.errors import Invalid, NotFound
 from conversations.exchange.exports import as_json
@@ -106,6 +109,41 @@ async def test_a_goal_set_after_a_compaction_loses_only_what_later_ones_reported
         "Finish",
         [{"text": "Copy the tables", "status": "pending", "completed_at": ""}],
     )
+
+
+async def test_what_a_person_wrote_of_the_progress_is_not_undone(aimed: Conversation, chat: Chat) -> None:
+    row = await chat.compact()
+    await sync_to_async(goals.set_progress)(chat.conversation, Progress((Step("Mine", "completed"),)))
+    await sync_to_async(compaction.undo)(chat.conversation, row.pk)
+    assert [step["text"] for step in (await Goal.objects.aget()).checkpoints] == ["Mine"]
+
+
+@pytest.mark.parametrize("change", ["another", "words", "end"])
+async def test_marks_of_one_goal_never_reach_another(aimed: Conversation, chat: Chat, change: str) -> None:
+    chat.llm.enqueue_summary(REPORT, delay=0.4)
+    row = await chat.start_compaction()
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
+    if change != "words":
+        await sync_to_async(goals.end_goal)(aimed, status="dropped")
+    if change != "end":
+        await sync_to_async(goals.set_goal)(aimed, description="Something else", progress=Progress())
+    done = await chat.compacted(row.pk)
+    assert done.status == "discarded"
+    async for goal in Goal.objects.filter(status="active"):
+        assert (goal.description, goal.checkpoints, goal.decisions) == ("Something else", [], [])
+
+
+async def test_what_summaries_report_never_crowds_out_the_conversation(aimed: Conversation, chat: Chat) -> None:
+    for number in range(6):
+        marks = "".join(f"[DECISION] {number}-{each} {'words ' * 40}: because - LOCKED\n" for each in range(12))
+        chat.llm.enqueue_summary(REPORT + marks, times=3)
+        for _ in range(3):
+            await chat.say("so and so " * 60)
+        assert (await chat.compact(keep_recent=0)).status == "succeeded"
+        await Compaction.objects.aupdate(trigger="ahead")  # no limit by the minute
+    assert count_tokens(chat.conversation.goal_text) <= 4_000 / 8
+    assert "Move alpha off node-3" in chat.conversation.goal_text
+    assert (await chat.say("hi")).status == "complete"
 
 
 async def test_marks_that_someone_typed_are_words(aimed: Conversation, chat: Chat, settings: Any) -> None:

@@ -194,6 +194,22 @@ async def test_where_the_fast_model_fails_the_standard_one_is_asked_within_one_b
     assert len(llm.summaries) == 3
 
 
+async def test_a_model_that_could_not_be_asked_any_more_does_not_rest_for_it(chat: Chat, llm: LlmServer) -> None:
+    for role in ("fast", "standard"):
+        await ModelProfile.objects.acreate(
+            name=role, model_id=role, role=role, base_url=llm.url, window=8_000, token_correction=1.0
+        )
+    await sync_to_async(fill)(chat.conversation, 20)
+    llm.enqueue_summary(status=503, times=99)
+    for _ in range(3):
+        assert (await chat.compact()).summariser == "extractive"
+        await sync_to_async(compaction.rollback)(chat.conversation)
+    models = [asked.body["model"] for asked in llm.summaries]
+    assert models == ["fast", "standard", "scripted"] * 3
+    row = await chat.compact()
+    assert [step["failed"] for step in row.steps] == [RESTING] * 3
+
+
 async def test_a_rest_is_a_step_and_does_not_last_for_itself(chat: Chat) -> None:
     await sync_to_async(fill)(chat.conversation, 20)
     chat.llm.enqueue_summary(status=401, times=3)

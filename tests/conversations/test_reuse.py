@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, KeptSummary, PromptTemplate
-from conversations import compaction, upkeep
+from conversations import compaction, turn, upkeep
 from conversations.llm.profiles import connect
 from conversations.llm.summariser import KeptAnswers, ModelSummariser
 from conversations.models import Conversation, Message, ModelProfile
@@ -191,14 +191,14 @@ async def test_two_who_ask_the_same_at_once_both_succeed(
 
 
 async def test_the_first_of_two_answers_stays_and_one_that_cannot_be_kept_is_no_fault(filled: Conversation) -> None:
-    answers = KeptAnswers(filled.owner_id)
+    answers = KeptAnswers(filled.owner_id, filled.pk)
     await asyncio.gather(*(answers.put("key", f"answer {n}") for n in range(8)))
     kept = await answers.get("key")
     assert kept is not None and kept.startswith("answer ")
     await answers.put("key", "later")
     assert await answers.get("key") == kept
-    assert await KeptAnswers(filled.owner_id + 1).get("key") is None
-    await KeptAnswers(filled.owner_id + 1_000).put("key", "of nobody")
+    assert await KeptAnswers(filled.owner_id + 1, filled.pk).get("key") is None
+    await KeptAnswers(filled.owner_id + 1_000, filled.pk).put("key", "of nobody")
 
 
 async def test_without_a_store_every_request_is_made(profile: ModelProfile, chat: Chat) -> None:
@@ -216,14 +216,45 @@ async def test_a_store_of_any_kind_can_be_handed_in(profile: ModelProfile, chat:
         async def put(self, key: str, text: str) -> None:
             self[key] = text
 
+        async def forget(self, keys: Any) -> None:
+            for key in keys:
+                self.pop(key, None)
+
     shelf = Shelf()
     for _ in range(2):
         asked = ModelSummariser(profile, connect(profile), mode="assistant", answers=shelf)
         written = await asked.summarise(PASSAGE)
+        await asked.settle(accepted=True)
         assert shelf[next(iter(shelf))] == written.text
     assert len(chat.llm.summaries) == len(shelf) == 1
     assert not asked.has_asked
     assert all(len(key) == 64 for key in shelf)
+    await asked.summarise(PASSAGE)
+    await asked.settle(accepted=False)
+    assert not shelf
+
+
+async def test_an_answer_that_was_refused_later_is_not_given_again(filled: Conversation, chat: Chat) -> None:
+    german = "Der Dienst ist auf dem Knoten und das ist nicht gut, aber wir haben die Kopie mit dem Team. " * 3
+    english = Message.objects.filter(conversation=filled)
+    async for row in english:
+        row.content += " This is what they said and it was not for the others that would be there with them."
+        await row.asave()
+    chat.llm.enqueue_summary(f"## Summary\n{german}\n\n## State\n- Done: {german}", times=2)
+    first = await chat.compact()
+    assert (first.summariser, len(first.steps)) == ("extractive", 1)
+    assert "another language" in first.steps[0]["failed"]
+    await sync_to_async(compaction.rollback)(chat.conversation)
+    chat.llm.clear()
+    assert (await chat.compact()).summariser == "scripted"
+    assert chat.llm.summaries
+
+
+async def test_what_was_kept_goes_with_its_conversation(filled: Conversation, chat: Chat) -> None:
+    await chat.compact()
+    assert await KeptSummary.objects.aexists()
+    await sync_to_async(turn.delete)(filled)
+    assert not await KeptSummary.objects.aexists()
 
 
 def test_kept_summaries_go_with_the_logs(filled: Conversation, settings: Any) -> None:

@@ -10,10 +10,10 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from compression.core.tiers import TIERS, tier_budget
-from conversations import rules, system_prompt
-from conversations.errors import Invalid
+from conversations import branches, forks, rules, system_prompt
+from conversations.errors import Invalid, TooLarge
 from conversations.exchange.imports import import_conversations
-from conversations.models import Conversation
+from conversations.models import Conversation, Message
 from conversations.system_prompt import Instructions
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
@@ -48,6 +48,28 @@ async def test_a_rule_that_was_removed_stays_away(chat: Chat) -> None:
     await chat.refresh()
     assert chat.conversation.rules == []
     assert "# Rules" not in chat.llm.last_request.text
+
+
+async def test_a_rule_whose_message_is_edited_away_is_let_go(chat: Chat) -> None:
+    await chat.say("Never restart it on Fridays.")
+    await chat.say("Always answer in French.")
+    french = await Message.objects.aget(content="Always answer in French.")
+    copy = await sync_to_async(forks.fork)(
+        chat.conversation, (await Message.objects.order_by("created_at").afirst()).pk
+    )
+    assert copy.rules == ["Never restart it on Fridays"]
+    begun = await sync_to_async(branches.edit)(chat.conversation, french.pk, content="Always answer in German.")
+    await chat.ended(begun.reply.pk)
+    await chat.refresh()
+    assert chat.conversation.rules == ["Never restart it on Fridays", "Always answer in German"]
+
+
+async def test_a_message_is_measured_with_the_rules_that_it_brings(chat: Chat) -> None:
+    rule = "Never " + "restart the service " * 10 + "."
+    size = 2_990 - system_prompt.tokens(Instructions("assistant", window=4_000)) - 60
+    with pytest.raises(TooLarge):
+        await chat.send(f"{rule} " + "word " * size)
+    assert not await Message.objects.aexists()
 
 
 async def test_the_same_rule_is_kept_once(chat: Chat) -> None:

@@ -226,3 +226,19 @@ async def test_whatever_is_done_in_whatever_order_every_message_stays_represente
         assert (await chat.say(f"question {number} " + "pad " * 100)).status == "complete"
         await chat.check()
         await sync_to_async(fits)(chat.conversation)
+
+
+async def test_a_compactions_own_snapshot_is_kept_as_long_as_it_however_many_there_are(chat: Chat) -> None:
+    await sync_to_async(fill)(chat.conversation, 20)
+    head = await sync_to_async(transcript.head_of)(chat.conversation.pk)
+    rows = []
+    for _ in range(7):
+        row = await Compaction.objects.acreate(conversation=chat.conversation, trigger="emergency", status="running")
+        await sync_to_async(states.keep)(head, Snapshot.Purpose.EMERGENCY, compaction=row)
+        await Compaction.objects.filter(pk=row.pk).aupdate(status="succeeded")
+        await sync_to_async(states.take_snapshot)(chat.conversation)
+        rows.append(row)
+    assert await Snapshot.objects.filter(purpose="emergency").acount() == 7
+    assert await Snapshot.objects.filter(purpose="manual").acount() == states.RECOVERIES_KEPT
+    await sync_to_async(states.undo)(chat.conversation, rows[0].pk)
+    assert await Compaction.objects.filter(status="undone").acount() == 7

@@ -141,7 +141,11 @@ def test_the_divider_and_the_reader_offer_the_edit_while_the_summary_is_in_force
     assert f"/compactions/{row.pk}?edit" in pages.get("thread", folded.pk).content.decode()
     page = elements(pages.get("compaction", folded.pk, row.pk, htmx=True, edit=""))
     assert page.by_id("summary-text")["name"] == "summary"
-    response = pages.post("edit_summary", folded.pk, row.pk, summary=OWN.replace("\n", "\r\n"))
+    response = pages.post(
+        "edit_summary", folded.pk, row.pk, summary=OWN.replace("\n", "\r\n"), number=active(folded).number
+    )
+    stale = pages.post("edit_summary", folded.pk, row.pk, summary=OWN, number=1)
+    assert stale.status_code == 409 and b"not in force any more" in stale.content
     assert response.status_code == 200 and b"Ports were settled." in response.content
     assert response.headers["HX-Retarget"] == f"#compaction-{row.pk}"
     assert b"edited by hand" in response.content
@@ -151,7 +155,7 @@ def test_the_divider_and_the_reader_offer_the_edit_while_the_summary_is_in_force
 
 def test_a_refused_edit_keeps_the_words(folded: Conversation, pages: Pages) -> None:
     row = Compaction.objects.get()
-    response = pages.post("edit_summary", folded.pk, row.pk, summary="half a thought")
+    response = pages.post("edit_summary", folded.pk, row.pk, summary="half a thought", number=active(folded).number)
     assert response.status_code == 400 and response.headers["HX-Retarget"] == f"#compaction-{row.pk}"
     assert b"half a thought" in response.content and b"lacks its headings" in response.content
 

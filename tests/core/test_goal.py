@@ -53,7 +53,18 @@ def test_marks_are_read_and_taken_out() -> None:
     assert marks.artifacts == (Artifact("deploy/alpha.yaml", "modified"), Artifact("docs/plan.md", "created"))
 
 
-@pytest.mark.parametrize("line", ["[CHECKPOINT]", "[DECISION]   ", "a [CHECKPOINT] b", "[NOTE] x", "[checkpoint] x"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[CHECKPOINT]",
+        "[DECISION]   ",
+        "[DECISION] : because",
+        "[ARTIFACT] Created ``",
+        "a [CHECKPOINT] b",
+        "[NOTE] x",
+        "[checkpoint] x",
+    ],
+)
 def test_what_is_no_mark_says_nothing(line: str) -> None:
     assert not parse(f"## Summary\n{line}\n")[1]
 
