@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -42,6 +44,7 @@ def set_goal(
     Its progress stays as it is unless one is given.
     """
     description = clean_text("description", description, limit=MAX_DESCRIPTION).strip()
+    progress = progress and cleaned(progress)
     if priority not in Goal.Priority.values:
         raise Invalid(f"priority: must be one of {', '.join(Goal.Priority.values)}.", field="priority")
     _lock(conversation.pk)
@@ -72,7 +75,8 @@ def end_goal(conversation: Conversation, *, status: str) -> None:
 
 @transaction.atomic
 def set_progress(conversation: Conversation, progress: Progress) -> Goal:
-    """What a person says of the progress takes the place of what summaries reported, for good. Raises NotFound."""
+    """What a person says of the progress takes the place of what summaries reported, for good. Raises Refused."""
+    progress = cleaned(progress)
     _lock(conversation.pk)
     goal = active(conversation.pk)
     if goal is None:
@@ -81,6 +85,37 @@ def set_progress(conversation: Conversation, progress: Progress) -> Goal:
     _settle(goal)
     conversation.goal_text = _text_of(goal)
     return goal
+
+
+def cleaned(progress: Progress) -> Progress:
+    """Each thing once, in one line, with a date only where there is one. Raises Invalid, naming what cannot be."""
+    steps = [_cleaned(f"checkpoints[{number}]", step, "text") for number, step in enumerate(progress.checkpoints)]
+    for number, step in enumerate(steps):
+        _require_date(f"checkpoints[{number}].completed_at", step.completed_at)
+    decisions = [_cleaned(f"decisions[{number}]", one, "text") for number, one in enumerate(progress.decisions)]
+    artifacts = [_cleaned(f"artifacts[{number}]", one, "path") for number, one in enumerate(progress.artifacts)]
+    return Progress(
+        tuple({step.text: step for step in steps}.values()),
+        tuple({one.text: one for one in decisions}.values()),
+        tuple({one.path: one for one in artifacts}.values()),
+    )
+
+
+def _cleaned[Item: (goals.Step, goals.Decision, goals.Artifact)](place: str, item: Item, name: str) -> Item:
+    words = clean_text(f"{place}.{name}", getattr(item, name), limit=goals.LONGEST)
+    changed: dict[str, Any] = {name: " ".join(words.split())}
+    if isinstance(item, goals.Decision):
+        why = clean_text(f"{place}.rationale", item.rationale, limit=goals.LONGEST, allow_blank=True)
+        changed["rationale"] = " ".join(why.split())
+    return replace(item, **changed)
+
+
+def _require_date(place: str, text: str) -> None:
+    try:
+        if text:
+            datetime.fromisoformat(text)
+    except ValueError:
+        raise Invalid(f"{place}: must be a date such as 2026-11-21T09:30:00Z, or empty.", field=place) from None
 
 
 def advance(conversation_id: UUID, marks: Progress, *, window: int) -> None:

@@ -13,11 +13,14 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Window
 from conversations import usage
 from conversations.errors import Invalid
+from conversations.llm.known import UNKNOWN_WINDOW
 from conversations.models import Conversation, Message
 from conversations.transcript import HISTORY
 from conversations.validation import clean_text
 
 MOST = 50
+MOST_OF_WINDOW = 1 / 4
+"""Of the window, for all rules: they are in every request."""
 WINDOW_SHARE = 1 / 16
 """Of the window, for rules that are found: a pasted style guide must not crowd out the conversation."""
 
@@ -32,9 +35,26 @@ def clean_rules(field: str, value: object) -> list[str]:
     return list(dict.fromkeys(" ".join(text.split()) for text in texts))
 
 
+def checked(conversation: Conversation, rules: list[str]) -> list[str]:
+    """The rules, if there is room for them in the window of the conversation's model. Raises Invalid."""
+    cleaned = clean_rules("rules", rules)
+    model = conversation.model
+    window = model.usable_window.size if model else UNKNOWN_WINDOW
+    tokens, most = sum(count_tokens(rule) for rule in cleaned), int(MOST_OF_WINDOW * window)
+    if tokens > most and len(cleaned) >= len(conversation.rules):
+        raise Invalid(
+            f"rules: together they take {tokens:,} tokens, {tokens - most:,} more than the {most:,} that the model's "
+            f"window of {window:,} has for them.",
+            field="rules",
+            limit=most,
+            overage=tokens - most,
+        )
+    return cleaned
+
+
 def set_rules(conversation: Conversation, rules: list[str]) -> None:
     """Put these rules in force, and no others. Raises Invalid."""
-    conversation.rules = clean_rules("rules", rules)
+    conversation.rules = checked(conversation, rules)
     conversation.save(update_fields=["rules"])
     usage.tell(conversation.pk)
 

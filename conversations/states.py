@@ -69,35 +69,43 @@ def take_snapshot(conversation: Conversation) -> Snapshot:
 
 def undo(conversation: Conversation, compaction_id: UUID) -> None:
     """Go back to the state before a compaction: it and later ones are undone. Raises Refused."""
-    snapshot = in_effect(conversation.pk).filter(compaction_id=compaction_id).first()
-    if snapshot is None:
-        raise Conflict("This compaction is not in effect: there is nothing to undo.", code="nothing_to_undo")
-    rollback(conversation, snapshot_id=snapshot.pk)
+    with transaction.atomic():
+        lock(conversation.pk)
+        snapshot = in_effect(conversation.pk).filter(compaction_id=compaction_id).first()
+        if snapshot is None:
+            raise Conflict("This compaction is not in effect: there is nothing to undo.", code="nothing_to_undo")
+        _go_back(conversation, snapshot)
 
 
 def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> Snapshot:
     """Restore a snapshot exactly; None undoes the last compaction. Messages written since stay. Raises Refused."""
-    if snapshot_id is not None:
-        snapshot = Snapshot.objects.filter(conversation=conversation, pk=snapshot_id).first()
-    else:
-        snapshot = in_effect(conversation.pk).first()
-    if snapshot is None and snapshot_id is not None:
-        raise NotFound("No such snapshot.")
-    if snapshot is None:
-        raise Conflict("There is no compaction to undo.", code="nothing_to_undo")
     with transaction.atomic():
-        lock(conversation.pk)
-        _require_same_history(conversation.pk, snapshot)
-        restore(conversation.pk, snapshot)
-    conversation.refresh_from_db()
+        lock(conversation.pk)  # first: of two that undo the last compaction at once, the second undoes the one before
+        if snapshot_id is not None:
+            snapshot = Snapshot.objects.filter(conversation=conversation, pk=snapshot_id).first()
+        else:
+            snapshot = in_effect(conversation.pk).first()
+        if snapshot is None and snapshot_id is not None:
+            raise NotFound("No such snapshot.")
+        if snapshot is None:
+            raise Conflict("There is no compaction to undo.", code="nothing_to_undo")
+        _go_back(conversation, snapshot)
     return snapshot
+
+
+def _go_back(conversation: Conversation, snapshot: Snapshot) -> None:
+    _require_same_history(conversation.pk, snapshot)
+    restore(conversation.pk, snapshot)
+    conversation.refresh_from_db()
 
 
 def clear(conversation: Conversation) -> None:
     """Compress nothing any more: every message is sent as it is. A snapshot brings the state back."""
     with transaction.atomic():
         lock(conversation.pk)
-        restore(conversation.pk, uncompressed(conversation.pk))
+        head = transcript.head_of(conversation.pk)
+        if head.compressed_at or head.elided:
+            restore(conversation.pk, uncompressed(conversation.pk))
     conversation.refresh_from_db()
 
 

@@ -80,7 +80,7 @@ def _between(low: float, high: float, *, whole: bool = False) -> tuple[Callable[
     def allowed(value: object) -> bool:
         return isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
 
-    return allowed, f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
+    return allowed, f"a {'whole ' if whole else ''}number from {low:,} to {high:,}"
 
 
 def _one_of(*names: str) -> tuple[Callable[[object], bool], str]:

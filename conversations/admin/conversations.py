@@ -24,7 +24,7 @@ from conversations.rules import clean_rules
 class ConversationForm(forms.ModelForm):
     def clean_rules(self) -> list[str]:
         try:
-            return clean_rules("rules", self.cleaned_data["rules"] or [])
+            return clean_rules("rules", [] if self.cleaned_data["rules"] is None else self.cleaned_data["rules"])
         except Invalid as fault:
             raise ValidationError(fault.message) from None
 

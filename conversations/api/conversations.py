@@ -20,7 +20,7 @@ from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
 from conversations.policies import checked_policy
-from conversations.rules import clean_rules
+from conversations.rules import checked, clean_rules
 from conversations.shapes import conversation_json, goal_json
 from conversations.trust import trust_of
 from conversations.validation import clean_text
@@ -94,6 +94,8 @@ def change(request: Request, conversation_id: UUID, body: Changes) -> dict[str, 
     fields: dict[str, Any] = body.model_dump(exclude_unset=True)
     if "model" in fields:
         fields["model"] = _profile(fields["model"])
+    if "rules" in fields:
+        fields["rules"] = checked(conversation, fields["rules"])
     for name, value in fields.items():
         setattr(conversation, name, value)
     # These fields alone: a compaction may be writing the others.

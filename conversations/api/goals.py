@@ -14,7 +14,6 @@ from conversations.access import get_conversation
 from conversations.api.auth import Request
 from conversations.errors import NotFound
 from conversations.shapes import goal_json
-from conversations.validation import clean_text
 
 router = Router(tags=["goal"])
 
@@ -85,8 +84,6 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
 def put(request: Request, conversation_id: UUID, body: GoalIn) -> dict[str, Any]:
     conversation = get_conversation(request.auth, conversation_id)
     progress = body.progress
-    if progress is not None:
-        _require_storable(progress)
     goal = goals.set_goal(conversation, description=body.description, priority=body.priority, progress=progress)
     return goal_json(goal)
 
@@ -95,11 +92,3 @@ def put(request: Request, conversation_id: UUID, body: GoalIn) -> dict[str, Any]
 def end(request: Request, conversation_id: UUID, body: Ending) -> None:
     """The goal leaves the system prompt; it stays on record."""
     goals.end_goal(get_conversation(request.auth, conversation_id), status=body.status)
-
-
-def _require_storable(progress: Progress) -> None:
-    for kind in ("checkpoints", "decisions", "artifacts"):
-        for number, item in enumerate(getattr(progress, kind)):
-            for name in item.__slots__:
-                if isinstance(value := getattr(item, name), str):
-                    clean_text(f"{kind}[{number}].{name}", value, limit=LONGEST, allow_blank=True)

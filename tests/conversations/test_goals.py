@@ -201,6 +201,8 @@ def test_the_goal_by_the_api(conversation: Conversation, user: User) -> None:
         ({"description": "x", "artifacts": [{"path": "a", "action": "eaten"}]}, "artifacts"),
         ({"description": "x", "checkpoints": [{"text": "y"}] * 51}, "checkpoints"),
         ({"description": "x", "owner": 1}, "owner"),
+        ({"description": "x", "checkpoints": [{"text": "   "}]}, "checkpoints[0].text"),
+        ({"description": "x", "checkpoints": [{"text": "a", "completed_at": "soon"}]}, "checkpoints[0].completed_at"),
     ],
 )
 def test_a_bad_goal_names_its_field(conversation: Conversation, user: User, body: Any, field: str) -> None:
@@ -209,6 +211,12 @@ def test_a_bad_goal_names_its_field(conversation: Conversation, user: User, body
     assert answer.status_code in (400, 422), answer.content
     assert field in answer.content.decode()
     assert not Goal.objects.exists()
+
+
+def test_what_is_reached_stands_in_one_line_and_once(conversation: Conversation) -> None:
+    twice = Progress((Step("one\ntwo"), Step("one  two", "completed")))
+    goal = goals.set_goal(conversation, description="x", progress=twice)
+    assert goal.checkpoints == [{"text": "one two", "status": "completed", "completed_at": ""}]
 
 
 def test_another_persons_goal_is_not_there(conversation: Conversation, user: User) -> None:

@@ -104,6 +104,15 @@ def test_rules_that_cannot_be_are_refused_by_name(conversation: Conversation, va
     assert conversation.rules == []
 
 
+def test_rules_leave_room_for_the_conversation(conversation: Conversation, user: User) -> None:
+    many = [f"never {number} " + "do this or that " * 14 for number in range(50)]
+    answer = Api(user).patch(f"/api/conversations/{conversation.pk}", {"rules": many})
+    assert answer.status_code == 400
+    assert "rules: together they take" in answer.content.decode()
+    conversation.refresh_from_db()
+    assert conversation.rules == []
+
+
 def test_rules_by_the_api(conversation: Conversation, user: User) -> None:
     api, address = Api(user), f"/api/conversations/{conversation.pk}"
     answer = api.patch(address, {"rules": ["never  deploy\non Fridays", "never deploy on Fridays"]})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connections
 
 from compression.core.digest import extend
 from compression.models import Checkpoint, Compaction, Snapshot
@@ -242,3 +244,28 @@ async def test_a_compactions_own_snapshot_is_kept_as_long_as_it_however_many_the
     assert await Snapshot.objects.filter(purpose="manual").acount() == states.RECOVERIES_KEPT
     await sync_to_async(states.undo)(chat.conversation, rows[0].pk)
     assert await Compaction.objects.filter(status="undone").acount() == 7
+
+
+async def test_two_undos_at_once_undo_two_compactions_or_one_of_them_is_refused(chat: Chat) -> None:
+    await sync_to_async(fill)(chat.conversation, 20)
+    await chat.compact()
+
+    def undo() -> str:
+        try:
+            states.rollback(chat.conversation)
+        except Conflict as refusal:
+            return str(refusal.code)
+        finally:
+            connections.close_all()
+        return "done"
+
+    outcomes = await asyncio.gather(*(asyncio.to_thread(undo) for _ in range(3)))
+    assert sorted(outcomes) == ["done", "nothing_to_undo", "nothing_to_undo"]
+    assert await Snapshot.objects.filter(purpose="recovery").acount() == 1
+
+
+async def test_clearing_what_is_not_compressed_changes_nothing(chat: Chat) -> None:
+    await sync_to_async(fill)(chat.conversation, 20)
+    for _ in range(6):
+        await sync_to_async(states.clear)(chat.conversation)
+    assert not await Snapshot.objects.aexists()

@@ -233,3 +233,4 @@ def test_any_life_of_a_conversation(
     )
     things = {"edit", "regenerate", "undo", "fork", "fork, compressed", "compact by scripted", "compact by extractive"}
     assert things <= set(done), done
+    print(*(f"{number:7,}  {thing}" for thing, number in done.most_common()), sep="\n")

@@ -100,8 +100,9 @@ def _summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts:
         density = 100 * facts / max(replaced, 1)
         tokens = min(tokens, int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5)))
     if tokens < SMALLEST_SUMMARY:
+        number = len(draft.condensed)
         raise CompactionSkipped(
-            f"The {len(draft.condensed)} messages that could be condensed take {draft.condensed_tokens} tokens: "
+            f"What could be condensed ({number} message{'s' * (number != 1)}) takes {draft.condensed_tokens:,} tokens: "
             "a summary would not be smaller."
         )
     return tokens
