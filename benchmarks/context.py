@@ -79,7 +79,7 @@ def written(conversation: Any) -> float:
     """Bytes a turn adds to the write-ahead log: question, pending reply, end."""
     from django.conf import settings
 
-    from conversations import background, replies
+    from conversations import background, questions, replies
 
     log = Path(str(settings.DATABASES["default"]["NAME"]) + "-wal")
     before = log.stat().st_size
@@ -87,7 +87,7 @@ def written(conversation: Any) -> float:
     background._dispatch = lambda *_: None  # the row is all that is measured
     try:
         for number in range(TURNS):
-            begun = replies.begin(conversation, content=f"question {number} " + "with some words " * 20)
+            begun = questions.begin(conversation, content=f"question {number} " + "with some words " * 20)
             replies.finish(
                 begun.reply.pk, status="complete", content="an answer " * 60, tokens=124, error="",
                 profile=None, spent=None, estimated=0,

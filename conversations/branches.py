@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from conversations import replies, rules, states
+from conversations import questions, replies, rules, states
 from conversations.errors import Conflict, NotFound
 from conversations.events import publish
 from conversations.models import Conversation, Message
@@ -36,19 +36,19 @@ def regenerate(conversation: Conversation, message_id: UUID) -> Message:
     return reply
 
 
-def edit(conversation: Conversation, message_id: UUID, *, content: str) -> replies.Begun:
+def edit(conversation: Conversation, message_id: UUID, *, content: str) -> questions.Begun:
     """A person's message with other words, and a pending reply, in place of it and everything after it.
 
     A protected one stays protected. Raises NotFound, Invalid, Conflict or TooLarge; nothing is changed then.
     """
-    asked = replies.checked(conversation, content)
+    asked = questions.checked(conversation, content)
     with transaction.atomic():
         _lock(conversation)
         old = message_of(conversation, message_id)
         if old.role != Role.USER:
             raise Conflict("Only a person's message can be edited.", code="not_a_question")
         _go_back(conversation, old.created_at)
-        begun = replies.store_question(conversation, asked, is_protected=old.is_protected)
+        begun = questions.store_question(conversation, asked, is_protected=old.is_protected)
         _replace(old, by=begun.question)
         replies.answer_later(begun.reply)
     conversation.refresh_from_db()

@@ -1,75 +1,28 @@
-"""The rows of a turn: a question with its pending reply, and how a reply ends."""
+"""Replies as rows: pending, ended once, abandoned, tried again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
-from compression.core.rules import find_rules
 from compression.core.values import MESSAGE_OVERHEAD
-from conversations import background, rules, system_prompt, transcript
-from conversations.errors import Conflict, TooLarge
+from conversations import background, transcript
+from conversations.errors import Conflict
 from conversations.events import publish
-from conversations.llm.base import NotConfigured, Spent
+from conversations.llm.base import Spent
 from conversations.llm.correction import learned
 from conversations.llm.profiles import profile_for
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.shapes import message_json
-from conversations.system_prompt import Instructions
-from conversations.validation import clean_text
 
 Status, Role = Message.Status, Message.Role
 
 UNFINISHED = (Status.FAILED, Status.INTERRUPTED, Status.STOPPED)
-TITLE_LENGTH = 60
 INTERRUPTED = "The server stopped before the reply was whole."
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    question: Message
-    reply: Message
-    replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a person says, once it is known to fit a request to the model."""
-
-    content: str
-    tokens: int
-    profile: ModelProfile
-
-
-def begin(conversation: Conversation, *, content: str, client_id: str | None = None) -> Begun:
-    """Store a question and its pending reply, and have it answered after the commit.
-
-    The same `client_id` with the same text gives the first one's rows again. Raises Invalid, Conflict (a reply is
-    being written, the client_id was used for another text, no model is set) or TooLarge; nothing is stored then.
-    """
-    if client_id is not None:
-        client_id = clean_text("client_id", client_id, limit=64)
-    asked = checked(conversation, content)
-    try:
-        return _store(conversation, asked, client_id)
-    except (IntegrityError, Conflict) as refusal:
-        if begun := _replayed(conversation, asked.content, client_id):
-            return begun
-        raise refusal
-
-
-def checked(conversation: Conversation, content: str) -> Asked:
-    """Raises Invalid, Conflict (no model is set) or TooLarge."""
-    content = clean_text("content", content)
-    asked = Asked(content, transcript.message_tokens(content), _profile_of(conversation))
-    _require_fit(conversation, asked)
-    return asked
 
 
 def retry(conversation: Conversation, message_id: UUID) -> Message:
@@ -94,26 +47,9 @@ def retry(conversation: Conversation, message_id: UUID) -> Message:
     return reply
 
 
-def store_question(conversation: Conversation, asked: Asked, **fields: Any) -> Begun:
-    """A question after all there is, and its pending reply; under `lock`. Raises Conflict while a reply runs."""
-    asked_at = _next_moment(conversation.pk)
-    question = Message(
-        conversation=conversation,
-        role=Role.USER,
-        content=asked.content,
-        token_count=asked.tokens,
-        created_at=asked_at,
-        **fields,
-    )
-    reply = _pending(conversation, asked_at + timedelta(microseconds=1))
-    Message.objects.bulk_create([question, reply])
-    rules.detect(conversation.pk, asked.content, asked.profile.usable_window)
-    return Begun(question, reply)
-
-
 def store_reply(conversation: Conversation) -> Message:
     """A pending reply to the history as it is; under `lock`. Raises Conflict while one runs."""
-    reply = _pending(conversation, _next_moment(conversation.pk))
+    reply = pending(conversation, next_moment(conversation.pk))
     reply.save(force_insert=True)
     return reply
 
@@ -192,60 +128,12 @@ def tokens_of(text: str) -> int:
     return transcript.message_tokens(text) if text else MESSAGE_OVERHEAD
 
 
-def _profile_of(conversation: Conversation) -> ModelProfile:
-    try:
-        return profile_for(conversation.model_id)
-    except NotConfigured as missing:
-        raise Conflict(missing.reason, code="no_model") from None
-
-
-def _require_fit(conversation: Conversation, asked: Asked) -> None:
-    """A message that is too large even alone is refused before it is stored."""
-    profile, window = asked.profile, asked.profile.usable_window
-    instructions = Instructions(
-        conversation.mode,
-        conversation.system_prompt,
-        conversation.goal_text,
-        tuple(rules.with_found(conversation.rules, find_rules(asked.content), window)),
-        window.size,
-    )
-    system = window.corrected(system_prompt.tokens(instructions))
-    message = window.corrected(asked.tokens)
-    if system + message > window.budget:
-        raise TooLarge(
-            f"This message takes {message:,} tokens; with the system prompt's {system:,} that is more than the "
-            f"{window.budget:,} that {profile.name} can be sent (a window of {window.size:,}, less {window.reserve:,} "
-            "kept for the reply).",
-            message_tokens=message,
-            system=system,
-            budget=window.budget,
-            window=window.size,
-            reserve=window.reserve,
-        )
-
-
-@transaction.atomic
-def _store(conversation: Conversation, asked: Asked, client_id: str | None) -> Begun:
-    changed: dict[str, Any] = {}
-    if conversation.model_id != asked.profile.pk:
-        changed["model"] = asked.profile
-    if not conversation.title:
-        changed["title"] = " ".join(asked.content.split())[:TITLE_LENGTH]
-        transaction.on_commit(partial(publish, conversation.pk, "title.updated", title=changed["title"]))
-    lock(conversation, **changed)
-    begun = store_question(conversation, asked, client_id=client_id)
-    for message in (begun.question, begun.reply):
-        told = message_json(message)
-        transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))
-    answer_later(begun.reply)
-    return begun
-
-
-def _pending(conversation: Conversation, moment: datetime) -> Message:
+def pending(conversation: Conversation, moment: datetime) -> Message:
+    """A reply that is to be written, not stored yet."""
     return Message(conversation=conversation, role=Role.ASSISTANT, status=Status.STREAMING, created_at=moment)
 
 
-def _next_moment(conversation_id: UUID) -> datetime:
+def next_moment(conversation_id: UUID) -> datetime:
     """Now, or just after the last message where the clock says less: strictly increasing within a conversation.
 
     Raises Conflict while the last message is a reply that is still being written.
@@ -258,22 +146,6 @@ def _next_moment(conversation_id: UUID) -> datetime:
     if status == Status.STREAMING:
         raise Conflict("A reply is still being written: stop it, or wait for it.", code="reply_running")
     return max(timezone.now(), created_at + timedelta(microseconds=1))
-
-
-def _replayed(conversation: Conversation, content: str, client_id: str | None) -> Begun | None:
-    """The rows that a client_id was used for before; None where it was not. Raises Conflict for another text."""
-    rows = Message.objects.filter(conversation=conversation)
-    question = rows.filter(client_id=client_id).first() if client_id is not None else None
-    if question is None:
-        return None
-    if question.content != content:
-        raise Conflict("This client_id was used for another message.", code="client_id_reused", client_id=client_id)
-    replies = rows.filter(created_at__gt=question.created_at, role=Role.ASSISTANT)
-    if question.replaced_by_id is None:
-        replies = replies.filter(replaced_by=None)
-    reply = replies.order_by("created_at").first()
-    assert reply is not None
-    return Begun(question, reply, replayed=True)
 
 
 def _learn(profile: ModelProfile, spent: Spent, estimated: int) -> None:

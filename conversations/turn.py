@@ -21,7 +21,8 @@ from conversations.events import hub, publish
 from conversations.llm.base import ContextTooLong, ModelError, Spent
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.replies import begin, retry
+from conversations.questions import begin
+from conversations.replies import retry
 from conversations.shapes import message_json
 from conversations.transcript import Loaded
 

@@ -26,7 +26,7 @@ from conversations.api.streams import event_stream, until_ended
 from conversations.events import hub
 from conversations.models import Conversation, Message
 from conversations.protection import protect
-from conversations.replies import Begun
+from conversations.questions import Begun
 from conversations.shapes import compaction_json, conversation_json, message_json, usage_json
 from conversations.transcript import HISTORY
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations import prompt, replies, room, transcript
+from conversations import prompt, questions, replies, room, transcript
 from conversations.models import Conversation, Message, ToolCall
 from conversations.usage import measured
 from tests.conversations.chat import START, fill
@@ -57,7 +57,7 @@ def test_the_queries_of_a_turn_seek_and_never_scan(conversation: Conversation) -
         cursor.execute("ANALYZE")
     with CaptureQueriesContext(connection) as ran:
         prepare(conversation)
-        begun = replies.begin(conversation, content="and now?")
+        begun = questions.begin(conversation, content="and now?")
         replies.finish(
             begun.reply.pk, status="complete", content="so", tokens=5, error="", profile=None, spent=None, estimated=0
         )
