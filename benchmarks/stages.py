@@ -2,7 +2,8 @@
 
 Conversations of several sizes, made of the real ones of `../shared/data` one after the other, are compressed with a
 scripted model over HTTP that answers at once (window 128,000 tokens). Time by the clock, medians of three: the whole
-of it as its row has it, the model's calls, everything else, and the last stage, validation.
+of it as its row has it, the model's calls, everything else, and the last stage, validation with the commit. Then the
+same prepared ahead of time: what is left to wait for when it is put in force.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ def main() -> None:
         sys.exit(f"The conversations are not there: {DATA}")
     said = [message for path in files for message in json.loads(path.read_text())["messages"]]
     with LlmServer() as llm, site():
-        print("| tokens condensed | calls of the model | whole | model | everything else | validation |")
-        print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+        print("| tokens condensed | calls of the model | whole | model | everything else | validation | prepared |")
+        print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
         for size in SIZES:
             rounds = [asyncio.run(measured(said, size, llm)) for _ in range(ROUNDS)]
             middle = {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
-            times = " | ".join(f"{middle[name]:.0f} ms" for name in ("whole", "model", "rest", "validate"))
+            times = " | ".join(f"{middle[name]:.0f} ms" for name in ("whole", "model", "rest", "validate", "prepared"))
             print(f"| {middle['tokens']:,.0f} | {middle['calls']:.0f} | {times} |")
 
 
@@ -70,7 +71,23 @@ async def measured(said: list[dict[str, Any]], size: int, llm: LlmServer) -> dic
         "model": 1000 * model,
         "rest": 1000 * (whole - model),
         "validate": 1000 * (began + whole - moments["validate"]),
+        "prepared": 1000 * await in_force(said, size, llm),
     }
+
+
+async def in_force(said: list[dict[str, Any]], size: int, llm: LlmServer) -> float:
+    """Seconds to put in force what was prepared."""
+    from asgiref.sync import sync_to_async
+
+    from compression.core.values import Steering
+    from conversations import ahead, compaction, lease
+
+    conversation = await sync_to_async(made)(said, size, llm)
+    row = await sync_to_async(lease.claim)(conversation.pk, trigger="ahead", steering=Steering())
+    await compaction.run(row.pk)
+    began = time.perf_counter()
+    assert await sync_to_async(ahead.put_in_force)(conversation.pk)
+    return time.perf_counter() - began
 
 
 def made(said: list[dict[str, Any]], size: int, llm: LlmServer) -> Any:
