@@ -32,6 +32,8 @@ class Bubble:
     message: Message
     state: State
     text: str
+    elided: bool = False
+    """Sent, but for its tool results."""
 
     template = "conversations/_message.html"
 
@@ -59,7 +61,10 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Divider:
-    """Where a compaction's covered range ends. Its summary can be edited for as long as it is in force."""
+    """Where a compaction's covered range ends, or where the past ends if it made room without folding a message.
+
+    Its summary can be edited for as long as it is in force.
+    """
 
     compaction: Compaction
     can_undo: bool
@@ -97,6 +102,8 @@ class Run:
         return self.keys if len(self.keys) <= HEAD + 2 else self.keys[:HEAD]
 
 
+Placed = dict[UUID, list[Divider]]
+"""Dividers by the message that they follow."""
 Mark = Run | Key | Divider
 """What the past consists of before its rows are read: runs, kept messages, dividers."""
 
@@ -104,12 +111,14 @@ Mark = Run | Key | Divider
 def page(conversation: Conversation, *, before: datetime | None = None, limit: int = LIMIT) -> ThreadPage:
     """The newest part of the thread, or what precedes `before`. The number of queries is constant."""
     live = _live(conversation, before, limit)
+    placed, since = _dividers(conversation)
+    present: list[Item] = [bubble(conversation, message) for message in reversed(live[:limit])]
+    if not before:
+        present = [*since, *present]
     if len(live) > limit:
-        shown = live[:limit]
-        return ThreadPage(tuple(bubble(conversation, message) for message in reversed(shown)), shown[-1].created_at)
+        return ThreadPage(tuple(present), live[limit - 1].created_at)
     keys = _past(conversation, before)
-    marks = _marks(conversation, keys[:REACH])
-    present = [bubble(conversation, message) for message in reversed(live)]
+    marks = _marks(conversation, keys[:REACH], placed)
     return ThreadPage((*_items(conversation, marks), *present), keys[REACH - 1].created_at if keys[REACH:] else None)
 
 
@@ -121,7 +130,10 @@ def rows(conversation: Conversation, *, after: datetime, until: datetime) -> lis
 
 def bubble(conversation: Conversation, message: Message) -> Bubble:
     text = turn.text_so_far(message) if message.is_streaming else message.content
-    return Bubble(message, state_of(conversation, message), text)
+    state = state_of(conversation, message)
+    return Bubble(
+        message, state, text, elided=str(message.pk) in conversation.elided and state in ("live", "protected")
+    )
 
 
 def state_of(conversation: Conversation, message: Message) -> State:
@@ -177,9 +189,8 @@ def _past(conversation: Conversation, before: datetime | None) -> list[Key]:
     return [Key(*row) for row in messages.values_list(*Key._fields)[: REACH + 1]]
 
 
-def _marks(conversation: Conversation, keys: Sequence[Key]) -> list[Mark]:
+def _marks(conversation: Conversation, keys: Sequence[Key], dividers: Placed) -> list[Mark]:
     """The past, oldest first, cut into runs at dividers and at messages that are sent verbatim."""
-    dividers = _dividers(conversation) if keys else {}
     marks: list[Mark] = []
     for key in reversed(keys):
         if _state(conversation, *key) != "compressed":
@@ -192,21 +203,23 @@ def _marks(conversation: Conversation, keys: Sequence[Key]) -> list[Mark]:
     return marks
 
 
-def _dividers(conversation: Conversation) -> dict[UUID, list[Divider]]:
-    """By the message that they follow. Only the last compaction can be undone from the page.
+def _dividers(conversation: Conversation) -> tuple[Placed, list[Divider]]:
+    """Of compactions that folded messages; and of those that made room since the last one and folded none.
 
-    An emergency that condensed no message has no place in the thread, and is left out.
+    Only the last compaction can be undone from the page.
     """
     own = Checkpoint.objects.filter(compaction=OuterRef("pk"), last_message=OuterRef("last_message"), active=True)
-    done = Compaction.objects.filter(
-        conversation=conversation, status=Compaction.Status.SUCCEEDED, last_message__isnull=False
-    ).annotate(in_force=Exists(own))
-    found: dict[UUID, list[Divider]] = {}
-    for at, compaction in enumerate(done.defer("steering", "steps").order_by("-created_at", "-id")):
+    done = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.SUCCEEDED)
+    done = done.annotate(in_force=Exists(own)).defer("steering").order_by("-created_at", "-id")
+    placed: Placed = {}
+    since: list[Divider] = []
+    for at, compaction in enumerate(done):
+        divider = Divider(compaction, can_undo=at == 0, can_edit=compaction.in_force)
         if compaction.last_message:
-            divider = Divider(compaction, can_undo=at == 0, can_edit=compaction.in_force)
-            found.setdefault(compaction.last_message, []).insert(0, divider)
-    return found
+            placed.setdefault(compaction.last_message, []).insert(0, divider)
+        elif not placed:
+            since.insert(0, divider)
+    return placed, since
 
 
 def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:

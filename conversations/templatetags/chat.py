@@ -114,6 +114,12 @@ def story(compaction: Compaction) -> list[str]:
 
 
 @register.filter
+def actions(compaction: Compaction) -> str:
+    """What was done to make room, in words."""
+    return ", ".join(str(step["action"]) for step in compaction.steps if "action" in step)
+
+
+@register.filter
 def fallback(compaction: Compaction) -> str:
     """A sentence for the status line where a summariser failed; "" where none did."""
     failed = [_sentence(step) for step in compaction.steps if "failed" in step]

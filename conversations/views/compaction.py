@@ -67,6 +67,7 @@ def _shown(conversation: Conversation, row: Compaction) -> dict[str, Any]:
         "compaction": row,
         "checkpoint": _own(row).first(),
         "sources": _sources(conversation, row),
+        "left_out": _left_out(conversation, row),
         "diff": diff(before, after) if before != after else None,
     }
 
@@ -102,4 +103,11 @@ def _sources(conversation: Conversation, row: Compaction) -> list[Message]:
     covered = conversation.messages.filter(
         replaced_by=None, created_at__gte=ends[row.first_message], created_at__lte=ends[row.last_message]
     )
-    return list(covered.order_by("created_at")[:SOURCES])
+    return list(covered.order_by("created_at").prefetch_related("tool_calls")[:SOURCES])
+
+
+def _left_out(conversation: Conversation, row: Compaction) -> list[Message]:
+    """The messages whose tool results it left out of requests, in order."""
+    ids = [pk for step in row.steps for pk in step.get("message_ids", ())]
+    found = conversation.messages.filter(pk__in=ids[:SOURCES]).order_by("created_at")
+    return list(found.prefetch_related("tool_calls"))

@@ -44,6 +44,8 @@ def describe(item: thread.Item) -> str:
         case Fold():
             return f"{len(item.rows)}+{item.more}"
         case Divider():
+            if not item.compaction.last_message:
+                return f"room{' undo' if item.can_undo else ''}"
             return f"divider {item.compaction.messages_condensed}{' undo' if item.can_undo else ''}"
         case Bubble():
             return item.state
@@ -87,6 +89,17 @@ def test_every_compaction_has_its_divider_and_only_the_last_can_be_undone(folded
     )
     conversation = fold(conversation)
     assert shape(thread.page(conversation)) == ["4+4", "divider 8", "4+4", "divider 8 undo", *["live"] * 4]
+
+
+@pytest.mark.parametrize("limit", [2, 60])
+def test_what_made_room_since_the_last_fold_stands_above_the_live_messages(folded: Fill, limit: int) -> None:
+    conversation = folded(12)
+    for number in range(2):
+        later = START + timedelta(days=9_999 + number)
+        Compaction.objects.create(conversation=conversation, trigger="emergency", status="succeeded", created_at=later)
+    shown = shape(thread.page(conversation, limit=limit))
+    assert shown[shown.index("room") :] == ["room", "room undo", *["live"] * min(limit, 4)]
+    assert "room" not in shape(thread.page(conversation, before=START + timedelta(hours=9)))
 
 
 def test_undone_and_failed_compactions_have_no_divider(folded: Fill) -> None:

@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
-from conversations import compaction, goals, rules, states
-from conversations.models import Conversation, Goal, ModelProfile
-from tests.conversations.chat import fill
+from conversations import compaction, emergency, goals, rules, states
+from conversations.models import Conversation, Goal, Message, ModelProfile, ToolCall
+from tests.conversations.chat import START, fill
 from tests.conversations.pages import BACKEND, Pages, elements
 
 ACTS = ["mode", "goal", "end_goal", "step", "rules", "policy", "take_snapshot", "restore", "fresh"]
@@ -202,20 +202,50 @@ def test_a_snapshot_of_another_conversation_is_not_restored(pages: Pages, conver
         assert refused.status_code == 400 and b"snapshot" in refused.content
 
 
-def test_an_emergency_that_folded_no_message_is_in_the_list_and_no_divider(
-    pages: Pages, conversation: Conversation
-) -> None:
+def test_an_emergency_that_folded_no_message_says_what_it_left_out(pages: Pages, conversation: Conversation) -> None:
     folded(conversation)
+    one, other = conversation.messages.order_by("-created_at")[:2]
+    for message in (one, other):
+        ToolCall.objects.create(message=message, call_id="1", name="search", created_at=START, result="port 9001")
+    Conversation.objects.update(elided={str(one.pk): 10, str(other.pk): 10})
+    Message.objects.filter(pk=other.pk).update(is_protected=True)
     row = Compaction.objects.create(
         conversation=conversation, trigger="emergency", status="succeeded", strategy="elide", pre_tokens=900,
-        post_tokens=100, steps=[{"summariser": "", "action": "3 tool results left out"}],
+        post_tokens=100, steps=[emergency.step("2 tool results left out", message_ids=[str(one.pk), str(other.pk)])],
     )  # fmt: skip
     listed = elements(pages.get("context", conversation.pk, htmx=True)).with_attribute("data-compaction")
     assert listed[0]["data-compaction"] == str(row.pk)
-    dividers = elements(pages.get("thread", conversation.pk)).with_attribute("data-compaction-id")
-    assert str(row.pk) not in [found["data-compaction-id"] for found in dividers]
+    thread = pages.get("thread", conversation.pk).content.decode()
+    assert thread.index(str(row.pk)) < thread.index('data-state="live"')
+    assert "Room was made: 2 tool results left out" in thread and f"/undo/{row.pk}" in thread.replace("&amp;", "&")
+    assert ">Its tool results are left out of requests for now" in thread
+    assert "Protected: sent word for word. Its tool results are left out" in thread
     told = pages.get("compaction", conversation.pk, row.pk, htmx=True).content.decode()
-    assert "3 tool results left out." in told and "results of tools left out" in told
+    assert "2 tool results left out." in told and "results of tools left out" in told
+    assert f"#message-{one.pk}" in told and f"#message-{other.pk}" in told and "port 9001" in told
+    assert "It wrote no summary" not in told and "No message was folded" not in told
+
+
+def test_what_a_summary_was_written_from_includes_what_tools_returned(pages: Pages, conversation: Conversation) -> None:
+    row = folded(conversation)
+    call = {"call_id": "1", "name": "search", "arguments": '{"for": "ports"}', "result": "port 9001 is free"}
+    ToolCall.objects.create(message_id=row.first_message, created_at=START, **call)
+    shown = pages.get("compaction", conversation.pk, row.pk, htmx=True).content.decode()
+    assert "<b>search</b>" in shown and "port 9001 is free" in shown
+
+
+def test_cancel_in_an_opened_row_brings_its_words_back(pages: Pages, conversation: Conversation) -> None:
+    row = folded(conversation)
+    form = elements(pages.get("edit", conversation.pk, row.first_message, htmx=True))
+    (cancel,) = [found for found in form.with_attribute("hx-get") if found["hx-get"].endswith("?body")]
+    assert cancel["hx-swap"] == "innerHTML"
+
+
+def test_two_clicks_begin_one_conversation(pages: Pages, conversation: Conversation) -> None:
+    folded(conversation)
+    panel = elements(pages.get("context", conversation.pk, htmx=True))
+    (fresh,) = [found for found in panel.with_attribute("hx-post") if found["hx-post"].endswith("/fresh")]
+    assert fresh["hx-sync"] == "this:drop" and "data-once" in fresh
 
 
 def test_the_page_warns_once_the_model_cannot_be_trusted_any_more(pages: Pages, conversation: Conversation) -> None:
