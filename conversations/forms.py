@@ -117,14 +117,15 @@ class PolicyForm(forms.Form):
         self._offer_summarisers(own.get("summariser", ""))
         preset = {"preset": own["preset"]} if own.get("preset") else {}
         site = conf.policy(preset, flow=FLOWS.get(conversation.kind, "chat"))
-        for name in self.fields:
+        for name, field in self.fields.items():
+            field.show_hidden_initial = True
             self._show_default(name, _told(name, getattr(site, name, None)))
 
     def clean(self) -> None:
-        """Only what is filled in, and what this form has no field for, is the conversation's own."""
-        self.values = {name: value for name, value in self.own.items() if name not in self.fields}
+        """What was changed in this form, over what is the conversation's own now: another tab may have saved too."""
+        self.values = {name: value for name, value in self.own.items() if name not in self.changed_data}
         for name, text in list(self.cleaned_data.items()):
-            if not text.strip():
+            if name not in self.changed_data or not text.strip():
                 continue
             value = _read(name, text.replace("\r\n", "\n"))
             allowed, what = POLICY[name]

@@ -17,8 +17,14 @@ def pages(user: User) -> Pages:
 
 
 def fields(response: Any) -> dict[str, str]:
-    """What the policy's inputs hold."""
-    return {found["name"]: found.get("value", "") for found in elements(response).with_attribute("name")}
+    """What the policy's inputs hold, and what they held at first."""
+    found, held, select = elements(response).found, {}, ""
+    for tag, attributes in found:
+        if "name" in attributes:
+            held[select := attributes["name"]] = attributes.get("value", "")
+        elif tag == "option" and "selected" in attributes:
+            held[select] = attributes["value"]
+    return held
 
 
 def test_only_what_is_filled_in_is_the_conversations_own_policy(pages: Pages, conversation: Conversation) -> None:
@@ -37,9 +43,19 @@ def test_only_what_is_filled_in_is_the_conversations_own_policy(pages: Pages, co
     }  # fmt: skip
     shown = fields(pages.get("context", conversation.pk, htmx=True))
     assert (shown["threshold"], shown["target_ratio"], shown["keep_user_tokens"]) == ("82.5", "40", "all")
-    pages.post("policy", conversation.pk, **dict.fromkeys(form, ""))
+    emptied = shown | dict.fromkeys(form, "")
+    pages.post("policy", conversation.pk, **emptied)
     conversation.refresh_from_db()
     assert conversation.policy == {}
+
+
+def test_what_another_tab_saved_meanwhile_stays(pages: Pages, conversation: Conversation) -> None:
+    Conversation.objects.update(policy={"threshold": 0.7, "cooldown": 30, "level": 2})
+    one, other = (fields(pages.get("context", conversation.pk, htmx=True)) for _ in range(2))
+    pages.post("policy", conversation.pk, **one | {"threshold": "60", "keep_recent": "8", "level": ""})
+    pages.post("policy", conversation.pk, **other | {"cooldown": "45"})
+    conversation.refresh_from_db()
+    assert conversation.policy == {"threshold": 0.6, "cooldown": 45, "keep_recent": 8}
 
 
 def test_an_empty_field_tells_what_holds_then(pages: Pages, conversation: Conversation, settings: Any) -> None:
