@@ -13,6 +13,7 @@ from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
 from conversations import markdown
+from conversations.errors import Refused
 from conversations.models import Message
 
 register = template.Library()
@@ -49,6 +50,7 @@ STRATEGIES = {
 }
 LEVELS = {1: "compact", 2: "moderate", 3: "detailed"}
 INSTEAD = {Extractive.name: "selected from the text instead", Truncation.name: "a note of what was left out instead"}
+_FIELD = re.compile(r"\A[\w.\[\]]+: ")
 _STAGE = re.compile(r"\A[a-z]+: ")
 _NEXT_SENTENCE = re.compile(r"\. (?=[A-Z])")
 _ASIDE = re.compile(r" \(([^()]*)\)")
@@ -59,6 +61,13 @@ NAMES = {"user": "You", "assistant": "AI", "system": "System", "tool": "Tool"}
 @register.filter
 def rendered(text: str) -> SafeString:
     return markdown.render(text)
+
+
+@register.filter
+def words(refusal: Refused) -> str:
+    """The reason without the path of its field, beside which it stands."""
+    said = _FIELD.sub("", refusal.message) if "field" in refusal.detail else refusal.message
+    return said[:1].upper() + said[1:]
 
 
 @register.filter

@@ -17,6 +17,7 @@ from conversations import thread as threads
 from conversations.access import get_conversation
 from conversations.errors import Refused
 from conversations.models import Conversation, Message
+from conversations.templatetags.chat import words
 from conversations.views.guard import Request, member
 
 
@@ -48,7 +49,7 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     try:
         branches.edit(conversation, row.pk, content=request.POST.get("content", "").replace("\r\n", "\n"))
     except Refused as refusal:
-        response = HttpResponse(escape(refusal.message), status=refusal.status)
+        response = HttpResponse(escape(words(refusal)), status=refusal.status)
         return reswap(retarget(response, f"#refused-{row.pk}"), "innerHTML")
     return _converged()
 

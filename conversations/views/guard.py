@@ -15,6 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 from django_htmx.middleware import HtmxDetails
 
 from conversations.errors import Refused
+from conversations.templatetags.chat import words
 
 View = Callable[..., HttpResponse]
 
@@ -52,6 +53,6 @@ def sign_in(request: Request) -> HttpResponse:
 def refused(request: Request, refusal: Refused) -> HttpResponse:
     """The reason, beside what was asked for: the draft stays where it is."""
     if not request.htmx:
-        return render(request, "error.html", {"message": refusal.message}, status=refusal.status)
-    response = render(request, "conversations/_alert.html", {"message": refusal.message}, status=refusal.status)
+        return render(request, "error.html", {"message": words(refusal)}, status=refusal.status)
+    response = render(request, "conversations/_alert.html", {"message": words(refusal)}, status=refusal.status)
     return reswap(retarget(response, "#alert"), "innerHTML")

@@ -115,7 +115,7 @@ def test_checkpoints_of_a_goal_are_added_ticked_off_and_removed(pages: Pages, co
     pages.post("step", conversation.pk, text="Switch", status="pending", remove="1")
     assert [step["text"] for step in Goal.objects.get().checkpoints] == ["Copy the archive"]
     again = pages.post("step", conversation.pk, text="Copy the archive")
-    assert again.status_code == 400 and b"there is such a checkpoint already" in again.content
+    assert again.status_code == 400 and b">There is such a checkpoint already" in again.content
     assert Goal.objects.get().checkpoints[0]["status"] == "completed"
 
 
@@ -246,6 +246,16 @@ def test_two_clicks_begin_one_conversation(pages: Pages, conversation: Conversat
     panel = elements(pages.get("context", conversation.pk, htmx=True))
     (fresh,) = [found for found in panel.with_attribute("hx-post") if found["hx-post"].endswith("/fresh")]
     assert fresh["hx-sync"] == "this:drop" and "data-once" in fresh
+
+
+def test_a_refused_rule_is_told_in_words_beside_its_field(pages: Pages, conversation: Conversation) -> None:
+    rules.set_rules(conversation, ["Use UTC", "Never on Fridays"])
+    for was, id in (("Use UTC", "rule-1"), ("", "rule-new")):
+        response = pages.post("rules", conversation.pk, rule="x" * 5_000, was=was)
+        assert response.status_code == 400
+        assert elements(response).by_id(id)["aria-describedby"] == "rules-complaint"
+        complaint = response.content.decode().partition('id="rules-complaint" role="alert">')[2].partition("<")[0]
+        assert complaint.startswith("At most ")
 
 
 def test_the_page_warns_once_the_model_cannot_be_trusted_any_more(pages: Pages, conversation: Conversation) -> None:
