@@ -109,8 +109,8 @@ class Provider(ABC):
         raise Unavailable(f"{self.name}: the reply was not whole after {in_words(limit)}.", retryable=False)
 
     async def _pause(self, error: ModelError, failed: int, budget: Attempts) -> None:
-        """Wait for the next attempt; raises `error` where there is none."""
-        seconds = pause_before_next(error, failed=failed) if budget.left else None
+        """Wait for the next attempt; raises `error` where there is none, however much a shared budget has left."""
+        seconds = pause_before_next(error, failed=failed) if budget.left and failed < self._attempts else None
         if seconds is None:
             raise error
         await self._sleep(seconds)

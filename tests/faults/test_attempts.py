@@ -104,3 +104,16 @@ def test_a_budget_grows_only_to_what_is_asked():
     assert attempts.most == 3
     attempts.allow(4)
     assert [attempts.take() for _ in range(5)] == [True, True, True, True, False]
+
+
+@PROVIDERS
+async def test_what_many_passages_saved_does_not_make_the_last_one_wait_for_minutes(llm, kind):
+    """Found by a life of a conversation: eleven kept answers left thirteen attempts, each after twice the pause."""
+    model = model_at(kind, llm)
+    asked = summariser(model)
+    for _ in range(11):
+        await asked.summarise(PASSAGE)
+    llm.clear()
+    llm.enqueue_summary(times=20, status=503)
+    assert await summarised(asked, 1) == 0
+    assert len(llm.requests) == 3

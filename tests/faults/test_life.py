@@ -82,7 +82,7 @@ class Life(RuleBasedStateMachine):
     @rule(up_to=st.none() | st.integers(0, 99), fails=st.booleans(), strategy=st.sampled_from(["", "rolling"]))
     def compact(self, up_to: int | None, fails: bool, strategy: str) -> None:
         if fails:
-            self.llm.enqueue_summary(fault="null", times=9)
+            self.llm.enqueue_summary(status=401, times=9)
         Conversation.objects.filter(pk=self.conversation.pk).update(policy={"strategy": strategy} if strategy else {})
         steering = Steering(up_to=str(self._pick(up_to).pk) if up_to is not None else None)
         before = self._state()
