@@ -2,13 +2,17 @@
 "use strict";
 
 const one = (selector, root = document) => root.querySelector(selector);
-const thread = one("#thread"), scroller = one("#scroller"), composer = one("#composer");
+const thread = one("#thread"), scroller = one("#scroller"), composer = one("#composer"), panel = one("#panel");
+
+// Storage may be full, or forbidden: the page works without.
+const kept = (key) => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
+const keep = (key, value) => { try { value ? localStorage.setItem(key, JSON.stringify(value)) : localStorage.removeItem(key); } catch { /* see above */ } };
 
 if (!navigator.clipboard) document.documentElement.classList.add("no-clipboard");
 
 // --- The thread: one bubble a message, and the end in sight if it was ---------------------------------------------
 
-let stuck = true;
+let stuck = !location.hash;
 const follow = () => { if (stuck && scroller) scroller.scrollTop = scroller.scrollHeight; };
 
 if (thread && scroller) {
@@ -24,21 +28,76 @@ const dropKnown = (fragment) => {
 };
 // A message that is being written anew stays as it is when the thread around it is read again.
 const keepEdited = (fragment) => {
-  const focused = document.activeElement;
   for (const form of thread.querySelectorAll("form.edit")) {
-    const message = form.closest(".message");
-    one(`#${message.id}`, fragment)?.replaceWith(message);
-    if (form.contains(focused)) setTimeout(() => focused.focus());
+    const message = form.closest(".message"), place = one(`#${message.id}`, fragment);
+    if (place) place.replaceWith(message);
+    else rescue(form);
   }
+};
+// Where that message is not there any more, the words go on in the composer.
+const rescue = (form) => {
+  const words = form.elements.content, box = composer.elements.content;
+  if (form.matches(".htmx-request") || words.value === words.defaultValue) return;
+  box.value = [box.value, words.value].filter(Boolean).join("\n\n");
+  box.dispatchEvent(new Event("input"));
+  keep(`draft:${form.id}`, null);
+  complain("The message that you were writing anew was replaced meanwhile. Your words are in the box below.");
+};
+// What was opened of the past stays open: the rest of a fold as far as it is still folded, and single rows.
+const keepOpened = (fragment) => {
+  for (const rest of fragment.querySelectorAll(".rest")) {
+    const rows = [];
+    let row = document.getElementById(rest.previousElementSibling.id);
+    while ((row = row?.nextElementSibling)?.matches(".row")) rows.push(row);
+    if (rows.length >= rest.dataset.more) rest.replaceWith(...rows.slice(0, rest.dataset.more));
+  }
+  for (const row of thread.querySelectorAll(".row[open]")) one(`#${row.id}.row`, fragment)?.replaceWith(row);
+};
+// The message at the top of what is in sight stays there.
+let topmost = null;
+const markPlace = () => {
+  const top = scroller.getBoundingClientRect().top;
+  const message = [...thread.querySelectorAll(".message")].find((one) => one.getBoundingClientRect().bottom > top);
+  topmost = message && !stuck ? { id: message.id, at: message.getBoundingClientRect().top } : null;
+};
+const findPlace = () => {
+  const message = topmost && document.getElementById(topmost.id);
+  if (message) scroller.scrollTop += message.getBoundingClientRect().top - topmost.at;
+  topmost = null;
 };
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   const { target, fragment } = event.detail;
+  hold();
   if (target !== thread) return;
-  if (one("#version", fragment)) keepEdited(fragment);
-  else dropKnown(fragment);
+  if (!one("#version", fragment)) return dropKnown(fragment);
+  markPlace();
+  keepEdited(fragment);
+  keepOpened(fragment);
 });
+document.addEventListener("htmx:oobAfterSwap", () => { handOn(); findPlace(); });
+
+// --- Focus: a control that a swap takes away hands it on: to itself come back, to a neighbour, or to its heading ------
+
+let heirs = [];
+const hold = () => {
+  const at = document.activeElement;
+  heirs = at === document.body ? [] : [
+    at.id, at.closest("[data-focus]")?.dataset.focus, at.closest("section")?.getAttribute("aria-labelledby"),
+    at.closest("dialog") ? "reader-title" : "scroller",
+  ];
+};
+const handOn = () => {
+  if (document.activeElement !== document.body) return;
+  heirs.map((id) => id && document.getElementById(id)).find((heir) => heir && !heir.disabled)?.focus({ preventScroll: true });
+};
+document.addEventListener("htmx:afterSettle", handOn);
+
+// --- Answers ------------------------------------------------------------------------------------------------------
+
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { detail } = event;
+  hold();
+  if (detail.target.id === "alert") detail.target = alertPlace();
   if (detail.xhr.status >= 400) {
     // Only what the site itself has put into words is shown; anything else is a page of its own.
     detail.shouldSwap = Boolean(detail.xhr.getResponseHeader("HX-Retarget"));
@@ -67,10 +126,6 @@ for (const [name, offline] of [["htmx:wsOpen", false], ["htmx:wsClose", true]]) 
 }
 
 // --- The composer ---------------------------------------------------------------------------------------------
-
-// Storage may be full, or forbidden: the page works without.
-const kept = (key) => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
-const keep = (key, value) => { try { value ? localStorage.setItem(key, JSON.stringify(value)) : localStorage.removeItem(key); } catch { /* see above */ } };
 
 if (composer) {
   const box = composer.elements.content, id = composer.elements.client_id;
@@ -103,7 +158,6 @@ if (composer) {
   composer.addEventListener("htmx:afterRequest", (event) => {
     if (event.target !== composer || !event.detail.successful) return;
     if (box.value.startsWith(sent)) box.value = box.value.slice(sent.length);
-    one("#alert").replaceChildren();
     renew();
     changed();
     stuck = true;
@@ -124,24 +178,68 @@ if (composer) {
   settle();
 }
 
+// --- A message that is written anew: its draft is kept, and the keyboard is enough ----------------------------------
+
+const EDITS = "form.edit[id]";
+document.addEventListener("input", (event) => {
+  const form = event.target.closest(EDITS);
+  if (form) keep(`draft:${form.id}`, event.target.value);
+});
+document.addEventListener("htmx:load", (event) => {
+  const { elt } = event.detail, draft = elt.matches(EDITS) && kept(`draft:${elt.id}`);
+  if (draft) elt.elements.content.value = draft;
+});
+document.addEventListener("htmx:afterRequest", (event) => {
+  const { elt, successful } = event.detail;
+  if (!successful || !elt.matches(EDITS)) return;
+  keep(`draft:${elt.id}`, null);
+  elt.elements.content.defaultValue = elt.elements.content.value;
+});
+document.addEventListener("keydown", (event) => {
+  const form = event.target.closest("form.edit");
+  if (form?.id && event.key === "Escape") one("[data-cancel]", form).click();
+  if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+});
+
 // --- What went wrong ---------------------------------------------------------------------------------------------
 
+// A dialog covers the page, and what is said on it.
+const alertPlace = () => one(panel.open ? "#panel-alert" : "#alert");
 const complain = (words) => {
-  const place = one("#alert"), line = document.createElement("p"), button = document.createElement("button");
+  const line = document.createElement("p"), button = document.createElement("button");
   button.type = "button";
   button.className = "link";
   button.textContent = "Dismiss";
   button.dataset.dismiss = "";
   line.append(words, button);
-  place?.replaceChildren(line);
+  alertPlace().replaceChildren(line);
 };
-const isAct = (event) => event.detail.requestConfig?.verb === "post";
+// What a person asked for, and not what the page reads again by itself.
+const isAct = ({ detail: { requestConfig } }) => requestConfig.verb === "post" || ["click", "toggle"].includes(requestConfig.triggeringEvent?.type);
 document.addEventListener("htmx:sendError", (event) => { if (isAct(event)) complain("The server cannot be reached. Nothing is lost: try again in a moment."); });
 document.addEventListener("htmx:responseError", (event) => {
   // What is read again by itself is there as long as its conversation is.
   if (event.detail.xhr.status === 404 && !isAct(event)) { one("#compression-status")?.replaceChildren(); complain("This conversation is not there any more."); }
   if (isAct(event) && !event.detail.xhr.getResponseHeader("HX-Retarget")) complain(`The server answered with an error (${event.detail.xhr.status}). Nothing is lost: load the page again, then try once more.`);
 });
+document.addEventListener("htmx:afterRequest", (event) => {
+  const { elt, xhr, successful } = event.detail;
+  if (successful && isAct(event)) for (const place of document.querySelectorAll(".alert")) place.replaceChildren();
+  if ("once" in elt.dataset && xhr.status && xhr.status < 400) elt.dataset.once = "done";
+});
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const { elt, xhr } = event.detail, { onload } = xhr;
+  if (elt.dataset.once === "done") event.preventDefault();
+  // A control may be gone when its answer comes: it is put back for as long as that is read.
+  if (isAct(event)) xhr.onload = () => {
+    const gone = !elt.isConnected;
+    if (gone) { elt.hidden = true; document.body.append(elt); }
+    onload();
+    if (gone) elt.remove();
+  };
+});
+addEventListener("pageshow", () => { for (const elt of document.querySelectorAll("[data-once]")) elt.dataset.once = ""; });
+panel.addEventListener("close", () => one("#panel-alert").replaceChildren());
 
 // --- Small things -------------------------------------------------------------------------------------------------
 
@@ -158,11 +256,13 @@ const copy = async (button, source) => {
 };
 
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("button");
+  const link = event.target.closest("#panel a[href*='#message-']"), button = event.target.closest("button");
+  if (link) panel.close();
   if (!button) return;
   if (button.id === "drawer") list(true);
   else if (button.id === "veil") list(false);
   else if ("dismiss" in button.dataset) button.parentElement.remove();
+  else if ("cancel" in button.dataset) keep(`draft:${button.form?.id}`, null);
   else if ("hides" in button.dataset) document.getElementById(button.dataset.hides).hidden = true;
   else if (button.matches(".copy")) copy(button, one(".text", button.closest(".message")));
   else if (button.matches(".code-head button")) copy(button, one("pre", button.closest(".code")));
@@ -177,7 +277,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("htmx:afterSwap", (event) => {
   const { target } = event.detail;
   if (target.id !== "reader") return;
-  if (!target.open) target.showModal();
+  if (!panel.open) panel.showModal();
   target.scrollTop = 0;
 });
 document.addEventListener("htmx:afterRequest", (event) => {

@@ -1,0 +1,74 @@
+"""The keyboard's place on the page: what a person works with keeps the focus, or hands it to what is next to it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.journeys.site import Person, long_conversation
+from tests.journeys.test_settings import context_of
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+
+def button(place: Locator, name: str) -> Locator:
+    return place.get_by_role("button", name=name)
+
+
+def test_the_focus_stays_among_the_rules_and_steps_that_it_changes(alice: Person) -> None:
+    alice.begins()
+    panel = context_of(alice)
+    for rule in ("Use UTC", "Never on Fridays", "Always ask"):
+        panel.get_by_label("A further rule").fill(rule)
+        panel.get_by_label("A further rule").press("Enter")
+        expect(panel.locator(".chips li").last.get_by_role("textbox")).to_have_value(rule)
+        expect(panel.get_by_label("A further rule")).to_be_focused()
+    panel.get_by_label("Rule 1", exact=True).fill("Use local time")
+    panel.get_by_label("Rule 1", exact=True).press("Tab")
+    expect(button(panel, "Remove rule 1: Use local time")).to_be_focused()
+    button(panel, "Remove rule 3").press("Enter")
+    expect(button(panel, "Remove rule 2")).to_be_focused()
+    button(panel, "Remove rule 1").press("Enter")
+    expect(button(panel, "Remove rule 1: Never on Fridays")).to_be_focused()
+    button(panel, "Remove rule 1").press("Enter")
+    expect(panel.get_by_label("A further rule")).to_be_focused()
+    panel.get_by_label("What this conversation is to reach").fill("Move alpha")
+    button(panel, "Set goal").press("Enter")
+    expect(panel.locator("#goal-save")).to_be_focused()
+    panel.get_by_label("A further checkpoint").fill("Copy the archive")
+    panel.get_by_label("A further checkpoint").press("Enter")
+    button(panel, "Remove Copy the archive").press("Enter")
+    expect(panel.get_by_label("A further checkpoint")).to_be_focused()
+    button(panel, "Completed").press("Enter")
+    expect(panel.get_by_role("heading", name="Goal")).to_be_focused()
+    assert alice.complaints == []
+
+
+def test_the_focus_stays_with_a_message_that_is_pinned_edited_or_answered_anew(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    for question in ("One?", "Two?"):
+        llm.enqueue("So it is.")
+        alice.says(question)
+        alice.is_answered("So it is.")
+    question, reply = (
+        alice.page.locator(f"#thread .message[data-role={role}]").first for role in ("user", "assistant")
+    )
+    for before, after in (("Pin", "Unpin"), ("Unpin", "Pin")):
+        reply.get_by_role("button", name=before, exact=True).press("Enter")
+        expect(reply.get_by_role("button", name=after, exact=True)).to_be_focused()
+    button(question, "Edit").press("Enter")
+    button(question, "Cancel").press("Enter")
+    expect(button(question, "Edit")).to_be_focused()
+    button(reply, "Regenerate").press("Enter")
+    expect(button(reply, "Regenerate all the same")).to_be_focused()
+    button(reply, "Cancel").press("Enter")
+    expect(button(reply, "Regenerate")).to_be_focused()
+
+
+def test_the_focus_goes_to_the_thread_when_a_divider_goes(alice: Person) -> None:
+    alice.imports(long_conversation(30))
+    alice.page.locator("#compact").click()
+    button(alice.page.locator(".compaction-divider"), "Undo").press("Enter")
+    expect(alice.page.locator(".compaction-divider")).to_have_count(0)
+    expect(alice.page.get_by_role("region", name="Messages")).to_be_focused()
