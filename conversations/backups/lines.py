@@ -1,0 +1,116 @@
+"""The file: JSON, one value a line, compressed; the last line says what the ones before it hash to."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from conversations.backups.tables import Table, tables
+from conversations.errors import Refused
+
+FORMAT = "chatsite backup"
+VERSION = 1
+GZIP = 16 + zlib.MAX_WBITS
+MAX_LINE = 64_000_000
+"""Bytes. No row comes near it; a file that was made to fill the memory does."""
+DAMAGED = "The file is damaged, or is not the whole of a backup: {}. Nothing was restored."
+
+
+class Writer:
+    """Writes lines to `raw`, which it leaves open."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._gzip = zlib.compressobj(wbits=GZIP)
+        self._digest = hashlib.sha256()
+
+    def line(self, value: Any) -> None:
+        line = json.dumps(value, separators=(",", ":")).encode() + b"\n"
+        if len(line) > MAX_LINE:
+            raise Refused(f"A row takes {len(line):,} bytes, and a line of a backup holds {MAX_LINE:,} at most.")
+        self._digest.update(line)
+        self._raw.write(self._gzip.compress(line))
+
+    def end(self, counts: dict[str, int]) -> None:
+        self.line({"end": counts, "sha256": self._digest.hexdigest()})
+        self._raw.write(self._gzip.flush())
+
+
+def read(file: BinaryIO, migrations: dict[str, list[str]]) -> Iterator[tuple[Table, list[Any]]]:
+    """Every row with its table. Raises Refused, at times only after the last row: until then nothing may be kept."""
+    file.seek(0)
+    lines = _values(file)
+    counts = _counts(next(lines, None), migrations)
+    for table in tables():
+        if next(lines, None) != table.head:
+            raise Refused(DAMAGED.format(f"the rows of {table.label} are not where they belong"))
+        for number in range(counts[table.label]):
+            row = next(lines, None)
+            if not isinstance(row, list) or len(row) != len(table.fields):
+                raise Refused(DAMAGED.format(f"row {number + 1:,} of {table.label} is not one"))
+            yield table, row
+    for end in lines:
+        if end != {"end": counts}:
+            raise Refused(DAMAGED.format("it holds other rows than it says"))
+
+
+def _counts(header: Any, migrations: dict[str, list[str]]) -> dict[str, int]:
+    """How many rows of each table follow. Raises Refused for a file that was not made for this database."""
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise Refused("This is not a backup of chatsite.")
+    version = header.get("version")
+    if version != VERSION:
+        raise Refused(f"The backup is of version {version!r}, and this chatsite reads version {VERSION}: update it.")
+    if header.get("migrations") != migrations:
+        raise Refused(_other_migrations(header.get("migrations"), migrations))
+    counts = header.get("counts")
+    if not isinstance(counts, dict) or set(counts) != {table.label for table in tables()}:
+        raise Refused(DAMAGED.format("its first line does not name the tables"))
+    if not all(type(count) is int and count >= 0 for count in counts.values()):
+        raise Refused(DAMAGED.format("its first line does not count the rows"))
+    return counts
+
+
+def _other_migrations(theirs: Any, ours: dict[str, list[str]]) -> str:
+    there = _names(theirs)
+    here = _names(ours)
+    differences = {"with": there - here, "without": here - there}
+    told = " and ".join(f"{what} {', '.join(sorted(names))}" for what, names in differences.items() if names)
+    return f"The backup was made by another version of chatsite, {told}: restore it with that one, then update."
+
+
+def _names(migrations: Any) -> set[str]:
+    if not isinstance(migrations, dict) or not all(isinstance(names, list) for names in migrations.values()):
+        raise Refused(DAMAGED.format("its first line does not name the migrations"))
+    return {f"{app}.{name}" for app, names in migrations.items() for name in names}
+
+
+def _values(file: BinaryIO) -> Iterator[Any]:
+    """The lines as values. The hash of the last one, the trailer, is taken out and compared. Raises Refused."""
+    digest = hashlib.sha256()
+    try:
+        with gzip.GzipFile(fileobj=file, mode="rb") as lines:
+            line = _line(lines)
+            while following := _line(lines):
+                digest.update(line)
+                yield json.loads(line)
+                line = following
+            trailer = json.loads(line)
+    except (gzip.BadGzipFile, zlib.error, EOFError):
+        raise Refused(DAMAGED.format("it cannot be decompressed")) from None
+    except (ValueError, RecursionError):
+        raise Refused(DAMAGED.format("a line of it cannot be read")) from None
+    if not isinstance(trailer, dict) or trailer.pop("sha256", None) != digest.hexdigest():
+        raise Refused(DAMAGED.format("it was cut short or changed"))
+    yield trailer
+
+
+def _line(lines: gzip.GzipFile) -> bytes:
+    line = lines.readline(MAX_LINE + 1)
+    if len(line) > MAX_LINE:
+        raise Refused(DAMAGED.format(f"a line is longer than {MAX_LINE:,} bytes"))
+    return line

@@ -1,0 +1,128 @@
+"""A file becomes rows: all of them in one transaction, or none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import batched, groupby
+from operator import itemgetter
+from typing import Any, BinaryIO
+
+from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
+from django.core.management.color import no_style
+from django.db import DatabaseError, connection, transaction
+from django.db.models import DateField, Model
+from django.utils import timezone
+
+from compression.models import Compaction, PromptTemplate
+from conversations import replies
+from conversations.backups.lines import read
+from conversations.backups.tables import BATCH, Permissions, Table, migrations, permissions, tables
+from conversations.backups.wording import first_line
+from conversations.errors import Refused
+from conversations.lease import ABANDONED
+from conversations.models import Conversation, ModelProfile
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """How many rows of each table there are, and which models' keys this SECRET_KEY cannot read."""
+
+    counts: dict[str, int]
+    unreadable: list[str]
+
+
+def restore(file: BinaryIO, *, replace: bool = False) -> Restored:
+    """Fill an empty database from `file`; with `replace`, empty it first. Raises Refused: nothing has changed then."""
+    applied = migrations()
+    for _ in read(file, applied):
+        pass  # the file is sound to its end before anything is written
+    try:
+        with transaction.atomic():
+            _hold()
+            if not replace:
+                _require_empty()
+            _empty()
+            counts = _store(file, applied)
+            _settle()
+            _reset_sequences()
+    except (DatabaseError, ValidationError, ValueError, TypeError, OverflowError) as error:
+        raise Refused(f"The rows cannot be stored ({first_line(error)}). Nothing was restored.") from error
+    return Restored(counts, _unreadable())
+
+
+def _hold() -> None:
+    """Others may read until the end, and not write; on SQLite the transaction itself sees to that."""
+    if connection.vendor == "postgresql":
+        names = ", ".join(connection.ops.quote_name(table.model._meta.db_table) for table in tables())
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
+
+
+def _require_empty() -> None:
+    """Models of the environment do not count: a server makes them when it starts."""
+    made = {
+        "users": User.objects.count(),
+        "conversations": Conversation.objects.count(),
+        "groups": Group.objects.count(),
+        "models added by hand": ModelProfile.objects.filter(from_environment=False).count(),
+        "prompt templates": PromptTemplate.objects.count(),
+    }
+    there = ", ".join(f"{count:,} {what}" for what, count in made.items() if count)
+    if there:
+        raise Refused(f"The database is not empty: it holds {there}. --replace deletes them first.")
+
+
+def _empty() -> None:
+    for table in reversed(tables()):
+        rows = table.model._base_manager.all()
+        if table.model is User:
+            rows.delete()  # with the admin's log of them
+        else:
+            rows._raw_delete(rows.db)  # what refers to them is gone already
+
+
+def _store(file: BinaryIO, applied: dict[str, list[str]]) -> dict[str, int]:
+    names = permissions()
+    counts: Counter[str] = Counter()
+    for table, rows in groupby(read(file, applied), key=itemgetter(0)):
+        for batch in batched(rows, BATCH):
+            _insert(table, [row for _, row in batch], names)
+            counts[table.label] += len(batch)
+    return dict(counts)
+
+
+def _insert(table: Table, rows: Sequence[list[Any]], names: Permissions) -> None:
+    instances = [table.instance(row, names) for row in rows]
+    dates = [field.attname for field in table.fields if isinstance(field, DateField) and _is_automatic(field)]
+    exact = [(row.pk, {name: getattr(row, name) for name in dates}) for row in instances]
+    table.model._base_manager.bulk_create(instances)
+    if dates:  # which bulk_create sets to now
+        for pk, values in exact:
+            table.model._base_manager.filter(pk=pk).update(**values)
+
+
+def _is_automatic(field: DateField[Any, Any]) -> bool:
+    return field.auto_now or field.auto_now_add
+
+
+def _settle() -> None:
+    """Nothing that is marked as running can still be, as at a server's start."""
+    replies.abandon()
+    Compaction.objects.filter(status__in=Compaction.ACTIVE).update(
+        status=Compaction.Status.FAILED, error=ABANDONED, finished_at=timezone.now()
+    )
+
+
+def _reset_sequences() -> None:
+    models: list[type[Model]] = [table.model for table in tables()]
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), models):
+            cursor.execute(statement)
+
+
+def _unreadable() -> list[str]:
+    keys = ModelProfile.objects.exclude(api_key="").values_list("name", "api_key")
+    return [name for name, key in keys if not key]

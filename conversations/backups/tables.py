@@ -1,0 +1,125 @@
+"""What a backup holds: which tables, in which order, and a row of each as JSON."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property
+from graphlib import TopologicalSorter
+from typing import Any
+
+from django.apps import apps
+from django.contrib.auth.models import Group, Permission, User
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import ExpressionWrapper, F, Field, ForeignKey, JSONField, Model, TextField, Value
+
+from conversations.errors import Refused
+from conversations.secrets import EncryptedTextField
+
+APPS = ("conversations", "compression")
+PEOPLE: tuple[type[Model], ...] = (
+    Group,
+    User,
+    Group.permissions.through,
+    User.groups.through,
+    User.user_permissions.through,
+)
+BATCH = 100
+"""Rows that are in memory at a time."""
+
+Permissions = dict[int, list[str]]
+
+
+@dataclass(frozen=True)
+class Table:
+    model: type[Model]
+
+    @property
+    def label(self) -> str:
+        return self.model._meta.label_lower
+
+    @cached_property
+    def fields(self) -> list[Field[Any, Any]]:
+        return list(self.model._meta.concrete_fields)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        return {"table": self.label, "fields": [field.attname for field in self.fields]}
+
+    def count(self) -> int:
+        return self.model._base_manager.count()
+
+    def rows(self, permissions: Permissions) -> Iterator[list[Any]]:
+        stored = self.model._base_manager.order_by("pk").values_list(*map(_as_stored, self.fields))
+        for row in stored.iterator(BATCH):
+            yield [_to_json(*pair, permissions) for pair in zip(self.fields, row, strict=True)]
+
+    def instance(self, row: list[Any], permissions: Permissions) -> Model:
+        """Raises ValidationError, or whatever a value of another type leads to."""
+        values = zip(self.fields, row, strict=True)
+        return self.model(**{field.attname: _from_json(field, value, permissions) for field, value in values})
+
+
+def tables() -> list[Table]:
+    """Each after those that its foreign keys point to: our own, and the people whose rows they are."""
+    own = [model for app in APPS for model in apps.get_app_config(app).get_models(include_auto_created=True)]
+    kept = [*PEOPLE, *own]
+    needs = {model: [needed for needed in _needed(model) if needed in kept] for model in kept}
+    return [Table(model) for model in TopologicalSorter(needs).static_order()]
+
+
+def permissions() -> Permissions:
+    """How each permission is called in a file: its number is another one in every database."""
+    rows = Permission.objects.values_list("pk", "content_type__app_label", "content_type__model", "codename")
+    return {pk: names for pk, *names in rows}
+
+
+def migrations() -> dict[str, list[str]]:
+    """What is applied, by app. Raises Refused where the database is not as the code expects it."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise Refused("The database is not up to date: run `python manage.py migrate` first.")
+    applied = sorted(MigrationRecorder(connection).applied_migrations())
+    labels = sorted({table.model._meta.app_label for table in tables()})
+    return {label: [name for app, name in applied if app == label] for label in labels}
+
+
+def _needed(model: type[Model]) -> list[Any]:
+    fields = [field for field in model._meta.concrete_fields if isinstance(field, ForeignKey)]
+    return [field.related_model for field in fields if field.related_model is not model]
+
+
+def _as_stored(field: Field[Any, Any]) -> F | ExpressionWrapper:
+    """A secret is read as it lies in the database, without being decrypted."""
+    column = F(field.attname)
+    return ExpressionWrapper(column, TextField()) if isinstance(field, EncryptedTextField) else column
+
+
+def _to_json(field: Field[Any, Any], value: Any, permissions: Permissions) -> Any:
+    if field.related_model is Permission:
+        return permissions[value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, uuid.UUID | Decimal) else value
+
+
+def _from_json(field: Field[Any, Any], value: Any, permissions: Permissions) -> Any:
+    if value is None or isinstance(field, JSONField):
+        return value
+    if field.related_model is Permission:
+        return _permission(value, permissions)
+    if isinstance(field, EncryptedTextField):
+        return Value(value, TextField())
+    return field.to_python(value)
+
+
+def _permission(names: Any, permissions: Permissions) -> int:
+    for pk, found in permissions.items():
+        if found == names:
+            return pk
+    raise Refused(f"There is no permission {names} in this database. Nothing was restored.")

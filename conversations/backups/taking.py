@@ -1,0 +1,80 @@
+"""Rows become a file: one state of the database, while others go on writing to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from conversations.backups.lines import FORMAT, VERSION, Writer
+from conversations.backups.tables import migrations, permissions, tables
+from conversations.errors import Refused
+
+
+def to_file(path: Path, *, force: bool = False) -> dict[str, int]:
+    """Write `path`, whole or not at all, readable by its owner alone. Raises Refused or OSError."""
+    if path.exists() and not (force and path.is_file()):
+        raise Refused(f"{path} is there already; --force replaces a file.")
+    part = path.with_name(f"{path.name}.part")
+    try:
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise Refused(f"{part} is there: delete it, unless another backup is writing it.") from None
+    try:
+        with os.fdopen(file, "wb") as out:
+            counts = to_stream(out)
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+    return counts
+
+
+def to_stream(out: BinaryIO) -> dict[str, int]:
+    """How many rows of each table were written. Raises Refused or OSError."""
+    writer = Writer(out)
+    with _one_state():
+        applied, kept, names = migrations(), tables(), permissions()
+        counts = {table.label: table.count() for table in kept}
+        made = timezone.now().isoformat()
+        writer.line({"format": FORMAT, "version": VERSION, "created_at": made, "migrations": applied, "counts": counts})
+        for table in kept:
+            writer.line(table.head)
+            for row in table.rows(names):
+                writer.line(row)
+    writer.end(counts)
+    return counts
+
+
+@contextmanager
+def _one_state() -> Iterator[None]:
+    """All that is read inside is of one moment; nobody waits for it."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            # Not atomic(): it would take the lock of those who write.
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
+        else:
+            with transaction.atomic():
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                yield
+
+
+def _sync_folder(folder: Path) -> None:
+    """The file's new name is on the disk as well."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
