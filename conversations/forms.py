@@ -64,15 +64,15 @@ PRESETS = {
     "planner": "Planner: history of 2,500 tokens",
     "executor": "Executor: history of 600 tokens",
 }
-SWITCH = {"true": "On", "false": "Off: cut without a summary, only when it overflows"}
+SWITCH = {"true": "On", "false": "Off: cut once it overflows"}
 STRATEGIES = {
-    "checkpoints": "Checkpoints: a new summary beside the older ones",
-    "rolling": "Rolling: one summary, written anew each time",
-    "continuation": "Continuation: one summary of everything",
-    "truncate": "Truncate: a note of what was left out, no model",
+    "checkpoints": "Checkpoints: a summary for each fold",
+    "rolling": "Rolling: one summary, written anew",
+    "continuation": "Continuation: one summary of all",
+    "truncate": "Truncate: a note in place, no model",
 }
 LEVELS = {"3": "Detailed", "2": "Moderate", "1": "Compact"}
-SUMMARISERS = {"extractive": "Extractive: sentences of the text, no model"}
+SUMMARISERS = {"extractive": "Extractive: the text's own sentences"}
 PERCENT = ("threshold", "target_ratio")
 TEXTS = ("preset", "strategy", "summariser", "prompt")
 UNSET = {"preset": "Chat", "level": "by size", "summariser": "automatic", "target_tokens": "none"}

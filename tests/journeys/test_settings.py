@@ -73,6 +73,26 @@ def test_a_wrong_policy_is_told_beside_its_field_and_the_rest_stays(alice: Perso
     expect(panel.get_by_label("Latest kept")).to_have_value("")
 
 
+CLIPPED = """() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const pen = document.createElement("canvas").getContext("2d");
+  const isTooNarrow = (select) => {
+    pen.font = getComputedStyle(select).font;
+    return all(`#${select.id} option`).some((option) => pen.measureText(option.text).width > select.clientWidth - 20);
+  };
+  const words = all("#panel p, #panel label:not(.unseen)").filter((one) => one.scrollWidth > one.clientWidth + 1);
+  return [...words.filter((one) => one.clientWidth), ...all("#panel select").filter(isTooNarrow)].map((one) => one.id);
+}"""
+"""Of the panel, what shows less than its words."""
+
+
+def test_nothing_in_the_panel_is_cut_off_on_a_phone(alice: Person) -> None:
+    alice.begins()
+    alice.page.set_viewport_size({"width": 390, "height": 844})
+    context_of(alice)
+    assert alice.page.evaluate(CLIPPED) == []
+
+
 def test_a_message_is_edited_in_place_and_asked_again(alice: Person, llm: LlmServer) -> None:
     alice.begins()
     for question, answer in (("Which port has alpha?", "Port 5433."), ("And beta?", "Port 5434.")):
