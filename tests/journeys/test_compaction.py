@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -121,3 +122,39 @@ def test_two_pages_of_one_conversation_show_the_same(alice: Person, llm: LlmServ
         expect(page.locator("#thread .message[data-role=assistant]")).to_have_attribute("data-status", "complete")
         expect(page.locator("#thread .message")).to_have_count(2)
         expect(page.locator("#thread")).to_contain_text(re.compile("A reply for both\\."))
+
+
+def searches(count: int) -> dict[str, Any]:
+    """A conversation whose protected replies called a tool each, with a long result."""
+    messages: list[dict[str, Any]] = []
+    for number in range(count):
+        at = f"2026-01-01T10:{number:02}"
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+        result = f"Result {number} found port {9000 + number}. " + f"found{number} " * 450
+        messages += [
+            {"role": "user", "content": f"Search {number}.", "created_at": f"{at}:00Z"},
+            {"role": "assistant", "content": "Searched.", "created_at": f"{at}:10Z", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": result, "created_at": f"{at}:20Z"},
+        ]
+    return {"title": "Searches", "messages": [one | {"is_protected": one["role"] != "user"} for one in messages]}
+
+
+def test_room_that_was_made_is_seen_looked_into_and_undone(alice: Person, llm: LlmServer) -> None:
+    alice.imports(searches(8))
+    llm.enqueue("Ten it is.")
+    alice.says("And now?")
+    alice.is_answered("Ten it is.")
+    divider = alice.page.locator(".compaction-divider")
+    expect(divider).to_contain_text("Room was made: 1 tool result left out")
+    expect(alice.page.get_by_text("Its tool results are left out of requests for now")).to_have_count(1)
+    divider.get_by_role("link", name="View").click()
+    reader = alice.page.get_by_role("dialog")
+    reader.locator(".tool summary").click()
+    expect(reader).to_contain_text("Result 0 found port 9000")
+    reader.get_by_role("link", name="Go to this message").click()
+    expect(reader).to_be_hidden()
+    expect(alice.page.get_by_text("Its tool results are left out")).to_be_in_viewport()
+    divider.get_by_role("button", name="Undo").click()
+    expect(divider).to_have_count(0)
+    expect(alice.page.get_by_text("Its tool results are left out")).to_have_count(0)
+    assert alice.complaints == []
