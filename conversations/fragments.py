@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from compression.models import Compaction
-from conversations import compaction, thread
+from conversations import bubbles, compaction, thread
 from conversations import meter as meters
 from conversations.events import Event
 from conversations.models import Conversation, Message
@@ -50,14 +50,14 @@ def created(conversation_id: UUID, event: Event) -> str:
     told = event.data["message"]
     fields = {name: told[name] for name in ("role", "name", "content", "status", "is_protected")}
     row = Message(id=UUID(told["id"]), conversation_id=conversation_id, **fields)
-    item = thread.Bubble(row, "live", row.content)
+    item = bubbles.Bubble(row, "live", row.content)
     html = render_to_string("conversations/_message.html", {"item": item})
     return by_itself("#thread", html, swap="beforeend")
 
 
 def message(conversation: Conversation, row: Message, *, swap: str = "") -> SafeString:
     """One bubble; `swap` names how it goes into the page by itself."""
-    item = thread.bubble(conversation, row)
+    item = bubbles.bubble(conversation, row)
     return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
 
 

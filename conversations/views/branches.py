@@ -15,6 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigg
 from conversations import branches, forks
 from conversations import thread as threads
 from conversations.access import get_conversation
+from conversations.bubbles import bubble
 from conversations.errors import Refused
 from conversations.models import Conversation, Message
 from conversations.templatetags.chat import words
@@ -29,7 +30,7 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     row = _in_history(conversation, message_id, Message.Role.ASSISTANT)
     later = threads.later(conversation, row)
     if later and "sure" not in request.POST:
-        context = {"item": threads.bubble(conversation, row), "later": later}
+        context = {"item": bubble(conversation, row), "later": later}
         response = render(request, "conversations/_sure.html", context)
         return reswap(retarget(response, f"#acts-{row.pk}"), "innerHTML")
     branches.regenerate(conversation, row.pk)
@@ -44,7 +45,7 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     row = _in_history(conversation, message_id, Message.Role.USER)
     if request.method == "GET":
-        context = {"item": threads.bubble(conversation, row), "later": threads.later(conversation, row)}
+        context = {"item": bubble(conversation, row), "later": threads.later(conversation, row)}
         return render(request, "conversations/_edit.html", context)
     try:
         branches.edit(conversation, row.pk, content=request.POST.get("content", "").replace("\r\n", "\n"))

@@ -10,9 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django_htmx.http import trigger_client_event
 
-from conversations import fragments
+from conversations import fragments, past
 from conversations import thread as threads
 from conversations.access import get_conversation
+from conversations.bubbles import bubble
 from conversations.llm.profiles import default_profile
 from conversations.meter import meter
 from conversations.models import Conversation, ModelProfile
@@ -50,7 +51,7 @@ def thread(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     before, after, until = (moment(request.GET, name) for name in ("before", "after", "until"))
     if after and until:
-        rows = threads.rows(conversation, after=after, until=until)
+        rows = past.rows(conversation, after=after, until=until)
         return render(request, "conversations/_rows.html", {"rows": rows, "conversation": conversation})
     if before:
         page = threads.page(conversation, before=before)
@@ -77,7 +78,7 @@ def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.messages.prefetch_related("tool_calls"), pk=message_id)
     if "body" in request.GET:
-        item = threads.bubble(conversation, row)
+        item = bubble(conversation, row)
         return render(request, "conversations/_opened.html", {"item": item})
     response = HttpResponse(fragments.message(conversation, row))
     return response if row.is_streaming else trigger_client_event(response, "converge")

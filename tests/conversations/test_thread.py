@@ -8,9 +8,11 @@ import pytest
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction, thread
+from conversations import compaction, past, thread
+from conversations.bubbles import Bubble
 from conversations.models import Conversation, Message, ToolCall
-from conversations.thread import Bubble, Divider, Fold, ThreadPage
+from conversations.past import Divider, Fold
+from conversations.thread import ThreadPage
 from tests.conversations.chat import START, fill
 from tests.llm_server import LlmServer
 
@@ -71,7 +73,7 @@ def test_the_rest_of_a_fold_is_exactly_what_it_did_not_show(folded: Fill) -> Non
     conversation = folded(20)
     first = thread.page(conversation).items[0]
     assert isinstance(first, Fold)
-    rest = thread.rows(conversation, after=first.after, until=first.until)
+    rest = past.rows(conversation, after=first.after, until=first.until)
     assert len(rest) == first.more == 12
     assert [row.preview.split()[1] for row in (*first.rows, *rest)] == [str(n) for n in range(16)]
 
