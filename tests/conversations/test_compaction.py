@@ -353,7 +353,8 @@ async def test_every_open_page_is_told_of_an_undo(filled: Conversation, chat: Ch
     with hub.listen(chat.conversation.pk) as listener:
         await sync_to_async(compaction.rollback)(chat.conversation)
         await asyncio.sleep(0.05)
-        assert listener.queue.get_nowait().type == "resync"
+        seen = [listener.queue.get_nowait().type for _ in range(listener.queue.qsize())]
+        assert "resync" in seen
 
 
 @pytest.mark.parametrize("strategy", ["checkpoints", "rolling", "continuation", "truncate"])
