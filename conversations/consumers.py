@@ -20,6 +20,9 @@ DENIED, UNSUPPORTED, POLICY, BROKEN = 4403, 4003, 4008, 4011
 FRAMES = 50
 """That a client may send before it is taken for a flood: the page sends none."""
 
+LARGEST = 60_000
+"""Bytes of a frame: the server takes and sends none of more than 64 KiB. What is larger the page fetches by HTTP."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -61,5 +64,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _rendered(self, event: Event) -> str:
         if event.type == "message.delta":
-            return fragments.delta(event)
-        return await sync_to_async(fragments.render)(self.conversation_id, event)
+            html = fragments.delta(event)
+        else:
+            html = await sync_to_async(fragments.render)(self.conversation_id, event)
+        return html if len(html.encode()) <= LARGEST else fragments.refetch(self.conversation_id)

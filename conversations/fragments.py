@@ -40,6 +40,11 @@ def gone() -> str:
     return by_itself("#thread", note) + by_itself("#compression-status", "")
 
 
+def refetch(conversation_id: UUID) -> str:
+    """For what is too large for a socket: the page fetches what has changed."""
+    return by_itself("#said", render_to_string("conversations/_refetch.html", {"conversation_id": conversation_id}))
+
+
 def delta(event: Event) -> str:
     """A piece of a reply. It is all of the work per token, so it reads nothing."""
     return f'<span hx-swap-oob="beforeend:#text-{escape(event.data["id"])}">{escape(event.data["text"])}</span>'

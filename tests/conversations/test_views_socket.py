@@ -14,7 +14,7 @@ from django.urls import path
 from conversations import fragments
 from conversations.consumers import FRAMES, ConversationConsumer
 from conversations.events import BACKLOG, Event, hub, publish
-from conversations.models import Conversation
+from conversations.models import Conversation, ModelProfile
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Elements
 
@@ -117,3 +117,17 @@ async def test_a_page_that_fell_behind_gets_the_whole_thread(
     frame = await open_socket.receive_from(timeout=5)
     while 'id="thread"' not in frame:
         frame = await open_socket.receive_from(timeout=5)
+
+
+async def test_what_is_too_large_for_a_frame_is_fetched_by_the_page(chat: Chat, user: User) -> None:
+    communicator = socket(user, chat.conversation.pk)
+    await communicator.connect()
+    await ModelProfile.objects.aupdate(window=200_000)
+    chat.llm.enqueue("a long word " * 9_000, piece=20_000)
+    await chat.say("count")
+    frames: list[str] = []
+    while not frames or "context-meter" not in frames[-1]:
+        frames.append(await communicator.receive_from(timeout=5))
+    await communicator.disconnect()
+    assert all(len(frame.encode()) <= 65_536 for frame in frames)
+    assert [frame for frame in frames if f'hx-get="/c/{chat.conversation.pk}/thread" hx-trigger="load"' in frame]

@@ -49,6 +49,16 @@ def test_a_reply_streams_in_and_ends_as_markdown(alice: Person, llm: LlmServer) 
     assert alice.complaints == []
 
 
+def test_a_reply_too_large_for_a_frame_arrives_whole_and_the_socket_stays_open(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    alice.page.evaluate("document.addEventListener('htmx:wsClose', () => { window.closed_once = true })")
+    llm.enqueue("a rather long line of words\n\n" * 3_000 + "the end", drip=0.01, piece=9_000)
+    alice.says("Write a book")
+    alice.is_answered("the end")
+    assert not alice.page.evaluate("window.closed_once")
+    assert alice.complaints == []
+
+
 def test_stop_keeps_what_was_written(alice: Person, llm: LlmServer) -> None:
     alice.begins()
     llm.enqueue("word " * 500, drip=0.05)
