@@ -65,6 +65,7 @@ PRESETS = {
     "executor": "Executor: history of 600 tokens",
 }
 SWITCH = {"true": "On", "false": "Off: cut once it overflows"}
+AHEAD = {"true": "On: ready before it is due", "false": "Off"}
 STRATEGIES = {
     "checkpoints": "Checkpoints: a summary for each fold",
     "rolling": "Rolling: one summary, written anew",
@@ -94,6 +95,7 @@ class PolicyForm(forms.Form):
 
     preset = _choice("Preset", PRESETS)
     enabled = _choice("Folding", SWITCH)
+    ahead = _choice("Prepared ahead", AHEAD)
     strategy = _choice("Strategy", STRATEGIES)
     threshold = _text("Folds at", "% of the window")
     target_ratio = _text("Comes out at", "% of the window")
@@ -168,7 +170,7 @@ def _told(name: str, value: Any) -> str:
 
 def _read(name: str, text: str) -> object:
     """The value that a field's text means; the text itself where it means none."""
-    if name == "enabled":
+    if name in ("enabled", "ahead"):
         return {"true": True, "false": False}.get(text, text)
     if name in TEXTS:
         return text

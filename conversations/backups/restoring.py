@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import batched, groupby
@@ -37,8 +37,7 @@ class Restored:
 def restore(file: BinaryIO, *, replace: bool = False) -> Restored:
     """Fill an empty database from `file`; with `replace`, empty it first. Raises Refused: nothing has changed then."""
     applied = migrations()
-    for _ in read(file, applied):
-        pass  # the file is sound to its end before anything is written
+    deque(read(file, applied), maxlen=0)  # to its end: the file is sound before anything is written
     try:
         with transaction.atomic():
             _hold()

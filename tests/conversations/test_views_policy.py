@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from conversations.forms import PolicyForm
 from conversations.models import Conversation, ModelProfile
+from conversations.validation import POLICY
 from tests.conversations.pages import Pages, elements
 
 
@@ -118,3 +120,7 @@ def test_enabled_models_are_offered_and_one_that_is_gone_is_called_so(
     Conversation.objects.update(policy={"summariser": "retired"})
     html = pages.get("context", conversation.pk, htmx=True).content.decode()
     assert '<option value="scripted">' in html and "retired (not there any more)" in html
+
+
+def test_the_form_has_every_field_that_a_policy_has(conversation: Conversation) -> None:
+    assert set(PolicyForm(conversation).fields) == set(POLICY)
