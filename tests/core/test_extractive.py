@@ -1,6 +1,5 @@
 import asyncio
 from datetime import UTC, date, datetime
-from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from compression.core.telegraphic import Form, shorten
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, ToolUse, Turn
 from tests.core.conversations import dialogue, real, turn
+from tests.timing import cpu_seconds
 
 HEADINGS = [f"## {name}" for name in SECTIONS]
 
@@ -291,18 +291,15 @@ def test_every_session_of_a_long_conversation_is_represented() -> None:
 )
 def test_hostile_text_of_200_000_characters_takes_linear_time(hostile: str) -> None:
     conversation = [Turn("1", "user", hostile * (200_000 // len(hostile)), datetime(2026, 3, 1, tzinfo=UTC), 100_000)]
-    began = process_time()
-    summary = summary_of(conversation, 500)
-    assert process_time() - began < 4
-    assert count_tokens(summary) <= 500
+    assert cpu_seconds(lambda: summary_of(conversation, 500)) < 8  # where it is not linear it takes minutes
+    assert count_tokens(summary_of(conversation, 500)) <= 500
 
 
 def test_messages_that_were_seen_before_are_cheap() -> None:
     conversation = real("locomo/43.json")
-    summary_of(conversation, 2000)
-    began = process_time()
-    summary_of(conversation, 2000)
-    assert process_time() - began < 0.15
+    cold = cpu_seconds(lambda: summary_of(conversation, 2000))
+    seen = cpu_seconds(lambda: summary_of(conversation, 2000), rounds=5)
+    assert seen < max(0.15, cold / 2), (cold, seen)
 
 
 def test_the_summariser_answers_a_passage() -> None:

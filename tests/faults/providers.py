@@ -18,7 +18,7 @@ from tests.llm_server import closed_port
 KEY = "sk-secret-0123456789"
 WORDS = "the cellar code is 4711"
 PROMPT = Prompt(({"role": "system", "content": "Be brief."}, {"role": "user", "content": WORDS}))
-QUICK = 2.0
+QUICK = 5.0
 """Seconds that a call may take in these tests, where no time-out of its own is longer."""
 
 

@@ -113,4 +113,4 @@ def test_deleting_a_long_conversation_holds_nobody_up(served: dict[str, Any]) ->
     [row] = asked(served["site"], served["key"], "POST", "/api/conversations/import", body)["conversations"]
     began = time.monotonic()
     asked(served["site"], served["key"], "DELETE", f"/api/conversations/{row['id']}")
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5

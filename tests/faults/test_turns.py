@@ -239,7 +239,7 @@ async def test_results_without_their_calls_are_counted_as_they_are_sent(conversa
 async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() -> None:
     async def slow() -> None:
         async with request_thread():
-            await sync_to_async(time.sleep)(1.0)
+            await sync_to_async(time.sleep)(3.0)
 
     async def quick() -> float:
         async with request_thread():
@@ -251,7 +251,7 @@ async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() ->
     await asyncio.sleep(0.1)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert await asyncio.create_task(quick()) < 0.5
+    assert await asyncio.create_task(quick()) < 2
 
 
 LONG = "They spoke of ports and words at length. "
