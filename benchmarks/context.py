@@ -79,7 +79,7 @@ def written(conversation: Any) -> float:
     """Bytes a turn adds to the write-ahead log: question, pending reply, end."""
     from django.conf import settings
 
-    from conversations import background, questions, replies
+    from conversations import background, questions, replies, reply_lease
 
     log = Path(str(settings.DATABASES["default"]["NAME"]) + "-wal")
     before = log.stat().st_size
@@ -88,8 +88,9 @@ def written(conversation: Any) -> float:
     try:
         for number in range(TURNS):
             begun = questions.begin(conversation, content=f"question {number} " + "with some words " * 20)
+            assert reply_lease.claim(begun.reply.pk, begun.reply.pk)
             replies.finish(
-                begun.reply.pk, status="complete", content="an answer " * 60, tokens=124, error="",
+                begun.reply.pk, begun.reply.pk, status="complete", content="an answer " * 60, tokens=124, error="",
                 profile=None, spent=None, estimated=0,
             )  # fmt: skip
     finally:

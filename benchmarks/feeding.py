@@ -29,7 +29,7 @@ def main() -> None:
         began, used, tokens = time.perf_counter(), time.process_time(), 0
         for tick in range(rate * seconds):
             for number, conversation in enumerate(conversations):
-                hub.feed(conversation, "0", f"{time.time():.4f}|")
+                hub.feed(conversation, "0", f"{time.time():.4f}|", at=0)
                 tokens += 1
                 if number % 20 == 19:
                     await asyncio.sleep(0)

@@ -1,5 +1,12 @@
+from importlib import import_module
+
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class ChatsiteConfig(AppConfig):
     name = "chatsite"
+
+    def ready(self) -> None:
+        if settings.CELERY_BROKER_URL:
+            import_module("chatsite.celery")  # what is enqueued here goes to its broker

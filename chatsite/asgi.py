@@ -1,4 +1,4 @@
-"""HTTP and sockets of one process; the first thing that it is asked attaches background work to its loop."""
+"""HTTP and sockets of one process, and what it does beside them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from django.urls import path, re_path
 
 http = get_asgi_application()
 
+from chatsite.lifespan import lifespan  # noqa: E402
 from chatsite.origins import same_origin  # noqa: E402 - this and what follows needs the apps
 from chatsite.threads import request_thread  # noqa: E402
 from conversations import background  # noqa: E402
@@ -33,6 +34,9 @@ routes = ProtocolTypeRouter(
 
 
 async def application(scope, receive, send):  # type: ignore[no-untyped-def]
+    if scope["type"] == "lifespan":
+        await lifespan(scope, receive, send)
+        return
     loop = asyncio.get_running_loop()
     if not background.attached_to(loop):
         background.attach(loop)

@@ -73,6 +73,29 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;",
     }
 
+REDIS_URL = read("REDIS_URL")
+CELERY_BROKER_URL = read("CELERY_BROKER_URL")
+WEB_CONCURRENCY = read("WEB_CONCURRENCY", 1, int, "a number of processes")
+if REDIS_URL:
+    # Not named "default": a socket would subscribe to that one by itself. One message carries the events of a moment
+    # for all conversations (`conversations.relay`), so that a few connections are enough.
+    CHANNEL_LAYERS = {
+        "relay": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_connect_timeout": 2}], "prefix": "chatsite"},
+        }
+    }
+    CACHES = {
+        "default": {
+            "BACKEND": "django_redis.cache.RedisCache",
+            "LOCATION": REDIS_URL,
+            "KEY_PREFIX": "chatsite",
+            # What cannot be read from it is read from the database.
+            "OPTIONS": {"IGNORE_EXCEPTIONS": True, "SOCKET_CONNECT_TIMEOUT": 0.5, "SOCKET_TIMEOUT": 0.5},
+        }
+    }
+    SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
+
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -184,6 +207,11 @@ COMPRESSION_KEEP_RECENT = read("COMPRESSION_KEEP_RECENT", 4, int, "a whole numbe
 COMPRESSION_COOLDOWN_SECONDS = read("COMPRESSION_COOLDOWN_SECONDS", 30, int, "a number of seconds")
 COMPRESSION_SUMMARY_MAX_TOKENS = read("COMPRESSION_SUMMARY_MAX_TOKENS", 500, int, "a number of tokens")
 COMPRESSION_MIN_RETENTION = read("COMPRESSION_MIN_RETENTION", 0.0, float, "a share from 0 to 1")
+LEASE_SECONDS = read("LEASE_SECONDS", 60, float, "a number of seconds")
+STOP_GRACE_SECONDS = read("STOP_GRACE_SECONDS", 3, float, "a number of seconds")
+MAX_TURNS = read("MAX_TURNS", 2_000, int, "a whole number")
+MAX_TURNS_PER_USER = read("MAX_TURNS_PER_USER", 8, int, "a whole number")
+MAX_COMPACTIONS_PER_USER = read("MAX_COMPACTIONS_PER_USER", 4, int, "a whole number")
 COMPACTION_LOG_DAYS = read("COMPACTION_LOG_DAYS", 90, int, "a number of days")
 TOOL_RESULT_MAX_CHARS = read("TOOL_RESULT_MAX_CHARS", 2_000, int, "a number of characters")
 
@@ -199,5 +227,8 @@ LOGGING = {
         "chatsite": {"level": "INFO"},
         "conversations": {"level": "INFO"},
         "axes": {"level": "ERROR"},
+        # It writes a traceback a second while Redis is away; `conversations.relay` says that it is, once.
+        "channels_redis": {"level": "CRITICAL"},
+        "django_redis": {"level": "CRITICAL"},
     },
 }

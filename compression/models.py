@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.db import models
@@ -10,8 +10,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from compression.ids import uuid7
-
-LEASE = timedelta(seconds=60)
 
 
 class Compaction(models.Model):

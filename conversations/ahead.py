@@ -12,12 +12,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from compression.core import goal
 from compression.core.context import render
 from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript
-from compression.models import LEASE, Compaction
+from compression.leases import expiry
+from compression.models import Compaction
 from compression.records import active_checkpoints
 from conversations import lease, prompt, states, transcript
 from conversations.errors import Conflict
@@ -70,7 +70,7 @@ def put_in_force(conversation_id: UUID) -> bool:
 def _commit(row: Compaction, conversation_id: UUID) -> None:
     """Raises Superseded where it holds no more, IntegrityError where a compaction runs."""
     taken = Compaction.objects.filter(pk=row.pk, status=Status.READY).update(
-        status=Status.RUNNING, lease_expires_at=timezone.now() + LEASE
+        status=Status.RUNNING, lease_expires_at=expiry()
     )
     if not taken:
         raise Conflict("Someone else puts it in force.")

@@ -1,4 +1,8 @@
-"""Work that outlives its request: on the server's own loop, or at once where there is none."""
+"""Work that outlives its request: in a worker, on the server's own loop, or at once where there is neither.
+
+The rows say what there is to do; what is enqueued only wakes somebody up. What gets lost on the way is found by
+`conversations.orphans`.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +10,53 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from contextvars import Context
 from functools import partial
 from typing import Any
 
 from asgiref.sync import async_to_sync, sync_to_async
+from django.conf import settings
 from django.db import close_old_connections, transaction
 from django.utils.module_loading import import_string
 
 logger = logging.getLogger(__name__)
 
+WORK = "chatsite.work"
+"""The one task that a broker carries: the name of a function of `conversations.tasks`, and its arguments."""
+
 _server: Embedded | None = None
 
 
 class Embedded:
-    """Runs tasks on the loop of the server that they were enqueued in."""
+    """Runs tasks on the loop of the process that they were enqueued in."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.running: set[asyncio.Task[None]] = set()
+        self.is_open = True
 
-    def enqueue(self, name: str, *args: str) -> None:
+    def enqueue(self, name: str, *args: str) -> Future[None]:
+        """Done when the task has ended, however it did."""
+        ended: Future[None] = Future()
         # A fresh context: the request's own would tie the task to a thread that ends with the request.
-        self.loop.call_soon_threadsafe(partial(self._start, name, *args), context=Context())
+        self.loop.call_soon_threadsafe(partial(self._start, ended, name, *args), context=Context())
+        return ended
 
-    def _start(self, name: str, *args: str) -> None:
+    def _start(self, ended: Future[None], name: str, *args: str) -> None:
+        if not self.is_open:  # its row is found by another process, or by the next start
+            ended.set_result(None)
+            return
         task = self.loop.create_task(_guarded(name, *args))
         self.running.add(task)
         task.add_done_callback(self.running.discard)
+        task.add_done_callback(lambda _: ended.set_result(None))
 
-    async def stop(self) -> None:
-        """Cancel what runs, and let it save what it has."""
+    async def stop(self, *, grace: float = 0) -> None:
+        """Let what runs end within `grace` seconds; what does not saves what it has, or is handed back."""
+        self.is_open = False
+        if self.running and grace:
+            await asyncio.wait(self.running, timeout=grace)
         for task in self.running:
             task.cancel()
         await asyncio.gather(*self.running, return_exceptions=True)
@@ -48,7 +68,7 @@ def enqueue(name: str, *args: str) -> None:
 
 
 def attach(loop: asyncio.AbstractEventLoop | None) -> Embedded | None:
-    """Make `loop` the one that work is sent to; None goes back to running it at once."""
+    """Make `loop` the one that work is done on in this process; None goes back to running it at once."""
     global _server
     _server = Embedded(loop) if loop else None
     return _server
@@ -58,11 +78,31 @@ def attached_to(loop: asyncio.AbstractEventLoop) -> bool:
     return _server is not None and _server.loop is loop
 
 
+def work(name: str, *args: str) -> None:
+    """What a worker does with a message of the broker: the task on its loop, waited for."""
+    assert _server is not None, "a worker has a loop"
+    _server.enqueue(name, *args).result()
+
+
 def _dispatch(name: str, *args: str) -> None:
-    if _server is not None:
+    if settings.CELERY_BROKER_URL:
+        _send(name, *args)
+    elif _server is not None:
         _server.enqueue(name, *args)
     else:
         async_to_sync(_guarded)(name, *args)
+
+
+def _send(name: str, *args: str) -> None:
+    from celery import current_app
+
+    try:
+        current_app.send_task(WORK, [name, *args])
+    except Exception as error:  # of the broker's own library
+        logger.warning(
+            "CELERY_BROKER_URL: the broker cannot be used (%s). What was asked for is stored, and begins later.",
+            type(error).__name__,
+        )
 
 
 async def _guarded(name: str, *args: str) -> None:

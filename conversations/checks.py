@@ -11,6 +11,16 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 SHORTEST_KEY = 32
+BROKERS = ("redis", "rediss", "amqp", "amqps")
+LEAST = {
+    "WEB_CONCURRENCY": 1,
+    "LEASE_SECONDS": 2,
+    "STOP_GRACE_SECONDS": 0,
+    "MAX_TURNS": 1,
+    "MAX_TURNS_PER_USER": 1,
+    "MAX_COMPACTIONS_PER_USER": 1,
+}
+"""Of settings that only have a lower bound."""
 SMALLEST_WINDOW = 1_024
 """Tokens: the least that holds a system prompt, a message and a reply."""
 
@@ -28,14 +38,36 @@ def _faults() -> Iterator[str]:
         yield f"OPENAI_CONTEXT_WINDOW must be at least {SMALLEST_WINDOW} tokens, not {window}."
     if not 0 < settings.MODEL_TIMEOUT_SECONDS < inf:
         yield "MODEL_TIMEOUT_SECONDS must be a number of seconds, more than 0."
+    for name, least in LEAST.items():
+        if not least <= getattr(settings, name) < inf:
+            yield f"{name} must be at least {least}."
+    yield from _faults_of_many()
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         if getattr(settings, name) and not _is_address(getattr(settings, name)):
             yield f"{name} must begin with http:// or https:// and name a host."
 
 
-def _is_address(url: str) -> bool:
+def _faults_of_many() -> Iterator[str]:
+    """What several processes need, to be one site."""
+    on_sqlite = settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
+    if settings.REDIS_URL and not _is_address(settings.REDIS_URL, schemes=("redis", "rediss")):
+        yield "REDIS_URL must look like redis://:password@host:6379/0."
+    if settings.CELERY_BROKER_URL and not _is_address(settings.CELERY_BROKER_URL, schemes=BROKERS):
+        yield "CELERY_BROKER_URL must look like redis://:password@host:6379/1 or amqp://user:password@host:5672//."
+    for name, many in (("CELERY_BROKER_URL", settings.CELERY_BROKER_URL), ("WEB_CONCURRENCY", _several_servers())):
+        if many and not settings.REDIS_URL:
+            yield f"{name} needs REDIS_URL: processes do not hear of each other's events without it."
+        if many and on_sqlite:
+            yield f"{name} needs a PostgreSQL in DATABASE_URL: only one process may write to SQLite."
+
+
+def _several_servers() -> bool:
+    return bool(settings.WEB_CONCURRENCY > 1)
+
+
+def _is_address(url: str, *, schemes: tuple[str, ...] = ("http", "https")) -> bool:
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        return parts.scheme in schemes and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         return False

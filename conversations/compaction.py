@@ -22,7 +22,7 @@ from compression.core.ports import Summariser
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
-from conversations import ahead, background, emergency, lease, prompt, transcript
+from conversations import ahead, background, emergency, lease, limits, prompt, transcript
 from conversations.errors import TooMany
 from conversations.figures import figures_of
 from conversations.ladder import climb, ladder
@@ -60,6 +60,7 @@ def request(conversation: Conversation, *, trigger: str, steering: Steering) -> 
     clean_text("instructions", steering.instructions, limit=MAX_INSTRUCTIONS, allow_blank=True)
     clean_prompt("prompt", steering.prompt)
     _require_rate(conversation.owner_id)
+    limits.require_compaction(conversation.owner_id)
     row = claim(conversation.pk, trigger=trigger, steering=steering)
     background.enqueue("compact", str(row.pk))
     return row
@@ -81,10 +82,16 @@ async def run(compaction_id: UUID) -> None:
         return
     status: str = Compaction.Status.FAILED
     fields: dict[str, Any] = {"error": STOPPED}
+    handed_back = False
     try:
         async with renewed(row):
             await _compact(row)
         return
+    except asyncio.CancelledError:
+        handed_back = row.trigger in BY_HAND
+        if handed_back:
+            await asyncio.shield(sync_to_async(lease.hand_back)(row))
+        raise
     except (LeaseLost, Superseded):
         status, fields = Compaction.Status.DISCARDED, {"error": "The conversation changed while it was compressed."}
     except CompactionSkipped as reason:
@@ -95,7 +102,7 @@ async def run(compaction_id: UUID) -> None:
         fields = {"error": "Something went wrong; the log says what."}
         raise
     finally:
-        if row.is_active:
+        if row.is_active and not handed_back:
             await asyncio.shield(_end(row, status, fields))
         await sync_to_async(tell_usage)(row.conversation_id)
 
@@ -145,7 +152,7 @@ async def _compact(row: Compaction) -> None:
         climbed.draft,
         summariser=climbed.summariser.name,
         strategy=policy.strategy,
-        steps=climbed.steps,
+        steps=[*row.steps, *climbed.steps],
         **figures,
     )
 

@@ -1,16 +1,17 @@
 """What happens in a conversation, told to everyone who listens to it.
 
-A process-local hub: listeners by conversation, and one timer that sends what models have written meanwhile.
+A process-local hub: listeners by conversation, and one timer that sends what models have written meanwhile. Where a
+site has several processes, `conversations.relay` carries what one hub says to the others.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 TICK = 0.04
@@ -28,6 +29,10 @@ class Event:
 
 
 RESYNC = Event("resync")
+RESYNC_APART = 0.005
+"""Seconds between two pages that are told to fetch, where all are."""
+DRAFTS = 2_000
+"""Replies of other processes whose text is kept for pages that are opened meanwhile."""
 
 
 class Listener:
@@ -49,11 +54,22 @@ class Listener:
             yield await self.queue.get()
 
 
+class Peers(Protocol):
+    """The way to the other processes."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def put(self, conversation_id: UUID, event: Event) -> None: ...
+
+
 class Hub:
     def __init__(self) -> None:
         self.listeners: defaultdict[UUID, set[Listener]] = defaultdict(set)
-        self._pending: dict[UUID, tuple[str, list[str]]] = {}
+        self.peers: Peers | None = None
+        self.commands: dict[str, Callable[[UUID], object]] = {}
+        self._pending: dict[UUID, tuple[str, int, list[str]]] = {}
         self._begun: set[str] = set()
+        self._drafts: dict[str, str] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -70,30 +86,69 @@ class Hub:
                 del self.listeners[conversation_id]
 
     def is_heard(self, conversation_id: UUID) -> bool:
-        return conversation_id in self.listeners
+        """Whether anyone listens here, or may do so in another process."""
+        return self.peers is not None or conversation_id in self.listeners
 
     def publish(self, conversation_id: UUID, event: Event) -> None:
         """Tell all listeners, from any thread; text fed before is told first."""
         for listener in list(self.listeners.get(conversation_id, ())):
             listener.loop.call_soon_threadsafe(self._deliver, conversation_id, listener, event)
+        if self.peers:
+            self.peers.loop.call_soon_threadsafe(self._forward, conversation_id, event)
 
-    def feed(self, conversation_id: UUID, message_id: str, text: str) -> None:
-        """A piece of a reply, on the loop that listens: joined with others for one tick."""
+    def feed(self, conversation_id: UUID, message_id: str, text: str, *, at: int) -> None:
+        """A piece of a reply, from its `at`-th character on, on the loop that listens: joined for one tick."""
         if not self.is_heard(conversation_id):
             return
         if message_id not in self._begun:
             self._begun.add(message_id)
-            self._send(conversation_id, message_id, text)
+            self._send(conversation_id, message_id, at, text)
             return
-        self._pending.setdefault(conversation_id, (message_id, []))[1].append(text)
+        self._pending.setdefault(conversation_id, (message_id, at, []))[2].append(text)
         loop = asyncio.get_running_loop()
         if self._timer is None or self._loop is not loop:
             self._loop, self._timer = loop, loop.call_later(TICK, self._tick)
 
     def ended(self, conversation_id: UUID, message_id: str) -> None:
         """No more text will come: what waits goes out now."""
-        self._begun.discard(message_id)
         self._flush(conversation_id)
+        self._begun.discard(message_id)
+
+    def hear(self, conversation_id: UUID, event: Event) -> None:
+        """What another process says; on the loop that listens."""
+        if command := self.commands.get(event.type):
+            command(conversation_id)
+            return
+        self._note(event)
+        for listener in list(self.listeners.get(conversation_id, ())):
+            listener.put(event)
+
+    def resync_all(self) -> None:
+        """Something was missed, nobody knows what: all pages fetch, a few at a time."""
+        listeners = [listener for those in self.listeners.values() for listener in those]
+        for place, listener in enumerate(listeners):
+            listener.loop.call_later(place * RESYNC_APART, listener.put, RESYNC)
+        self._drafts.clear()
+
+    def draft(self, message_id: str) -> str:
+        """What another process has written of a reply, as far as it was heard from its beginning; else ""."""
+        return self._drafts.get(message_id, "")
+
+    def _note(self, event: Event) -> None:
+        if event.type == "message.delta":
+            id, text, at = event.data["id"], event.data["text"], event.data["at"]
+            written = self._drafts.pop(id, "")
+            if at == len(written):
+                self._drafts[id] = written + text
+            if len(self._drafts) > DRAFTS:
+                del self._drafts[next(iter(self._drafts))]
+        elif event.type in ("message.done", "message.failed"):
+            self._drafts.pop(event.data["message"]["id"], None)
+
+    def _forward(self, conversation_id: UUID, event: Event) -> None:
+        self._flush(conversation_id)
+        if self.peers:
+            self.peers.put(conversation_id, event)
 
     def _deliver(self, conversation_id: UUID, listener: Listener, event: Event) -> None:
         self._flush(conversation_id)
@@ -106,13 +161,15 @@ class Hub:
 
     def _flush(self, conversation_id: UUID) -> None:
         if pending := self._pending.pop(conversation_id, None):
-            message_id, pieces = pending
-            self._send(conversation_id, message_id, "".join(pieces))
+            message_id, at, pieces = pending
+            self._send(conversation_id, message_id, at, "".join(pieces))
 
-    def _send(self, conversation_id: UUID, message_id: str, text: str) -> None:
-        event = Event("message.delta", {"id": message_id, "text": text})
+    def _send(self, conversation_id: UUID, message_id: str, at: int, text: str) -> None:
+        event = Event("message.delta", {"id": message_id, "text": text, "at": at})
         for listener in self.listeners.get(conversation_id, ()):
             listener.put(event)
+        if self.peers:
+            self.peers.put(conversation_id, event)
 
 
 hub = Hub()

@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -19,17 +20,26 @@ from django.utils import timezone
 
 from compression.core.values import Steering
 from compression.ids import uuid7
-from compression.models import LEASE, Compaction
+from compression.leases import beat_seconds, expiry
+from compression.models import Compaction
+from conversations import background
 from conversations.errors import Conflict
 from conversations.events import publish
 
 logger = logging.getLogger(__name__)
 
-RENEW_SECONDS = 15
 BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
 PREEMPTED = "A compaction that a person asked for went before it."
 OUTDATED = "The conversation changed before this was needed."
 ABANDONED = "The worker stopped before it was done."
+RESUMED = {"summariser": "", "action": "taken up again after its worker had stopped"}
+"""The step of a row that another worker goes on with: this is done once."""
+ANEW: dict[str, Any] = {"status": Compaction.Status.PENDING, "stage": "", "percent": 0}
+GIVE_UP = timedelta(minutes=10)
+"""After which what no worker has taken up is not waited for any more."""
+
+
+RESULTS = (Compaction.Status.SUCCEEDED, Compaction.Status.READY)
 
 
 class LeaseLost(Exception):
@@ -77,18 +87,42 @@ def _inserted(id: UUID, conversation_id: UUID, trigger: str, steering: Steering)
             conversation_id=conversation_id,
             trigger=trigger,
             steering=asked,
-            lease_expires_at=timezone.now() + LEASE,
+            lease_expires_at=expiry(),
         )
     return None
 
 
 def active(conversation_id: UUID) -> Compaction | None:
-    """The compaction that is pending or running; one whose worker is gone is failed here and now."""
+    """The compaction that is pending or running; one whose worker is gone is taken up again or failed."""
     row = Compaction.objects.filter(conversation_id=conversation_id, status__in=Compaction.ACTIVE).first()
-    if row is not None and row.is_abandoned(timezone.now()):
-        release(row.pk, error=ABANDONED)
+    now = timezone.now()
+    if row is not None and row.is_abandoned(now) and not recover(row, now=now):
         return None
     return row
+
+
+def expired(now: datetime) -> QuerySet[Compaction]:
+    """Rows whose worker is gone. Spelt out, so that SQLite too sees that the index of active ones covers it."""
+    active = Compaction.objects.extra(where=["compression_compaction.status IN ('pending', 'running')"])
+    return active.filter(lease_expires_at__lt=now)
+
+
+def recover(row: Compaction, *, now: datetime) -> bool:
+    """Have an abandoned row taken up again, where a person waits for it and that can help; else fail it."""
+    waited_for = row.trigger in BY_HAND and row.created_at > now - GIVE_UP
+    if waited_for and (row.status == Compaction.Status.PENDING or RESUMED not in row.steps):
+        steps = row.steps if row.status == Compaction.Status.PENDING else [*row.steps, RESUMED]
+        if unchanged(row).update(**ANEW, lease_token=uuid7(), lease_expires_at=expiry(), steps=steps):
+            background.enqueue("compact", str(row.pk))
+        return True
+    with contextlib.suppress(LeaseLost):  # someone else has found it too
+        finish(row, Compaction.Status.FAILED, among=unchanged(row), error=ABANDONED)
+    return False
+
+
+def hand_back(row: Compaction) -> None:
+    """Its worker stops in good order, with nothing written: whoever sweeps next has it taken up again."""
+    owned(row).update(**ANEW, lease_token=uuid7(), lease_expires_at=timezone.now())
 
 
 def is_blocked(conversation_id: UUID) -> bool:
@@ -121,23 +155,34 @@ def release(compaction_id: UUID, *, error: str) -> None:
 
 def start(compaction_id: UUID) -> Compaction | None:
     """Take up a pending row; None where another worker has, or where it is over."""
-    now = timezone.now()
     taken = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.PENDING).update(
-        status=Compaction.Status.RUNNING, lease_expires_at=now + LEASE
+        status=Compaction.Status.RUNNING, lease_expires_at=expiry()
     )
     return Compaction.objects.get(pk=compaction_id) if taken else None
 
 
-def held(row: Compaction) -> QuerySet[Compaction]:
-    """The row, as long as the lease is ours: what every write goes through."""
+def owned(row: Compaction) -> QuerySet[Compaction]:
+    """The row, as long as nobody else has taken it over."""
     return Compaction.objects.filter(pk=row.pk, lease_token=row.lease_token, status__in=Compaction.ACTIVE)
 
 
-def finish(row: Compaction, status: str, **fields: Any) -> None:
-    """End the row and tell the page. Raises LeaseLost."""
+def held(row: Compaction) -> QuerySet[Compaction]:
+    """The row, as long as the lease is ours and has not run out: what every result goes through."""
+    return owned(row).filter(lease_expires_at__gt=timezone.now())
+
+
+def unchanged(row: Compaction) -> QuerySet[Compaction]:
+    """The row, as long as its worker has not been heard of since it was read."""
+    return owned(row).filter(lease_expires_at=row.lease_expires_at)
+
+
+def finish(row: Compaction, status: str, *, among: QuerySet[Compaction] | None = None, **fields: Any) -> None:
+    """End the row, if it is (`among` those that are) ours, and tell the page. Raises LeaseLost."""
+    if among is None:
+        among = held(row) if status in RESULTS else owned(row)
     fields |= {"status": status, "finished_at": timezone.now(), "stage": "", "percent": 100}
     fields.setdefault("duration_ms", int((fields["finished_at"] - row.created_at).total_seconds() * 1000))
-    if not held(row).update(**fields):
+    if not among.update(**fields):
         raise LeaseLost
     transaction.on_commit(partial(_ended, row, fields))
 
@@ -177,8 +222,8 @@ async def renewed(row: Compaction) -> AsyncIterator[None]:
 
 async def _renew(row: Compaction) -> None:
     while True:
-        await asyncio.sleep(RENEW_SECONDS)
+        await asyncio.sleep(beat_seconds())
         try:
-            await sync_to_async(held(row).update)(lease_expires_at=timezone.now() + LEASE)
+            await sync_to_async(held(row).update)(lease_expires_at=expiry())
         except DatabaseError:
             logger.exception("the lease of compaction %s could not be renewed", row.pk)

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 
 from compression.core.rules import find_rules
 from conversations import replies, rules, system_prompt, transcript
-from conversations.errors import Conflict, TooLarge
+from conversations.errors import Conflict, TooLarge, TooMany
 from conversations.events import publish
 from conversations.llm.base import NotConfigured
 from conversations.llm.profiles import profile_for
@@ -51,7 +51,7 @@ def begin(conversation: Conversation, *, content: str, client_id: str | None = N
     asked = checked(conversation, content)
     try:
         return _store(conversation, asked, client_id)
-    except (IntegrityError, Conflict) as refusal:
+    except (IntegrityError, Conflict, TooMany) as refusal:
         if begun := _replayed(conversation, asked.content, client_id):
             return begun
         raise refusal

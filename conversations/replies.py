@@ -11,7 +11,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from compression.core.values import MESSAGE_OVERHEAD
-from conversations import background, transcript
+from compression.leases import expiry
+from conversations import background, limits, reply_lease, transcript
 from conversations.errors import Conflict
 from conversations.events import publish
 from conversations.llm.base import Spent
@@ -70,6 +71,7 @@ def lock(conversation: Conversation, **changed: Any) -> None:
 
 def finish(
     reply_id: UUID,
+    token: UUID,
     *,
     status: str,
     content: str,
@@ -79,8 +81,8 @@ def finish(
     spent: Spent | None,
     estimated: int,
 ) -> Message | None:
-    """End a reply, once. None where it has ended already, or is gone."""
-    ended = Message.objects.filter(pk=reply_id, status=Status.STREAMING).update(
+    """End a reply that is ours to write, once. None where it has ended already, is another worker's, or is gone."""
+    ended = reply_lease.held(reply_id, token).update(
         status=status,
         content=content,
         token_count=tokens,
@@ -89,26 +91,22 @@ def finish(
         prompt_tokens=spent.prompt if spent else None,
         completion_tokens=spent.completion if spent else None,
         cached_tokens=spent.cached if spent else None,
+        lease_token=None,
+        lease_expires_at=None,
     )
     if profile and spent:
         _learn(profile, spent, estimated)
     return Message.objects.get(pk=reply_id) if ended else None
 
 
-def is_pending(reply_id: UUID) -> bool:
-    return Message.objects.filter(pk=reply_id, status=Status.STREAMING).exists()
-
-
-def abandon(conversation_id: UUID | None = None, *, status: str = Status.INTERRUPTED, error: str = INTERRUPTED) -> bool:
-    """End replies that no process is writing: those of one conversation, or, at the start of a server, all."""
-    rows = Message.objects.filter(status=Status.STREAMING)
-    if conversation_id is not None:
-        rows = rows.filter(conversation_id=conversation_id)
-    # Found before they are changed: there is no index of them, and nobody else can write during an update.
-    found = list(rows.values_list("pk", "conversation_id"))
-    ended = found and rows.filter(pk__in=[pk for pk, _ in found]).update(status=status, error=error)
-    for _, conversation in found:
-        publish(conversation, "resync")
+def give_up(reply: Message, *, status: str, error: str = "") -> bool:
+    """End a reply that nobody is writing, with what was saved of it; False where somebody has taken it up."""
+    rows = Message.objects.filter(pk=reply.pk, status=Status.STREAMING, lease_token=reply.lease_token)
+    ended = rows.filter(lease_expires_at=reply.lease_expires_at).update(
+        status=status, error=error, token_count=tokens_of(reply.content), lease_token=None, lease_expires_at=None
+    )
+    if ended:
+        publish(reply.conversation_id, "resync")
     return bool(ended)
 
 
@@ -129,8 +127,15 @@ def tokens_of(text: str) -> int:
 
 
 def pending(conversation: Conversation, moment: datetime) -> Message:
-    """A reply that is to be written, not stored yet."""
-    return Message(conversation=conversation, role=Role.ASSISTANT, status=Status.STREAMING, created_at=moment)
+    """A reply that is to be written, not stored yet. Raises TooMany."""
+    limits.require_turn(conversation.owner_id)
+    return Message(
+        conversation=conversation,
+        role=Role.ASSISTANT,
+        status=Status.STREAMING,
+        created_at=moment,
+        lease_expires_at=expiry(),
+    )
 
 
 def next_moment(conversation_id: UUID) -> datetime:

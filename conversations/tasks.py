@@ -2,7 +2,9 @@
 
 from uuid import UUID
 
-from conversations import compaction, turn
+from asgiref.sync import sync_to_async
+
+from conversations import compaction, orphans, turn, upkeep
 
 
 async def answer(conversation_id: str, reply_id: str) -> None:
@@ -11,3 +13,11 @@ async def answer(conversation_id: str, reply_id: str) -> None:
 
 async def compact(compaction_id: str) -> None:
     await compaction.run(UUID(compaction_id))
+
+
+async def sweep() -> None:
+    await sync_to_async(orphans.sweep)()
+
+
+async def tidy() -> None:
+    await sync_to_async(upkeep.tidy)()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,7 +15,8 @@ from asgiref.sync import sync_to_async
 from django.db import DatabaseError, close_old_connections, transaction
 
 from compression.core.values import total_tokens
-from conversations import prompt, replies, room, usage
+from compression.ids import uuid7
+from conversations import orphans, prompt, replies, reply_lease, room, usage
 from conversations.errors import Refused
 from conversations.events import hub, publish
 from conversations.llm.base import ContextTooLong, ModelError, Spent
@@ -37,12 +38,14 @@ PAUSES = (0.2, 1.0, 5.0)
 
 @dataclass(slots=True)
 class Running:
-    """A reply in the making, in this process."""
+    """A reply in the making, in this process; `token` says that it is ours to write."""
 
     conversation_id: UUID
     reply_id: UUID
+    token: UUID
     task: asyncio.Task[Any]
     pieces: list[str] = field(default_factory=list)
+    written: int = 0
     stopping: bool = False
     profile: ModelProfile | None = None
     spent: Spent | None = None
@@ -60,12 +63,14 @@ async def run(conversation_id: UUID, reply_id: UUID) -> None:
     """Answer a question: make room, assemble, stream, save. Whatever ends it, what was written is kept."""
     task = asyncio.current_task()
     assert task is not None
-    running = _running[conversation_id] = Running(conversation_id, reply_id, task)
+    running = Running(conversation_id, reply_id, uuid7(), task)
     status, error = Status.FAILED, ""
     try:
-        if not await sync_to_async(replies.is_pending)(reply_id):
-            return  # stopped before it began
-        await _answer(running)
+        if not await _insisted(partial(reply_lease.claim, reply_id, running.token)):
+            return  # another worker has it, or it was stopped before it began
+        _running[conversation_id] = running
+        async with _renewed(running):
+            await _answer(running)
         status = Status.COMPLETE
     except asyncio.CancelledError:
         status, error = (Status.STOPPED, "") if running.stopping else (Status.INTERRUPTED, replies.INTERRUPTED)
@@ -82,12 +87,19 @@ async def run(conversation_id: UUID, reply_id: UUID) -> None:
 
 def stop(conversation: Conversation) -> bool:
     """End the reply that is being written and keep its text; False where there is none."""
-    running = _running.get(conversation.pk)
+    return _stop_here(conversation.pk) or orphans.stop(conversation.pk)
+
+
+def _stop_here(conversation_id: UUID) -> bool:
+    running = _running.get(conversation_id)
     if running is None or running.task.done():
-        return replies.abandon(conversation.pk, status=Status.STOPPED, error="")
+        return False
     running.stopping = True
     running.task.get_loop().call_soon_threadsafe(running.task.cancel)
     return True
+
+
+hub.commands["reply.stop"] = _stop_here
 
 
 def delete(conversation: Conversation) -> None:
@@ -100,8 +112,11 @@ def delete(conversation: Conversation) -> None:
 
 
 def text_so_far(reply: Message) -> str:
+    """What is known here of a reply in the making, whoever writes it."""
     running = _running.get(reply.conversation_id)
-    return running.text if running and running.reply_id == reply.pk else reply.content
+    if running and running.reply_id == reply.pk:
+        return running.text
+    return max(hub.draft(str(reply.pk)), reply.content, key=len)
 
 
 async def _answer(running: Running) -> None:
@@ -124,17 +139,18 @@ async def _stream(running: Running, loaded: Loaded) -> None:
         async for delta in deltas:
             if delta.text:
                 running.pieces.append(delta.text)
-                hub.feed(running.conversation_id, id, delta.text)
+                hub.feed(running.conversation_id, id, delta.text, at=running.written)
+                running.written += len(delta.text)
             running.spent = delta.spent or running.spent
 
 
-async def _insisted(save: Callable[[], Message | None]) -> Message | None:
-    """A reply that was written is not given up because the database is busy, or was away for a moment."""
+async def _insisted[T](save: Callable[[], T]) -> T:
+    """A reply is not given up because the database is busy, or was away for a moment."""
     for pause in PAUSES:
         try:
             return await sync_to_async(save)()
         except DatabaseError:
-            logger.exception("a reply could not be saved; it is tried again in %s s", pause)
+            logger.exception("the database refused a reply; it is tried again in %s s", pause)
             await sync_to_async(close_old_connections)()
             await asyncio.sleep(pause)
     return await sync_to_async(save)()
@@ -142,10 +158,16 @@ async def _insisted(save: Callable[[], Message | None]) -> Message | None:
 
 async def _end(running: Running, status: str, error: str) -> None:
     """Save the reply, then tell the page; a conversation that was deleted meanwhile needs neither."""
+    if status == Status.INTERRUPTED and not running.pieces:
+        # The server stops before a word was written: the next one, or another, begins anew.
+        _forget(running)
+        await sync_to_async(reply_lease.hand_back)(running.reply_id, running.token)
+        return
     tokens = await asyncio.to_thread(replies.tokens_of, running.text)
     save = partial(
         replies.finish,
         running.reply_id,
+        running.token,
         status=status,
         content=running.text,
         tokens=tokens,
@@ -157,12 +179,32 @@ async def _end(running: Running, status: str, error: str) -> None:
     try:
         reply = await _insisted(save)
     finally:
-        if _running.get(running.conversation_id) is running:
-            del _running[running.conversation_id]
-        hub.ended(running.conversation_id, str(running.reply_id))
+        _forget(running)
     if reply is not None:
         kind = "message.failed" if reply.is_failed else "message.done"
         publish(reply.conversation_id, kind, message=message_json(reply))
         await sync_to_async(usage.tell)(reply.conversation_id)
         if reply.status == Status.COMPLETE:
             await sync_to_async(room.prepare)(reply.conversation_id)
+
+
+def _forget(running: Running) -> None:
+    if _running.get(running.conversation_id) is running:
+        del _running[running.conversation_id]
+    hub.ended(running.conversation_id, str(running.reply_id))
+
+
+@asynccontextmanager
+async def _renewed(running: Running) -> AsyncIterator[None]:
+    """Keep the lease, and what is written, while it is written."""
+
+    def end(why: reply_lease.Held) -> None:
+        running.stopping = why is reply_lease.Held.STOPPING
+        running.task.cancel()
+
+    beat = reply_lease.heartbeat(running.reply_id, running.token, text=lambda: running.text, end=end)
+    beating = asyncio.create_task(beat)
+    try:
+        yield
+    finally:
+        beating.cancel()

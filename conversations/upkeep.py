@@ -1,48 +1,61 @@
-"""What a server does beside serving: it takes up what an earlier one left behind, and keeps the database small."""
+"""What a site does beside serving: it takes up what others left behind, and keeps the database small.
+
+In the process that serves; where there are workers, their clock asks for it (`chatsite.celery`).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from datetime import timedelta
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import connection
+from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from compression.models import Compaction, KeptSummary
-from conversations import replies
-from conversations.lease import ABANDONED
+from conversations import orphans
 from conversations.llm.profiles import sync_profiles
 
 logger = logging.getLogger(__name__)
 
-EVERY_SECONDS = 30
+SWEEP_SECONDS = 5
+"""Between two looks for work whose worker is gone."""
+TIDY_SECONDS = 30
 PATIENCE_MS = 50
 PURGED = (Compaction.Status.FAILED, Compaction.Status.SKIPPED, Compaction.Status.DISCARDED)
 
 
-def begin() -> None:
-    """Before the only server of a database listens: nothing that is marked as running can still be."""
+def begin(*, alone: bool) -> None:
+    """Before a server listens. `alone`: no other process is at work in its database, whatever the rows say."""
     sync_profiles()
-    replies.abandon()
-    Compaction.objects.filter(status__in=Compaction.ACTIVE).update(
-        status=Compaction.Status.FAILED, error=ABANDONED, finished_at=timezone.now()
-    )
+    if alone:
+        orphans.disown_all()
 
 
 async def run() -> None:
     """For as long as the server lives."""
+    tidied = time.monotonic()
     while True:
-        await asyncio.sleep(EVERY_SECONDS)
         try:
-            await sync_to_async(_once)()
+            await sync_to_async(_sweep)()
+            if time.monotonic() - tidied >= TIDY_SECONDS:
+                tidied = time.monotonic()
+                await sync_to_async(tidy)()
         except Exception:
             logger.exception("upkeep failed")
+        await asyncio.sleep(SWEEP_SECONDS)
 
 
-def _once() -> None:
+def _sweep() -> None:
+    close_old_connections()
+    orphans.sweep()
+
+
+def tidy() -> None:
+    """Purge what is kept for a while only."""
     before = timezone.now() - timedelta(days=settings.COMPACTION_LOG_DAYS)
     Compaction.objects.filter(created_at__lt=before, status__in=PURGED).delete()
     KeptSummary.objects.filter(created_at__lt=before).delete()

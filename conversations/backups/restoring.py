@@ -17,13 +17,13 @@ from django.db.models import DateField, Model
 from django.utils import timezone
 
 from compression.models import Compaction, PromptTemplate
-from conversations import replies
+from conversations import replies, reply_lease
 from conversations.backups.lines import read
 from conversations.backups.tables import BATCH, Permissions, Table, migrations, permissions, tables
 from conversations.backups.wording import first_line
 from conversations.errors import Refused
 from conversations.lease import ABANDONED
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,8 @@ def _is_automatic(field: DateField[Any, Any]) -> bool:
 
 def _settle() -> None:
     """Nothing that is marked as running can still be, as at a server's start."""
-    replies.abandon()
+    for reply in reply_lease.streaming():
+        replies.give_up(reply, status=Message.Status.INTERRUPTED, error=replies.INTERRUPTED)
     Compaction.objects.filter(status__in=Compaction.ACTIVE).update(
         status=Compaction.Status.FAILED, error=ABANDONED, finished_at=timezone.now()
     )

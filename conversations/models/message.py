@@ -48,6 +48,10 @@ class Message(models.Model):
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
     cached_tokens = models.PositiveIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
+    # Of a reply in the making: whose it is to write, until when, and since when it is asked to stop.
+    lease_token = models.UUIDField(null=True, blank=True, editable=False)
+    lease_expires_at = models.DateTimeField(null=True, blank=True, editable=False)
+    stopping_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ["created_at"]
@@ -55,6 +59,9 @@ class Message(models.Model):
             models.UniqueConstraint(fields=["conversation", "created_at"], name="message_order"),
             models.UniqueConstraint(
                 fields=["conversation", "client_id"], name="message_client_id", condition=Q(client_id__isnull=False)
+            ),
+            models.UniqueConstraint(
+                fields=["conversation"], name="one_reply_at_a_time", condition=Q(status="streaming")
             ),
         ]
 

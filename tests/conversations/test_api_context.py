@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.utils import timezone
 
-from compression.models import LEASE, Compaction, Snapshot
+from compression.leases import expiry
+from compression.models import Compaction, Snapshot
 from conversations.models import Conversation
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
@@ -137,7 +137,7 @@ def test_another_compaction_while_one_runs_is_409_and_names_its_task(
         status="running",
         stage="summarise",
         percent=40,
-        lease_expires_at=timezone.now() + LEASE,
+        lease_expires_at=expiry(),
     )
     assert refused(api.post(f"{path}/compact"), 409, "compaction_running")["task_id"] == str(running.pk)
     told = api.get(f"/api/tasks/{running.pk}/progress").json()

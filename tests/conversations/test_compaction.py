@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, prompt
+from conversations import compaction, lease, prompt
 from conversations.errors import Conflict, NotFound, TooMany
 from conversations.events import hub
 from conversations.ladder import RESTING
@@ -227,13 +227,19 @@ async def test_a_worker_whose_lease_was_taken_cannot_write(filled: Conversation,
     assert (await Compaction.objects.aget()).error == "swept"
 
 
-async def test_an_abandoned_compaction_is_failed_and_does_not_hold_up_a_turn(filled: Conversation, chat: Chat) -> None:
+@pytest.mark.parametrize(("trigger", "ends"), [("auto", "failed"), ("manual", "succeeded")])
+async def test_an_abandoned_compaction_does_not_hold_up_a_turn(
+    filled: Conversation, chat: Chat, trigger: str, ends: str
+) -> None:
+    """What a person asked for is taken up again, once."""
     await Compaction.objects.acreate(
-        conversation=filled, trigger="manual", status="running", lease_expires_at=timezone.now()
+        conversation=filled, trigger=trigger, status="running", lease_expires_at=timezone.now()
     )
     reply = await chat.say("anyone?")
     assert reply.status == "complete"
-    assert (await Compaction.objects.alatest("created_at")).status == "failed"
+    row = await Compaction.objects.alatest("created_at")
+    assert row.status == ends
+    assert (lease.RESUMED in row.steps) == (ends == "succeeded")
 
 
 async def test_too_few_messages_are_skipped_with_the_reason(conversation: Conversation, chat: Chat) -> None:

@@ -58,7 +58,7 @@ def rows_of(conversation: Conversation) -> list[dict[str, Any]]:
 
 def ids_of(conversation: Conversation) -> set[str]:
     found = {str(row["id"]) for row in rows_of(conversation) if not isinstance(row["id"], int)}
-    return found | {str(row["lease_token"]) for row in rows_of(conversation) if "lease_token" in row}
+    return found | {str(row["lease_token"]) for row in rows_of(conversation) if row.get("lease_token")}
 
 
 def said(conversation: Conversation) -> list[tuple[Any, ...]]:

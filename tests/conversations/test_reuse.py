@@ -263,7 +263,7 @@ def test_kept_summaries_go_with_the_logs(filled: Conversation, settings: Any) ->
         KeptSummary.objects.create(
             owner=filled.owner, key=str(days), text="x", created_at=timezone.now() - timedelta(days=days)
         )
-    upkeep._once()
+    upkeep.tidy()
     assert [row.key for row in KeptSummary.objects.all()] == ["29"]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
@@ -143,7 +144,7 @@ async def test_a_failed_heartbeat_does_not_fail_what_succeeded(
             raise OperationalError("database is locked")
 
     row = await sync_to_async(lease.claim)(filled.pk, trigger="manual", steering=Steering())
-    monkeypatch.setattr(lease, "RENEW_SECONDS", 0.01)
+    monkeypatch.setattr(settings, "LEASE_SECONDS", 0.04)
     monkeypatch.setattr(lease, "held", lambda row: Busy())
     async with lease.renewed(row):
         await asyncio.sleep(0.1)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import socket
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +13,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+
+from chatsite.alone import CannotStart, only_server
 
 MAX_FRAME_BYTES = 65_536
 
@@ -34,16 +32,17 @@ class Command(BaseCommand):
         require_database()
         require_settings()
         require_free(host, port)
-        with ExitStack() as held:
-            if connection.vendor == "sqlite":
-                held.enter_context(only_server(Path(settings.DATA_DIR) / "serve.lock"))
-            migrate()
-            from conversations import upkeep
+        try:
+            with only_server() as alone:
+                migrate()
+                from conversations import upkeep
 
-            upkeep.begin()
-            if host not in settings.ALLOWED_HOSTS and host not in ("0.0.0.0", "::"):
-                settings.ALLOWED_HOSTS.append(host)
-            run(host, port, ready=lambda: self.stdout.write(self._greeting(host, port)))
+                upkeep.begin(alone=alone)
+                if host not in settings.ALLOWED_HOSTS and host not in ("0.0.0.0", "::"):
+                    settings.ALLOWED_HOSTS.append(host)
+                run(host, port, ready=lambda: self.stdout.write(self._greeting(host, port)))
+        except CannotStart as other:
+            raise CommandError(str(other)) from None
 
     def _greeting(self, host: str, port: int) -> str:
         shown = f"[{host}]" if ":" in host else host
@@ -73,19 +72,6 @@ def require_free(host: str, port: int) -> None:
         raise CommandError(f"Port {port} of {host} cannot be used ({error.strerror}). Try PORT=8001.") from None
 
 
-@contextmanager
-def only_server(path: Path) -> Iterator[None]:
-    """Hold a file's lock: two servers with work of their own in one SQLite file would undo each other's."""
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise CommandError(
-                f"Another server is running on {path.parent}. Stop it, or set DATA_DIR for this one."
-            ) from None
-        yield
-
-
 def require_database() -> None:
     """One that cannot be used is named, without its password."""
     try:
@@ -111,15 +97,13 @@ def run(host: str, port: int, *, ready: Any) -> None:
 
     del sys.modules["OpenSSL"]
     from chatsite.asgi import application
-    from conversations import background, upkeep
+    from conversations.process import Process
 
-    work = background.attach(twisted_loop)
-    assert work is not None
-    keeping = twisted_loop.create_task(upkeep.run())
+    process: list[Process] = []
+    twisted_loop.call_soon(lambda: process.append(Process(twisted_loop)))
 
     def stop() -> Any:
-        keeping.cancel()
-        return defer.Deferred.fromFuture(twisted_loop.create_task(work.stop()))
+        return defer.Deferred.fromFuture(twisted_loop.create_task(process[0].stop()))
 
     reactor.addSystemEventTrigger("before", "shutdown", stop)  # type: ignore[arg-type]
     interface = host.replace(":", "\\:")

@@ -1,0 +1,43 @@
+"""The beginning and the end of a server process that speaks ASGI's lifespan protocol, as uvicorn does."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.core.checks import run_checks
+
+from chatsite.alone import CannotStart, only_server
+
+
+async def lifespan(scope: Any, receive: Any, send: Any) -> None:
+    """A start that cannot work is refused in one line."""
+    from conversations.process import Process
+
+    with ExitStack() as held:
+        await receive()
+        try:
+            await sync_to_async(_begin)(held)
+        except Exception as error:
+            await send({"type": "lifespan.startup.failed", "message": _line(error)})
+            return
+        process = Process(asyncio.get_running_loop())
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await process.stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def _begin(held: ExitStack) -> None:
+    from conversations import upkeep
+
+    faults = [message.msg for message in run_checks() if message.is_serious()]
+    if faults:
+        raise CannotStart(" ".join(faults))
+    upkeep.begin(alone=held.enter_context(only_server()))
+
+
+def _line(error: Exception) -> str:
+    return str(error) if isinstance(error, CannotStart) else f"The database cannot be used ({type(error).__name__})."

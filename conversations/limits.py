@@ -1,0 +1,37 @@
+"""How much of the site one person may have at once."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db.models import Count, Q
+
+from compression.models import Compaction
+from conversations.errors import TooMany
+from conversations.reply_lease import streaming
+
+RETRY_SECONDS = 5
+
+
+def require_turn(owner_id: int) -> None:
+    """Raises TooMany where this person, or everyone together, has as many replies in the making as may be."""
+    own = Count("pk", filter=Q(conversation__owner_id=owner_id))
+    found = streaming().order_by().aggregate(own=own, all=Count("pk"))
+    if found["own"] >= settings.MAX_TURNS_PER_USER:
+        raise TooMany(
+            f"{found['own']} of your replies are being written; at most {settings.MAX_TURNS_PER_USER} may be at once. "
+            "Wait for one, or stop it.",
+            retry_after=RETRY_SECONDS,
+        )
+    if found["all"] >= settings.MAX_TURNS:
+        raise TooMany("This site is writing as many replies as it may. Try again soon.", retry_after=RETRY_SECONDS)
+
+
+def require_compaction(owner_id: int) -> None:
+    """Raises TooMany where this person has as many compactions under way as may be."""
+    running = Compaction.objects.filter(status__in=Compaction.ACTIVE, conversation__owner_id=owner_id).count()
+    if running >= settings.MAX_COMPACTIONS_PER_USER:
+        raise TooMany(
+            f"{running} of your conversations are being compressed; at most {settings.MAX_COMPACTIONS_PER_USER} may "
+            "be at once.",
+            retry_after=RETRY_SECONDS,
+        )

@@ -1,0 +1,80 @@
+"""Work whose worker is gone: taken up again, or ended, by whoever finds it first.
+
+The rows say what there is to do, and until when somebody is at it; what is enqueued only wakes a worker up. All that
+is done here is a conditional update, so that any number of processes may look.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from compression.leases import expiry
+from compression.models import Compaction
+from conversations import background, lease, relay, replies, reply_lease
+from conversations.models import Message
+
+Status = Message.Status
+
+GIVE_UP = timedelta(minutes=10)
+"""After which nothing is taken up again: nobody waits for it any more."""
+NOBODY = "No worker took this up. Your message is kept: try again, and tell the operator if it stays so."
+
+
+def sweep() -> int:
+    """See to everything whose lease has run out; how many there were."""
+    now = timezone.now()
+    replies_found = list(reply_lease.streaming().filter(_expired(now)))
+    for reply in replies_found:
+        _see_to(reply, now)
+    compactions = list(lease.expired(now))
+    for row in compactions:
+        lease.recover(row, now=now)
+    return len(replies_found) + len(compactions)
+
+
+def disown_all() -> None:
+    """Before the only server of a database begins: nobody else can be at work, whatever the leases say."""
+    past = timezone.now() - timedelta(seconds=1)
+    reply_lease.streaming().update(lease_expires_at=past)
+    Compaction.objects.filter(status__in=Compaction.ACTIVE).update(lease_expires_at=past)
+
+
+def stop(conversation_id: UUID) -> bool:
+    """End a reply that no task of this process is writing; False where there is none."""
+    reply = reply_lease.streaming().filter(conversation_id=conversation_id).first()
+    if reply is None:
+        return False
+    if reply.lease_token is None or _is_over(reply, timezone.now()):
+        return replies.give_up(reply, status=Status.STOPPED)
+    reply_lease.held(reply.pk, reply.lease_token).update(stopping_at=timezone.now())
+    relay.tell(relay.COMMANDS, conversation_id, "reply.stop")
+    return True
+
+
+def _expired(now: datetime) -> Q:
+    return Q(lease_expires_at=None) | Q(lease_expires_at__lt=now)
+
+
+def _is_over(reply: Message, now: datetime) -> bool:
+    return reply.lease_expires_at is None or reply.lease_expires_at < now
+
+
+def _see_to(reply: Message, now: datetime) -> None:
+    if reply.stopping_at is not None:
+        replies.give_up(reply, status=Status.STOPPED)
+    elif reply.lease_token is not None:
+        replies.give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED)
+    elif reply.created_at < now - GIVE_UP:
+        replies.give_up(reply, status=Status.FAILED, error=NOBODY)
+    elif _woken(reply):
+        background.enqueue("answer", str(reply.conversation_id), str(reply.pk))
+
+
+def _woken(reply: Message) -> bool:
+    """Nobody else wakes a worker for it before this lease runs out too."""
+    rows = Message.objects.filter(pk=reply.pk, lease_token=None, status=Status.STREAMING)
+    return bool(rows.filter(lease_expires_at=reply.lease_expires_at).update(lease_expires_at=expiry()))

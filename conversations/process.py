@@ -1,0 +1,32 @@
+"""What a process of the site does beside serving pages: work, the events of other processes, and upkeep."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from django.conf import settings
+
+from conversations import background, relay, upkeep
+
+
+class Process:
+    """Begun on the loop that everything runs on. `hears`: there are pages to tell of other processes' events."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, hears: bool = True) -> None:
+        work = background.attach(loop)
+        assert work is not None
+        self.work = work
+        self.relay = relay.attach(loop, hears=hears)
+        self.keeping = None if settings.CELERY_BROKER_URL else loop.create_task(upkeep.run())
+
+    async def stop(self) -> None:
+        """Finish what can be finished in STOP_GRACE_SECONDS, and hand back the rest."""
+        if self.keeping:
+            self.keeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.keeping
+        await self.work.stop(grace=settings.STOP_GRACE_SECONDS)
+        if self.relay:
+            relay.detach()
+            await self.relay.stop()

@@ -1,0 +1,71 @@
+"""The row of a reply as its lock: claimed by one worker, renewed while it writes, given up when it falls silent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from enum import Enum
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from compression.leases import beat_seconds, expiry
+from conversations.models import Message
+
+logger = logging.getLogger(__name__)
+
+
+class Held(Enum):
+    OURS = "ours"
+    STOPPING = "stopping"
+    LOST = "lost"
+
+
+def streaming() -> QuerySet[Message]:
+    """Replies in the making. Spelt out, so that SQLite too sees that the index of them covers it."""
+    return Message.objects.extra(where=["conversations_message.status = 'streaming'"])
+
+
+def unclaimed() -> Q:
+    return Q(lease_token=None)
+
+
+def claim(reply_id: UUID, token: UUID) -> bool:
+    """Make the reply ours to write; False where another worker has it, or where it has ended."""
+    rows = Message.objects.filter(unclaimed(), pk=reply_id, status=Message.Status.STREAMING)
+    return bool(rows.update(lease_token=token, lease_expires_at=expiry()))
+
+
+def held(reply_id: UUID, token: UUID) -> QuerySet[Message]:
+    """The row, as long as it is ours to write."""
+    return Message.objects.filter(pk=reply_id, lease_token=token, status=Message.Status.STREAMING)
+
+
+def hand_back(reply_id: UUID, token: UUID) -> None:
+    """Nothing was written yet: whoever looks for work next may have it."""
+    held(reply_id, token).update(lease_token=None, lease_expires_at=timezone.now())
+
+
+def renew(reply_id: UUID, token: UUID, text: str) -> Held:
+    """Keep the lease, and what was written so far: a machine that loses its power loses no more than one beat."""
+    rows = held(reply_id, token)
+    if rows.filter(stopping_at=None).update(lease_expires_at=expiry(), content=text):
+        return Held.OURS
+    return Held.STOPPING if rows.exists() else Held.LOST
+
+
+async def heartbeat(reply_id: UUID, token: UUID, *, text: Callable[[], str], end: Callable[[Held], None]) -> None:
+    """Renew until the reply is to end, by a person's will or because another worker has taken over."""
+    while True:
+        await asyncio.sleep(beat_seconds())
+        try:
+            found = await sync_to_async(renew)(reply_id, token, text())
+        except DatabaseError:
+            logger.exception("the lease of reply %s could not be renewed", reply_id)
+            continue
+        if found is not Held.OURS:
+            return end(found)
