@@ -1,0 +1,126 @@
+"""Servers that tests talk to, each with data of its own that is gone afterwards.
+
+`python -m tests.servers postgres COMMAND …` runs a command with DATABASE_URL pointing at a PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+PATIENCE = 30
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = PATIENCE) -> None:
+    limit = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < limit, f"{what}: waited {seconds} s in vain"
+        time.sleep(0.05)
+
+
+def postgres_binaries() -> Path | None:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    return found[-1].parent if found else None
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL; the test skips where there is none on this machine."""
+    binaries = postgres_binaries()
+    if binaries is None:
+        pytest.skip("NOT TESTED: no PostgreSQL binaries on this machine")
+    home, port = Path(tempfile.mkdtemp(prefix="chatsite-postgres-")), free_port()
+    user: dict[str, str] = {}
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        user = {"user": "postgres"}
+        os.chown(home, pwd.getpwnam("postgres").pw_uid, -1)
+    data = home / "data"
+
+    def run(name: str, *arguments: str) -> None:
+        subprocess.run(
+            [binaries / name, "-D", data, *arguments], check=True, stdout=subprocess.DEVNULL, cwd=home, **user
+        )  # type: ignore[call-overload]
+
+    options = (
+        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} -c fsync=off -c max_connections=300"
+    )
+    try:
+        run("initdb", "-U", "tests", "-A", "trust", "-E", "UTF8", "--no-sync")
+        run("pg_ctl", "-w", "-l", str(home / "log"), "-o", options, "start")
+        yield f"postgres://tests@127.0.0.1:{port}/postgres"
+    finally:
+        subprocess.run(
+            [binaries / "pg_ctl", "-D", data, "-m", "immediate", "stop"], stdout=subprocess.DEVNULL, cwd=home, **user
+        )  # type: ignore[call-overload]
+        shutil.rmtree(home, ignore_errors=True)
+
+
+class Redis:
+    """A Redis that can be restarted; it keeps nothing."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        wait_until(lambda: listens(self.port), what="Redis")
+
+    def stop(self, how: int = signal.SIGTERM) -> None:
+        if self.process:
+            self.process.send_signal(how)
+            self.process.wait()
+            self.process = None
+
+
+@contextmanager
+def redis() -> Iterator[Redis]:
+    """A Redis; the test skips where there is none on this machine."""
+    if not shutil.which("redis-server"):
+        pytest.skip("NOT TESTED: no redis-server on this machine")
+    server = Redis()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop(signal.SIGKILL)
+
+
+def main() -> int:
+    if sys.argv[1] != "postgres" or len(sys.argv) < 3:
+        sys.exit(__doc__)
+    if postgres_binaries() is None:
+        print("SKIPPED, LOUDLY: no PostgreSQL binaries on this machine; nothing was tested on it.", file=sys.stderr)
+        return 0
+    with postgres() as url:
+        return subprocess.run(sys.argv[2:], env=os.environ | {"DATABASE_URL": url}).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
