@@ -1,4 +1,4 @@
-"""A site of many processes, as `compose.yaml` starts it: web servers, workers, a clock; each can be killed and paused."""
+"""A site of many processes, as `compose.yaml` starts it: each can be killed and paused."""
 
 from __future__ import annotations
 

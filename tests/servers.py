@@ -54,28 +54,23 @@ def postgres() -> Iterator[str]:
     if binaries is None:
         pytest.skip("NOT TESTED: no PostgreSQL binaries on this machine")
     home, port = Path(tempfile.mkdtemp(prefix="chatsite-postgres-")), free_port()
-    user: dict[str, str] = {}
+    as_user = None
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        user = {"user": "postgres"}
-        os.chown(home, pwd.getpwnam("postgres").pw_uid, -1)
-    data = home / "data"
+        as_user = "postgres"
+        os.chown(home, pwd.getpwnam(as_user).pw_uid, -1)
 
-    def run(name: str, *arguments: str) -> None:
-        subprocess.run(
-            [binaries / name, "-D", data, *arguments], check=True, stdout=subprocess.DEVNULL, cwd=home, **user
-        )  # type: ignore[call-overload]
+    def run(name: str, *arguments: str, check: bool = True) -> None:
+        command = [str(binaries / name), "-D", str(home / "data"), *arguments]
+        subprocess.run(command, check=check, stdout=subprocess.DEVNULL, cwd=home, user=as_user)
 
-    options = (
-        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} -c fsync=off -c max_connections=300"
-    )
+    options = {"listen_addresses": "127.0.0.1", "unix_socket_directories": home, "fsync": "off", "max_connections": 300}
+    given = " ".join([f"-p {port}", *(f"-c {name}={value}" for name, value in options.items())])
     try:
         run("initdb", "-U", "tests", "-A", "trust", "-E", "UTF8", "--no-sync")
-        run("pg_ctl", "-w", "-l", str(home / "log"), "-o", options, "start")
+        run("pg_ctl", "-w", "-l", str(home / "log"), "-o", given, "start")
         yield f"postgres://tests@127.0.0.1:{port}/postgres"
     finally:
-        subprocess.run(
-            [binaries / "pg_ctl", "-D", data, "-m", "immediate", "stop"], stdout=subprocess.DEVNULL, cwd=home, **user
-        )  # type: ignore[call-overload]
+        run("pg_ctl", "-m", "immediate", "stop", check=False)
         shutil.rmtree(home, ignore_errors=True)
 
 
