@@ -159,7 +159,7 @@ async def _compact(row: Compaction) -> None:
 
 async def _drafted(row: Compaction, source: Transcript, policy: Policy, steering: Steering, rung: Summariser) -> Draft:
     async def on_stage(stage: str, percent: int) -> None:
-        await advance(row, stage, percent)
+        await advance(row, stage, percent, summariser=rung.name)
 
     try:
         draft = await pipeline.compact(

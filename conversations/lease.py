@@ -201,9 +201,9 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
     )
 
 
-async def advance(row: Compaction, stage: str, percent: int) -> None:
-    """Note how far the work is. Raises LeaseLost."""
-    if not await sync_to_async(held(row).update)(stage=stage, percent=percent):
+async def advance(row: Compaction, stage: str, percent: int, *, summariser: str) -> None:
+    """Note how far the work is, and who is at it. Raises LeaseLost."""
+    if not await sync_to_async(held(row).update)(stage=stage, percent=percent, summariser=summariser):
         raise LeaseLost
     publish(row.conversation_id, "compression.progress", id=str(row.pk), stage=stage, percent=percent)
 

@@ -7,8 +7,10 @@ from django.db.models import QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 
 from compression.models import Checkpoint, Compaction, Snapshot
+from conversations import compaction
 from conversations.admin.base import ReadOnlyAdmin
 from conversations.models import Message
+from conversations.templatetags.chat import stage
 
 SOURCES_SHOWN = 500
 
@@ -18,13 +20,35 @@ class CompactionAdmin(ReadOnlyAdmin):
     """One run, its summary beside the messages that it was written from."""
 
     list_display = [
-        "created_at", "conversation", "trigger", "status", "summariser", "messages_condensed", "pre_tokens",
+        "created_at", "conversation", "trigger", "status", "progress", "summariser", "messages_condensed", "pre_tokens",
         "post_tokens", "reduction_percent", "duration_ms",
     ]  # fmt: skip
+    readonly_fields = ["progress"]
     list_select_related = ["conversation"]
     list_filter = ["trigger", "status", ("summariser", admin.AllValuesFieldListFilter), "created_at"]
     search_fields = ["conversation__title", "summary_preview", "error"]
-    exclude = ["lease_token", "lease_expires_at", "first_message", "last_message", "summary_preview"]
+    exclude = [
+        "lease_token",
+        "lease_expires_at",
+        "first_message",
+        "last_message",
+        "summary_preview",
+        "stage",
+        "percent",
+    ]
+
+    @admin.display(description="progress")
+    def progress(self, row: Compaction) -> str:
+        """Of one that runs: its stage, how far it is, and how long it will take by what earlier ones took."""
+        if not row.is_active:
+            return ""
+        eta = compaction.eta_seconds(row)
+        told = [stage(row.stage), f"{row.percent} %", f"about {eta} s" if eta is not None else ""]
+        return ", ".join(part for part in told if part)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        running = Compaction.objects.filter(status__in=Compaction.ACTIVE).exists()
+        return super().changelist_view(request, (extra_context or {}) | {"running": running})
 
     def render_change_form(
         self,
@@ -41,6 +65,7 @@ class CompactionAdmin(ReadOnlyAdmin):
             "checkpoints": obj.checkpoints.order_by("-number")[:1],
             "sources": sources[:SOURCES_SHOWN],
             "source_count": sources.count(),
+            "running": obj.is_active,
         }
         return super().render_change_form(request, context, add, change, form_url, obj)
 
