@@ -11,15 +11,22 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator, WebsocketDenier
 from django.core.asgi import get_asgi_application
+from django.core.exceptions import ImproperlyConfigured
 from django.urls import path, re_path
 
-http = get_asgi_application()
+from chatsite.start import refuse
 
-from chatsite.lifespan import lifespan  # noqa: E402
-from chatsite.origins import same_origin  # noqa: E402 - this and what follows needs the apps
-from chatsite.threads import request_thread  # noqa: E402
-from conversations import background  # noqa: E402
-from conversations.consumers import ConversationConsumer  # noqa: E402
+try:
+    http = get_asgi_application()
+except ImproperlyConfigured as error:
+    refuse(error)
+
+# These need the apps.
+from chatsite.lifespan import lifespan
+from chatsite.origins import same_origin
+from chatsite.threads import request_thread
+from conversations import background
+from conversations.consumers import ConversationConsumer
 
 sockets = [
     path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_asgi()),
@@ -40,8 +47,19 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
     loop = asyncio.get_running_loop()
     if not background.attached_to(loop):
         background.attach(loop)
-    if scope["type"] != "http":
+    if scope["type"] == "http":
+        await _answer(scope, receive, send)
+    else:
         await routes(scope, receive, send)
-        return
-    async with request_thread():
-        await routes(scope, receive, send)
+
+
+async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
+    async with request_thread() as thread:
+        incoming = Incoming(scope, receive, thread)
+        try:
+            incoming.require_size()
+            await routes(scope, incoming.receive, send)
+        except Refused as refusal:
+            await refuse(scope, None if incoming.is_whole else receive, send, refusal)
+        finally:
+            incoming.close()

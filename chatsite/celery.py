@@ -7,20 +7,41 @@ on which its tasks wait for models; a thread of Celery's stands for each of them
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 
 from celery import Celery
-from celery.signals import worker_init, worker_shutdown, worker_shutting_down
+from celery.signals import (
+    after_task_publish,
+    beat_init,
+    heartbeat_sent,
+    worker_init,
+    worker_shutdown,
+    worker_shutting_down,
+)
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from chatsite.alive import touch
+from chatsite.alone import CannotStart
+from chatsite.start import refuse, require_database, require_settings
+
+logger = logging.getLogger(__name__)
 
 TASKS_AT_ONCE = 100
 """Of one worker: they wait for models most of the time."""
 
-app = Celery("chatsite", broker=settings.CELERY_BROKER_URL or None)
+try:
+    BROKER = settings.CELERY_BROKER_URL
+except ImproperlyConfigured as error:
+    refuse(error)
+
+app = Celery("chatsite", broker=BROKER or None)
 app.set_default()
 app.conf.update(
     worker_pool="threads",
@@ -79,8 +100,48 @@ def _begin(**_: Any) -> None:
     global _loop
     from conversations import upkeep
 
+    _require(require_settings, _require_broker, require_database)
     upkeep.begin(alone=False)
     _loop = Loop()
+
+
+@beat_init.connect
+def _begin_clock(**_: Any) -> None:
+    _require(require_settings, _require_broker)
+    after_task_publish.connect(_clock_is_alive)
+
+
+def _require(*needs: Callable[[], None]) -> None:
+    """Any other exception of a signal's is written to the log, and the process goes on without what it needs."""
+    try:
+        for need in needs:
+            need()
+    except CannotStart as error:
+        refuse(error)
+
+
+def _require_broker() -> None:
+    if not BROKER:
+        raise CannotStart("CELERY_BROKER_URL must be set: without it, the processes that serve pages do all work.")
+    try:
+        with app.connection_for_write() as connection:
+            connection.connect()
+    except Exception as error:  # of the broker's own library
+        logger.warning(
+            "CELERY_BROKER_URL: the broker cannot be used (%s). It is tried until it can.", type(error).__name__
+        )
+
+
+def _clock_is_alive(**_: Any) -> None:
+    """Only a message that the broker has taken is told of."""
+    touch(settings.ALIVE_FILE)
+
+
+@heartbeat_sent.connect
+def _worker_is_alive(**_: Any) -> None:
+    """By its loop, so that one that hangs is noticed; heartbeats end while the broker is away."""
+    if _loop:
+        _loop.loop.call_soon_threadsafe(touch, settings.ALIVE_FILE)
 
 
 @worker_shutting_down.connect

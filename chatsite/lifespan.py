@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import ExitStack
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.core.checks import run_checks
 
 from chatsite.alone import CannotStart, only_server
+from chatsite.start import require_database, require_settings
+
+logger = logging.getLogger(__name__)
 
 
 async def lifespan(scope: Any, receive: Any, send: Any) -> None:
@@ -33,11 +36,13 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
 def _begin(held: ExitStack) -> None:
     from conversations import upkeep
 
-    faults = [message.msg for message in run_checks() if message.is_serious()]
-    if faults:
-        raise CannotStart(" ".join(faults))
+    require_settings()
+    require_database()
     upkeep.begin(alone=held.enter_context(only_server()))
 
 
 def _line(error: Exception) -> str:
-    return str(error) if isinstance(error, CannotStart) else f"The database cannot be used ({type(error).__name__})."
+    if isinstance(error, CannotStart):
+        return str(error)
+    logger.exception("the start failed", exc_info=error)
+    return f"The start failed ({type(error).__name__})."
