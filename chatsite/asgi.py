@@ -14,12 +14,12 @@ from django.core.asgi import get_asgi_application
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path, re_path
 
-from chatsite.start import refuse
+from chatsite.start import give_up
 
 try:
     http = get_asgi_application()
 except ImproperlyConfigured as error:
-    refuse(error)
+    give_up(error)
 
 # These need the apps.
 from chatsite.lifespan import lifespan
@@ -47,19 +47,8 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
     loop = asyncio.get_running_loop()
     if not background.attached_to(loop):
         background.attach(loop)
-    if scope["type"] == "http":
-        await _answer(scope, receive, send)
-    else:
+    if scope["type"] != "http":
         await routes(scope, receive, send)
-
-
-async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
-    async with request_thread() as thread:
-        incoming = Incoming(scope, receive, thread)
-        try:
-            incoming.require_size()
-            await routes(scope, incoming.receive, send)
-        except Refused as refusal:
-            await refuse(scope, None if incoming.is_whole else receive, send, refusal)
-        finally:
-            incoming.close()
+        return
+    async with request_thread():
+        await routes(scope, receive, send)

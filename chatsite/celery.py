@@ -29,7 +29,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from chatsite.alive import touch
 from chatsite.alone import CannotStart
-from chatsite.start import refuse, require_database, require_settings
+from chatsite.start import give_up, require_database, require_settings
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ TASKS_AT_ONCE = 100
 try:
     BROKER = settings.CELERY_BROKER_URL
 except ImproperlyConfigured as error:
-    refuse(error)
+    give_up(error)
 
 app = Celery("chatsite", broker=BROKER or None)
 app.set_default()
@@ -117,7 +117,7 @@ def _require(*needs: Callable[[], None]) -> None:
         for need in needs:
             need()
     except CannotStart as error:
-        refuse(error)
+        give_up(error)
 
 
 def _require_broker() -> None:

@@ -35,7 +35,7 @@ def require_database() -> None:
         raise CannotStart("The database of DATABASE_URL is not up to date: run `python manage.py migrate` first.")
 
 
-def refuse(error: Exception) -> NoReturn:
+def give_up(error: Exception) -> NoReturn:
     """End this process, and say why."""
     print(f"Configuration: {error}", file=sys.__stderr__)  # what Celery makes of the other is a warning of its own
     sys.exit(GIVEN_UP)
