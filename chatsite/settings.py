@@ -76,8 +76,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 REDIS_URL = read("REDIS_URL")
 CELERY_BROKER_URL = read("CELERY_BROKER_URL")
 WEB_CONCURRENCY = read("WEB_CONCURRENCY", 1, int, "a number of processes")
-if REDIS_URL:
 ALIVE_FILE = read("ALIVE_FILE")
+if REDIS_URL:
     # Not named "default": a socket would subscribe to that one by itself. One message carries the events of a moment
     # for all conversations (`conversations.relay`), so that a few connections are enough.
     CHANNEL_LAYERS = {
