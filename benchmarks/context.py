@@ -88,10 +88,11 @@ def written(conversation: Any) -> float:
     try:
         for number in range(TURNS):
             begun = questions.begin(conversation, content=f"question {number} " + "with some words " * 20)
-            assert reply_lease.claim(begun.reply.pk, begun.reply.pk)
+            reply, token = begun.reply.pk, begun.reply.lease_token
+            assert reply_lease.check(reply, token) is reply_lease.Held.OURS
             replies.finish(
-                begun.reply.pk, begun.reply.pk, status="complete", content="an answer " * 60, tokens=124, error="",
-                profile=None, spent=None, estimated=0,
+                reply, token, status="complete", content="an answer " * 60, tokens=124, error="", profile=None,
+                spent=None, estimated=0,
             )  # fmt: skip
     finally:
         background._dispatch = send

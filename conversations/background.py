@@ -74,6 +74,11 @@ def attach(loop: asyncio.AbstractEventLoop | None) -> Embedded | None:
     return _server
 
 
+def is_here() -> bool:
+    """Whether what is enqueued is done in this process."""
+    return not settings.CELERY_BROKER_URL
+
+
 def attached_to(loop: asyncio.AbstractEventLoop) -> bool:
     return _server is not None and _server.loop is loop
 

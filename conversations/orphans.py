@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
@@ -21,6 +22,7 @@ Status = Message.Status
 
 GIVE_UP = timedelta(minutes=10)
 """After which nothing is taken up again: nobody waits for it any more."""
+SLACK = timedelta(seconds=1)
 NOBODY = "No worker took this up. Your message is kept: try again, and tell the operator if it stays so."
 
 
@@ -66,7 +68,7 @@ def _is_over(reply: Message, now: datetime) -> bool:
 def _see_to(reply: Message, now: datetime) -> None:
     if reply.stopping_at is not None:
         replies.give_up(reply, status=Status.STOPPED)
-    elif reply.lease_token is not None:
+    elif reply.lease_token is not None and not _is_fresh(reply):
         replies.give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED)
     elif reply.created_at < now - GIVE_UP:
         replies.give_up(reply, status=Status.FAILED, error=NOBODY)
@@ -74,7 +76,17 @@ def _see_to(reply: Message, now: datetime) -> None:
         background.enqueue("answer", str(reply.conversation_id), str(reply.pk))
 
 
+def _is_fresh(reply: Message) -> bool:
+    """Its worker died within its first lease, and nothing of it was kept: nobody has to ask again.
+
+    One that brings its workers down is not tried for ever: what is taken up again has a later lease.
+    """
+    first = reply.created_at + timedelta(seconds=settings.LEASE_SECONDS)
+    return not reply.content and reply.lease_expires_at is not None and reply.lease_expires_at <= first + SLACK
+
+
 def _woken(reply: Message) -> bool:
     """Nobody else wakes a worker for it before this lease runs out too."""
-    rows = Message.objects.filter(pk=reply.pk, lease_token=None, status=Status.STREAMING)
-    return bool(rows.filter(lease_expires_at=reply.lease_expires_at).update(lease_expires_at=expiry()))
+    rows = Message.objects.filter(pk=reply.pk, lease_token=reply.lease_token, status=Status.STREAMING)
+    anew = {"lease_token": None, "lease_expires_at": expiry()}
+    return bool(rows.filter(lease_expires_at=reply.lease_expires_at).update(**anew))

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from compression.core.values import MESSAGE_OVERHEAD
+from compression.ids import uuid7
 from compression.leases import expiry
 from conversations import background, limits, reply_lease, transcript
 from conversations.errors import Conflict
@@ -57,7 +58,8 @@ def store_reply(conversation: Conversation) -> Message:
 
 def answer_later(reply: Message) -> None:
     """Have a pending reply written, after the commit and what is published with it."""
-    background.enqueue("answer", str(reply.conversation_id), str(reply.pk))
+    token = [str(reply.lease_token)] if reply.lease_token else []
+    background.enqueue("answer", str(reply.conversation_id), str(reply.pk), *token)
 
 
 def lock(conversation: Conversation, **changed: Any) -> None:
@@ -127,13 +129,17 @@ def tokens_of(text: str) -> int:
 
 
 def pending(conversation: Conversation, moment: datetime) -> Message:
-    """A reply that is to be written, not stored yet. Raises TooMany."""
+    """A reply that is to be written, not stored yet; this process's own where it is the one to write it.
+
+    Raises TooMany.
+    """
     limits.require_turn(conversation.owner_id)
     return Message(
         conversation=conversation,
         role=Role.ASSISTANT,
         status=Status.STREAMING,
         created_at=moment,
+        lease_token=uuid7() if background.is_here() else None,
         lease_expires_at=expiry(),
     )
 

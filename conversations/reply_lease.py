@@ -10,7 +10,7 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from compression.leases import beat_seconds, expiry
@@ -30,14 +30,17 @@ def streaming() -> QuerySet[Message]:
     return Message.objects.extra(where=["conversations_message.status = 'streaming'"])
 
 
-def unclaimed() -> Q:
-    return Q(lease_token=None)
+def claim(reply_id: UUID, token: UUID) -> Held:
+    """Make the reply ours to write; LOST where another worker has it, or where it has ended."""
+    rows = Message.objects.filter(pk=reply_id, lease_token=None, status=Message.Status.STREAMING)
+    taken = rows.update(lease_token=token, lease_expires_at=expiry())
+    return Held.OURS if taken else Held.LOST
 
 
-def claim(reply_id: UUID, token: UUID) -> bool:
-    """Make the reply ours to write; False where another worker has it, or where it has ended."""
-    rows = Message.objects.filter(unclaimed(), pk=reply_id, status=Message.Status.STREAMING)
-    return bool(rows.update(lease_token=token, lease_expires_at=expiry()))
+def check(reply_id: UUID, token: UUID) -> Held:
+    """Whether it is ours still, and whether it is to be written at all."""
+    stopping = held(reply_id, token).values_list("stopping_at", flat=True)
+    return Held.LOST if not stopping else Held.STOPPING if stopping[0] else Held.OURS
 
 
 def held(reply_id: UUID, token: UUID) -> QuerySet[Message]:
@@ -55,7 +58,7 @@ def renew(reply_id: UUID, token: UUID, text: str) -> Held:
     rows = held(reply_id, token)
     if rows.filter(stopping_at=None).update(lease_expires_at=expiry(), content=text):
         return Held.OURS
-    return Held.STOPPING if rows.exists() else Held.LOST
+    return check(reply_id, token)
 
 
 async def heartbeat(reply_id: UUID, token: UUID, *, text: Callable[[], str], end: Callable[[Held], None]) -> None:

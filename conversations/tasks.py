@@ -7,8 +7,8 @@ from asgiref.sync import sync_to_async
 from conversations import compaction, orphans, turn, upkeep
 
 
-async def answer(conversation_id: str, reply_id: str) -> None:
-    await turn.run(UUID(conversation_id), UUID(reply_id))
+async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
+    await turn.run(UUID(conversation_id), UUID(reply_id), UUID(token) if token else None)
 
 
 async def compact(compaction_id: str) -> None:

@@ -24,6 +24,7 @@ from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.questions import begin
 from conversations.replies import retry
+from conversations.reply_lease import Held
 from conversations.shapes import message_json
 from conversations.transcript import Loaded
 
@@ -59,16 +60,16 @@ class Running:
 _running: dict[UUID, Running] = {}
 
 
-async def run(conversation_id: UUID, reply_id: UUID) -> None:
-    """Answer a question: make room, assemble, stream, save. Whatever ends it, what was written is kept."""
-    task = asyncio.current_task()
-    assert task is not None
-    running = Running(conversation_id, reply_id, uuid7(), task)
+async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) -> None:
+    """Answer a question: make room, assemble, stream, save. Whatever ends it, what was written is kept.
+
+    `token` is that of a reply which was stored as this process's own; without one it is claimed first.
+    """
+    running = await _taken_up(conversation_id, reply_id, token)
+    if running is None:
+        return  # another worker has it, or it has ended
     status, error = Status.FAILED, ""
     try:
-        if not await _insisted(partial(reply_lease.claim, reply_id, running.token)):
-            return  # another worker has it, or it was stopped before it began
-        _running[conversation_id] = running
         async with _renewed(running):
             await _answer(running)
         status = Status.COMPLETE
@@ -83,6 +84,25 @@ async def run(conversation_id: UUID, reply_id: UUID) -> None:
         error = "Something went wrong on this site; the log says what. Your message is kept."
     finally:
         await asyncio.shield(_end(running, status, error))
+
+
+async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -> Running | None:
+    task = asyncio.current_task()
+    assert task is not None
+    running = Running(conversation_id, reply_id, token or uuid7(), task)
+    take = reply_lease.check if token else reply_lease.claim
+    try:
+        held = await _insisted(partial(take, reply_id, running.token))
+    except asyncio.CancelledError:
+        await asyncio.shield(sync_to_async(reply_lease.hand_back)(reply_id, running.token))
+        raise
+    if held is Held.LOST or ((other := _running.get(conversation_id)) and other.reply_id == reply_id):
+        return None
+    _running[conversation_id] = running
+    if held is Held.STOPPING:
+        await _end(running, Status.STOPPED, "")
+        return None
+    return running
 
 
 def stop(conversation: Conversation) -> bool:
@@ -198,8 +218,8 @@ def _forget(running: Running) -> None:
 async def _renewed(running: Running) -> AsyncIterator[None]:
     """Keep the lease, and what is written, while it is written."""
 
-    def end(why: reply_lease.Held) -> None:
-        running.stopping = why is reply_lease.Held.STOPPING
+    def end(why: Held) -> None:
+        running.stopping = why is Held.STOPPING
         running.task.cancel()
 
     beat = reply_lease.heartbeat(running.reply_id, running.token, text=lambda: running.text, end=end)
