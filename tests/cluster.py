@@ -10,6 +10,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Self
 
+import yaml
+
 from tests.journeys.site import ROOT
 from tests.servers import free_port, listens, wait_until
 
@@ -111,11 +113,16 @@ class Cluster:
             self.kill(name)
 
     def _command(self, name: str) -> list[str]:
+        """What `compose.yaml` says; an option that is given twice counts as it is given last."""
         if name in self.ports:
-            return [sys.executable, "-m", "uvicorn", "chatsite.asgi:application", "--port", str(self.ports[name]),
-                    "--workers", "1", "--ws-max-size", "65536", "--log-level", "warning",
-                    "--timeout-graceful-shutdown", "5"]  # fmt: skip
-        celery = [sys.executable, "-m", "celery", "-A", "chatsite"]
+            return [*command_of("web"), "--host", "127.0.0.1", "--port", str(self.ports[name]), "--workers", "1",
+                    "--log-level", "warning"]  # fmt: skip
         if name in self.beat:
-            return [*celery, "beat", "--loglevel", "warning"]
-        return [*celery, "worker", "--loglevel", "warning", "--hostname", f"{name}@chatsite"]
+            return command_of("beat")
+        return [*command_of("worker"), "--hostname", f"{name}@chatsite"]
+
+
+def command_of(service: str) -> list[str]:
+    """The command of a service of `compose.yaml`, by the programs of this Python."""
+    program, *arguments = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"][service]["command"]
+    return [str(Path(sys.executable).parent / program), *arguments]
