@@ -41,6 +41,7 @@ def listed(name: str, default: list[str]) -> list[str]:
 DEBUG = switch("DEBUG", False)
 ALLOWED_HOSTS = listed("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = listed("CSRF_TRUSTED_ORIGINS", [])
+BEHIND_TLS = switch("BEHIND_TLS", False)
 DATA_DIR = Path(read("DATA_DIR", BASE_DIR / "var")).resolve()
 with contextlib.suppress(OSError):
     DATA_DIR.mkdir(parents=True, exist_ok=True)
@@ -180,6 +181,9 @@ SECURE_CSP = {
 }
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
+# Believed only where a proxy is said to be there: it must set this header itself, whatever a browser sends.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 SESSION_COOKIE_SAMESITE = "Lax"
 X_FRAME_OPTIONS = "DENY"
 MAX_BODY_BYTES = 25_000_000
