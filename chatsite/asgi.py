@@ -24,9 +24,12 @@ except ImproperlyConfigured as error:
 # These need the apps.
 from chatsite.lifespan import lifespan
 from chatsite.origins import same_origin
+from chatsite.receiving import Incoming
+from chatsite.refusals import refuse
 from chatsite.threads import request_thread
 from conversations import background
 from conversations.consumers import ConversationConsumer
+from conversations.errors import Refused
 
 sockets = [
     path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_asgi()),
@@ -47,8 +50,19 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
     loop = asyncio.get_running_loop()
     if not background.attached_to(loop):
         background.attach(loop)
-    if scope["type"] != "http":
+    if scope["type"] == "http":
+        await _answer(scope, receive, send)
+    else:
         await routes(scope, receive, send)
-        return
-    async with request_thread():
-        await routes(scope, receive, send)
+
+
+async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
+    async with request_thread() as thread:
+        incoming = Incoming(scope, receive, thread)
+        try:
+            incoming.require_size()
+            await routes(scope, incoming.receive, send)
+        except Refused as refusal:
+            await refuse(scope, None if incoming.is_whole else receive, send, refusal)
+        finally:
+            incoming.close()

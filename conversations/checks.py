@@ -19,6 +19,11 @@ LEAST = {
     "MAX_TURNS": 1,
     "MAX_TURNS_PER_USER": 1,
     "MAX_COMPACTIONS_PER_USER": 1,
+    "MAX_REQUESTS": 2,
+    "MAX_SOCKETS_PER_USER": 1,
+    "HEAD_SECONDS": 1,
+    "BODY_SECONDS": 1,
+    "UNREAD_SECONDS": 1,
 }
 """Of settings that only have a lower bound."""
 SMALLEST_WINDOW = 1_024

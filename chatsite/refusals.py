@@ -1,0 +1,81 @@
+"""How a request is answered that does not get as far as Django."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+
+from chatsite.middleware import API
+from conversations.errors import Refused
+from conversations.templatetags.chat import words
+
+LINGER_SECONDS = 5.0
+"""How long the rest of a refused body is read and thrown away: who still writes it would not read the answer."""
+
+
+class BodyTooLarge(Refused):
+    code = "body_too_large"
+    status = 413
+
+    def __init__(self) -> None:
+        most = settings.MAX_BODY_BYTES
+        super().__init__(f"body: at most {most:,} bytes.", field="body", limit=most)
+
+
+class TooSlow(Refused):
+    code = "too_slow"
+    status = 408
+
+    def __init__(self, part: str, seconds: float) -> None:
+        super().__init__(f"{part}: did not arrive within {seconds:g} seconds.", field=part, limit=seconds)
+
+
+class Busy(Refused):
+    code = "busy"
+    status = 503
+    retry_after = 5
+
+    def __init__(self) -> None:
+        said = "The site is busy. Nothing was stored: try again in a moment."
+        super().__init__(said, retry_after=self.retry_after)
+
+
+def answer(refusal: Refused, *, path: str, method: str, is_htmx: bool) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Headers and body: JSON for the API, a line for the page that asked, a page of its own for all others."""
+    kind, more = "text/html; charset=utf-8", {}
+    if path.startswith(API):
+        kind = "application/json"
+        error = {"code": refusal.code, "message": refusal.message, "detail": refusal.detail}
+        text = json.dumps({"error": error})
+    elif is_htmx:
+        text = render_to_string("conversations/_alert.html", {"message": words(refusal)})
+        if method != "GET":  # what a page reads by itself, it reads again
+            more = {"HX-Retarget": "#alert", "HX-Reswap": "innerHTML"}
+    else:
+        text = render_to_string("error.html", {"message": words(refusal)})
+    body = text.encode()
+    if after := refusal.detail.get("retry_after"):
+        more["Retry-After"] = str(after)
+    headers = {"Content-Type": kind, "Content-Length": str(len(body)), "Cache-Control": "no-store"} | more
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()], body
+
+
+async def refuse(scope: Any, receive: Any, send: Any, refusal: Refused) -> None:
+    """`receive` still gives what has not arrived of the body; None where all has."""
+    is_htmx = any(name == b"hx-request" for name, _ in scope["headers"])
+    headers, body = answer(refusal, path=scope["path"], method=scope["method"], is_htmx=is_htmx)
+    if receive:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    if receive:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while (await receive()).get("more_body"):
+                    pass
+    await send({"type": "http.response.body", "body": b""})
