@@ -16,8 +16,6 @@ from django.db.migrations.executor import MigrationExecutor
 
 from chatsite.alone import CannotStart, only_server
 
-MAX_FRAME_BYTES = 65_536
-
 
 class Command(BaseCommand):
     help = "Serve the site: migrate the database, then answer on HOST:PORT."
@@ -92,11 +90,12 @@ def run(host: str, port: int, *, ready: Any) -> None:
     # Twisted would load OpenSSL, 14 MB that a server without TLS of its own never uses.
     sys.modules["OpenSSL"] = None  # type: ignore[assignment]
     # It takes the reactor of whoever imports it first: daphne comes before everything else that serves.
-    from daphne.server import Server, twisted_loop
+    from daphne.server import twisted_loop
     from twisted.internet import defer, reactor
 
     del sys.modules["OpenSSL"]
     from chatsite.asgi import application
+    from chatsite.servers.daphne import Server
     from conversations.process import Process
 
     process: list[Process] = []
@@ -110,8 +109,6 @@ def run(host: str, port: int, *, ready: Any) -> None:
     Server(
         application,
         endpoints=[f"tcp:port={port}:interface={interface}"],
-        websocket_max_message_size=MAX_FRAME_BYTES,
-        websocket_max_frame_size=MAX_FRAME_BYTES,
         ready_callable=ready,
         server_name="chatsite",
     ).run()

@@ -1,0 +1,187 @@
+"""daphne's server, with the bounds that it has no options for. Importing it chooses Twisted's reactor."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Any
+
+import daphne.server
+from daphne.http_protocol import HTTPFactory, WebRequest
+from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+from django.conf import settings
+from twisted.web.http import HTTPChannel
+
+from chatsite.refusals import LINGER_SECONDS, BodyTooLarge, Busy, TooSlow, answer
+from chatsite.servers.unread import give_up_unread
+from conversations.errors import Refused
+
+LARGE_BODY = 1_000_000
+"""Bytes of a body: daphne hands it on in one piece, so only few of these may be there at once."""
+LARGE_AT_ONCE = 8
+MAX_FRAGMENTS = 1_000
+"""Of a message: empty ones have no size that could be too large."""
+TOO_BIG = 1009
+
+
+class Channel(HTTPChannel):
+    """A connection that has only so long to send a request, and waits for who does not read."""
+
+    transport: Any
+    _writable: asyncio.Event | None = None
+
+    def connectionMade(self) -> None:
+        super().connectionMade()
+        give_up_unread(self.transport.getHandle())
+
+    def resetTimeout(self) -> None:
+        """Not by every byte: the time is for the whole of it."""
+
+    def allHeadersReceived(self) -> None:
+        self.setTimeout(settings.BODY_SECONDS)
+        super().allHeadersReceived()
+
+    def allContentReceived(self) -> None:
+        self.setTimeout(settings.HEAD_SECONDS)  # for the next request
+        super().allContentReceived()
+
+    def timeoutConnection(self) -> None:
+        if not self.requests:
+            super().timeoutConnection()
+        elif hasattr(self.requests[-1], "asked"):
+            self.requests[-1].refuse(TooSlow("body", settings.BODY_SECONDS))
+        else:
+            self.requests[-1].refuse(TooSlow("headers", settings.HEAD_SECONDS))
+
+    async def writable(self) -> None:
+        """Until the peer has read what was sent, or is gone."""
+        if self._writable is None:
+            self._writable = asyncio.Event()
+        await self._writable.wait()
+
+    def pauseProducing(self: Any) -> None:
+        super().pauseProducing()
+        # Whatever it sends, a ping also, is answered: what it does not read is not to grow.
+        self._networkProducer.pauseProducing()
+
+    def resumeProducing(self: Any) -> None:
+        super().resumeProducing()
+        self._networkProducer.resumeProducing()
+        self._let_write()
+
+    def stopProducing(self) -> None:
+        super().stopProducing()
+        self._let_write()
+
+    def _let_write(self) -> None:
+        if self._writable is not None:
+            self._writable.set()
+            self._writable = None
+
+
+class Request(WebRequest):
+    """One whose body is refused as soon as it is known to be too large: daphne would read all of it first."""
+
+    asked: tuple[bytes, bytes]
+    received = 0
+    refused = False
+
+    def gotLength(self, length: int | None) -> None:
+        self.asked = self.channel._command, self.channel._path
+        super().gotLength(length)
+        if (length or 0) > settings.MAX_BODY_BYTES:
+            self.refuse(BodyTooLarge())
+        elif (length or 0) > LARGE_BODY and len(self.server.large) >= LARGE_AT_ONCE:
+            self.refuse(Busy())
+
+    def handleContentChunk(self, data: bytes) -> None:
+        self.received += len(data)
+        if self.refused:
+            return
+        if self.received > settings.MAX_BODY_BYTES:
+            self.refuse(BodyTooLarge())
+            return
+        super().handleContentChunk(data)
+
+    def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
+        if not self.refused and self.received > LARGE_BODY:
+            if len(self.server.large) >= LARGE_AT_ONCE:
+                self.refuse(Busy())
+            else:
+                self.server.large.add(self)
+        if self.refused:
+            self.channel.loseConnection()
+            return
+        self._parsePOSTFormSubmission = False  # Django does that
+        super().requestReceived(command, path, version)
+
+    def refuse(self, refusal: Refused) -> None:
+        """Answer, and read the rest for a while: who still writes would not read the answer."""
+        channel, self.refused = self.channel, True
+        method, path = (part.decode("latin1") for part in getattr(self, "asked", (b"GET", b"/")))
+        is_htmx = self.requestHeaders.hasHeader(b"hx-request")
+        headers, body = answer(refusal, path=path, method=method, is_htmx=is_htmx)
+        status = HTTPStatus(refusal.status)
+        lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode(), *(b": ".join(pair) for pair in headers)]
+        channel.transport.write(b"\r\n".join([*lines, b"connection: close", b"", body]))
+        asyncio.get_running_loop().call_later(LINGER_SECONDS, channel.loseConnection)
+
+
+class Factory(HTTPFactory):
+    protocol = Channel
+
+    def buildProtocol(self, addr: Any) -> Any:
+        protocol = super().buildProtocol(addr)
+        protocol.requestFactory = Request
+        protocol.timeOut = settings.HEAD_SECONDS
+        return protocol
+
+
+class Socket(WebSocketProtocol):
+    fragments = 0
+
+    def onMessageBegin(self, isBinary: bool) -> None:
+        self.fragments = 0
+        super().onMessageBegin(isBinary)
+
+    def onMessageFrameBegin(self, length: int) -> None:
+        self.fragments += 1
+        super().onMessageFrameBegin(length)
+        if self.fragments > MAX_FRAGMENTS and not self.failedByMe:
+            self._max_message_size_exceeded(self.fragments, MAX_FRAGMENTS, f"more than {MAX_FRAGMENTS} fragments")
+
+
+class SocketFactory(WebSocketFactory):
+    protocol = Socket
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.setProtocolOptions(failByDrop=False)  # say why, with a code
+
+
+class Server(daphne.server.Server):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.large: set[Request] = set()
+        super().__init__(
+            *args,
+            websocket_max_message_size=settings.MAX_FRAME_BYTES,
+            websocket_max_frame_size=settings.MAX_FRAME_BYTES,
+            websocket_timeout=-1,
+            **options,
+        )
+
+    def protocol_disconnected(self, protocol: Any) -> None:
+        self.large.discard(protocol)
+        super().protocol_disconnected(protocol)
+
+    async def handle_reply(self, protocol: Any, message: Any) -> None:
+        """Wait for who does not read, instead of keeping for it whatever there is to say."""
+        transport = protocol.transport
+        while transport is not None and transport.producerPaused and transport.connected and transport.producer:
+            await transport.producer.writable()
+        await super().handle_reply(protocol, message)
+
+
+# The server makes its factories by these names.
+daphne.server.HTTPFactory = Factory
+daphne.server.WebSocketFactory = SocketFactory

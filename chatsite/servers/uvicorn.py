@@ -1,0 +1,107 @@
+"""uvicorn's connections, with the bounds that it has no options for.
+
+`uvicorn --http chatsite.servers.uvicorn:Http --ws chatsite.servers.uvicorn:Socket chatsite.asgi:application`
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from django.conf import settings
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import CloseCode, Frame
+
+from chatsite.servers.unread import give_up_unread
+
+MAX_HEAD_BYTES = 65_536
+"""Of a request's first line and headers."""
+MAX_FRAGMENTS = 1_000
+"""Of a message: empty ones have no size that could be too large."""
+
+
+class Http(HttpToolsProtocol):
+    """One that takes only so long and so large a head, and ends where nobody reads."""
+
+    _head: asyncio.TimerHandle | None = None
+    _head_size = 0
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        give_up_unread(transport.get_extra_info("socket"))
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_head()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._head is None and (self.cycle is None or self.cycle.response_complete):
+            self._await_head()
+        is_head = self._head is not None
+        super().data_received(data)
+        if is_head and self._head is not None:
+            self._head_size += len(data)
+            if self._head_size > MAX_HEAD_BYTES:
+                self._refuse(431, f"The headers are larger than {MAX_HEAD_BYTES:,} bytes.")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._head is None:
+            self._await_head()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._head is not None:  # what comes after a body is read by nobody, and has no end
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._forget_head()
+        super().on_headers_complete()
+
+    def _await_head(self) -> None:
+        self._head_size = 0
+        self._head = self.loop.call_later(settings.HEAD_SECONDS, self._late)
+
+    def _forget_head(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def _late(self) -> None:
+        self._head = None
+        if self._head_size:
+            self._refuse(408, f"The headers did not arrive within {settings.HEAD_SECONDS:g} seconds.")
+        else:
+            self.transport.close()
+
+    def _refuse(self, status: int, text: str) -> None:
+        self._forget_head()
+        head = f"content-type: text/plain\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[status] + (head + text).encode())
+        self.transport.close()
+
+
+class Socket(WebSocketsSansIOProtocol):
+    """One that takes only small frames, and reads no more from who does not read."""
+
+    def __init__(self, config: Any, *args: Any, **kwargs: Any) -> None:
+        config.ws_max_size = settings.MAX_FRAME_BYTES
+        super().__init__(config, *args, **kwargs)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.read_paused:
+            self.transport.resume_reading()
+
+    def handle_cont(self, event: Frame) -> None:
+        if len(self.frames) < MAX_FRAGMENTS:
+            super().handle_cont(event)
+        elif not self.close_sent:
+            self.frames = []
+            self.conn.fail(CloseCode.MESSAGE_TOO_BIG, f"more than {MAX_FRAGMENTS} fragments")
+            self.handle_parser_exception()
