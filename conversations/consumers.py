@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from autobahn.exception import Disconnected
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from conversations import fragments
+from conversations import fragments, limits
 from conversations.access import own_conversations
 from conversations.events import Event, Listener, hub
 
@@ -21,7 +21,7 @@ FRAMES = 50
 """That a client may send before it is taken for a flood: the page sends none."""
 
 LARGEST = 60_000
-"""Bytes of a frame: the server takes and sends none of more than 64 KiB. What is larger the page fetches by HTTP."""
+"""Bytes of a frame: none of more than MAX_FRAME_BYTES goes either way. What is larger the page fetches by HTTP."""
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +34,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         user = self.scope["user"]
         if not (user.is_authenticated and await own_conversations(user).filter(pk=self.conversation_id).aexists()):
             await self.close(DENIED)
+            return
+        if not self.open.enter_context(limits.one_more_socket(user.pk)):
+            # Accepted first: a page that is only denied tries again and again.
+            await self.accept()
+            await self.close(POLICY)
             return
         # Listening begins before the page hears that it is connected: it fetches then what it has missed.
         listener = self.open.enter_context(hub.listen(self.conversation_id))
@@ -56,7 +61,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             async for event in listener:
                 if html := await self._rendered(event):
                     await self.send(text_data=html)
-        except Disconnected:
+        except (Disconnected, OSError):
             return  # the page was closed or loaded again, which is no fault
         except Exception:
             logger.exception("the socket of conversation %s broke", self.conversation_id)

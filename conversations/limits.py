@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.conf import settings
 from django.db.models import Count, Q
 
@@ -10,6 +14,9 @@ from conversations.errors import TooMany
 from conversations.reply_lease import streaming
 
 RETRY_SECONDS = 5
+
+_sockets: Counter[int] = Counter()
+"""Of this process, by their users."""
 
 
 def require_turn(owner_id: int) -> None:
@@ -35,3 +42,16 @@ def require_compaction(owner_id: int) -> None:
             "be at once.",
             retry_after=RETRY_SECONDS,
         )
+
+
+@contextmanager
+def one_more_socket(user_id: int) -> Iterator[bool]:
+    """Whether this person may have another one open in this process; counted while it is."""
+    may = _sockets[user_id] < settings.MAX_SOCKETS_PER_USER
+    _sockets[user_id] += may
+    try:
+        yield may
+    finally:
+        _sockets[user_id] -= may
+        if not _sockets[user_id]:
+            del _sockets[user_id]
