@@ -113,11 +113,22 @@ def test_pages_converge_whatever_dies(pair: Pair, llm: LlmServer) -> None:
 
     llm.enqueue("one two three " * 100, drip=0.2)
     first.says("And now?")
-    expect(second.replies.last).to_contain_text("one two")
+    expect(second.replies.last).to_contain_text("one two three " * 5)  # longer than it takes to be kept
     pair.cluster.kill("worker0")
     pair.cluster.start("worker0")
     for person in (first, second):
         expect(person.replies.last).to_have_attribute("data-status", "interrupted", timeout=40_000)
+        expect(person.replies.last).to_contain_text("one two three")
+
+    llm.enqueue("never heard", delay=30)
+    llm.enqueue("Begun anew.")
+    asked = len(llm.chats)
+    first.says("And this?")
+    llm.wait_for(lambda server: len(server.chats) > asked)
+    pair.cluster.kill("worker0")
+    pair.cluster.start("worker0")
+    for person in (first, second):
+        person.is_answered("Begun anew.", seconds=40)
 
     pair.cluster.kill("web1", signal.SIGTERM)
     llm.enqueue("Said while the other process was away.")
