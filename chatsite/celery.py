@@ -20,6 +20,7 @@ from celery.signals import (
     after_task_publish,
     beat_init,
     heartbeat_sent,
+    import_modules,
     worker_init,
     worker_shutdown,
     worker_shutting_down,
@@ -95,34 +96,50 @@ class Loop:
 _loop: Loop | None = None
 
 
+@import_modules.connect
+def _check(**_: Any) -> None:
+    """The first thing that Celery says of a worker or the clock, before it looks at the broker's address."""
+    _require(require_settings, _require_broker)
+
+
 @worker_init.connect
 def _begin(**_: Any) -> None:
+    _look_for_broker()
+    _require(require_database, _begin_work)
+
+
+def _begin_work() -> None:
     global _loop
     from conversations import upkeep
 
-    _require(require_settings, _require_broker, require_database)
     upkeep.begin(alone=False)
     _loop = Loop()
 
 
 @beat_init.connect
 def _begin_clock(**_: Any) -> None:
-    _require(require_settings, _require_broker)
+    _look_for_broker()
     after_task_publish.connect(_clock_is_alive)
 
 
 def _require(*needs: Callable[[], None]) -> None:
-    """Any other exception of a signal's is written to the log, and the process goes on without what it needs."""
+    """Or end. An exception would be written to the log, and the process go on without what it needs."""
     try:
         for need in needs:
             need()
-    except CannotStart as error:
+    except Exception as error:
+        if not isinstance(error, CannotStart):
+            logger.exception("the start failed")
         give_up(error)
 
 
 def _require_broker() -> None:
     if not BROKER:
         raise CannotStart("CELERY_BROKER_URL must be set: without it, the processes that serve pages do all work.")
+
+
+def _look_for_broker() -> None:
+    """Celery does not name the setting."""
     try:
         with app.connection_for_write() as connection:
             connection.connect()
