@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import ExitStack
+from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from autobahn.exception import Disconnected
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from conversations import fragments, limits
@@ -27,8 +29,11 @@ logger = logging.getLogger(__name__)
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        with ExitStack() as self.open:  # however it ends, nothing of it is left
+            await super().__call__(scope, receive, send)
+
     async def connect(self) -> None:
-        self.open = ExitStack()
         self.received = 0
         self.conversation_id: UUID = self.scope["url_route"]["kwargs"]["pk"]
         user = self.scope["user"]
@@ -51,10 +56,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.received += 1
-        if bytes_data is not None:
-            await self.close(UNSUPPORTED)
-        elif self.received > FRAMES:
-            await self.close(POLICY)
+        if bytes_data is not None or self.received > FRAMES:
+            await self.close(POLICY if bytes_data is None else UNSUPPORTED)
+            raise StopConsumer  # what else it has sent is read by nobody
 
     async def _write(self, listener: Listener) -> None:
         try:
