@@ -12,7 +12,7 @@ from chatsite.threads import Places, RequestThread
 
 LARGE_BODY = 1_000_000
 """Bytes of a body that takes so much memory while it is read that only a few may be at once."""
-LARGE_AT_ONCE = 4
+LARGE_AT_ONCE = 2
 
 _large = Places()
 

@@ -24,7 +24,7 @@ class BodyTooLarge(Refused):
 
     def __init__(self) -> None:
         most = settings.MAX_BODY_BYTES
-        super().__init__(f"body: at most {most:,} bytes.", field="body", limit=most)
+        super().__init__(f"body: at most {most:,} bytes may be sent at once.", field="body", limit=most)
 
 
 class TooSlow(Refused):
@@ -32,7 +32,7 @@ class TooSlow(Refused):
     status = 408
 
     def __init__(self, part: str, seconds: float) -> None:
-        super().__init__(f"{part}: did not arrive within {seconds:g} seconds.", field=part, limit=seconds)
+        super().__init__(f"{part}: this request did not arrive within {seconds:g} seconds.", field=part, limit=seconds)
 
 
 class Busy(Refused):

@@ -238,6 +238,9 @@ LOGGING = {
     "loggers": {
         # A wrong Host header is the sender's fault, and answered as such.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        # So is a form of too many fields, or files.
+        "django.security.TooManyFieldsSent": {"level": "CRITICAL"},
+        "django.security.TooManyFilesSent": {"level": "CRITICAL"},
         "chatsite": {"level": "INFO"},
         "conversations": {"level": "INFO"},
         "axes": {"level": "ERROR"},

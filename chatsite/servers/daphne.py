@@ -12,13 +12,13 @@ from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 from django.conf import settings
 from twisted.web.http import HTTPChannel
 
+from chatsite.receiving import LARGE_BODY
 from chatsite.refusals import LINGER_SECONDS, BodyTooLarge, Busy, TooSlow, answer
 from chatsite.servers.unread import give_up_unread
 from conversations.errors import Refused
 
-LARGE_BODY = 1_000_000
-"""Bytes of a body: daphne hands it on in one piece, so only few of these may be there at once."""
-LARGE_AT_ONCE = 8
+LARGE_WAITING = 4
+"""Large bodies that may be there at once: daphne hands each on in one piece."""
 MAX_FRAGMENTS = 1_000
 """Of a message: empty ones have no size that could be too large."""
 TOO_BIG = 1009
@@ -91,7 +91,7 @@ class Request(WebRequest):
         super().gotLength(length)
         if (length or 0) > settings.MAX_BODY_BYTES:
             self.refuse(BodyTooLarge())
-        elif (length or 0) > LARGE_BODY and len(self.server.large) >= LARGE_AT_ONCE:
+        elif (length or 0) > LARGE_BODY and len(self.server.large) >= LARGE_WAITING:
             self.refuse(Busy())
 
     def handleContentChunk(self, data: bytes) -> None:
@@ -105,7 +105,7 @@ class Request(WebRequest):
 
     def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
         if not self.refused and self.received > LARGE_BODY:
-            if len(self.server.large) >= LARGE_AT_ONCE:
+            if len(self.server.large) >= LARGE_WAITING:
                 self.refuse(Busy())
             else:
                 self.server.large.add(self)

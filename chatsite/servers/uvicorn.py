@@ -44,7 +44,7 @@ class Http(HttpToolsProtocol):
         if is_head and self._head is not None:
             self._head_size += len(data)
             if self._head_size > MAX_HEAD_BYTES:
-                self._refuse(431, f"The headers are larger than {MAX_HEAD_BYTES:,} bytes.")
+                self._refuse(431, f"headers: at most {MAX_HEAD_BYTES:,} bytes.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -71,7 +71,7 @@ class Http(HttpToolsProtocol):
     def _late(self) -> None:
         self._head = None
         if self._head_size:
-            self._refuse(408, f"The headers did not arrive within {settings.HEAD_SECONDS:g} seconds.")
+            self._refuse(408, f"headers: this request did not arrive within {settings.HEAD_SECONDS:g} seconds.")
         else:
             self.transport.close()
 

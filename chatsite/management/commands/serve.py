@@ -16,6 +16,9 @@ from django.db.migrations.executor import MigrationExecutor
 
 from chatsite.alone import CannotStart, only_server
 
+BACKLOG = 1_024
+"""Connections that may wait to be accepted: all pages come back at once where the server was away."""
+
 
 class Command(BaseCommand):
     help = "Serve the site: migrate the database, then answer on HOST:PORT."
@@ -108,7 +111,7 @@ def run(host: str, port: int, *, ready: Any) -> None:
     interface = host.replace(":", "\\:")
     Server(
         application,
-        endpoints=[f"tcp:port={port}:interface={interface}"],
+        endpoints=[f"tcp:port={port}:interface={interface}:backlog={BACKLOG}"],
         ready_callable=ready,
         server_name="chatsite",
     ).run()
