@@ -11,8 +11,8 @@ from tests.journeys.site import ROOT
 from tests.servers import postgres_binaries
 
 SHORT = {
-    "sqlite": "--kills 8 --rounds 2",
-    "postgres": "--kills 12 --rounds 2",
+    "sqlite": "--kills 4 --rounds 1 --stops 1",
+    "postgres": "--kills 6 --rounds 1 --stops 2 --redis 1 --duplicates 0 --stages 0",
 }
 
 

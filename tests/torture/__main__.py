@@ -1,6 +1,6 @@
 """A site under torture: its processes are killed, paused and cut off from each other while people talk.
 
-python -m tests.torture --database postgres --kills 500 --rounds 100 --seed 1
+python -m tests.torture --database postgres --kills 250 --rounds 50 --stops 25 --redis 20 --seed 1
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.torture.fleet import LEASE_SECONDS, SETTINGS, fleet
+from tests.torture.fleet import LEASE_SECONDS, fleet
 from tests.torture.people import Model, Tally
 
-SCENARIOS = {"kills": 250, "rounds": 50}
+SCENARIOS = {"kills": 250, "rounds": 50, "stops": 25, "redis": 20, "duplicates": 10, "stages": 5}
 """How often each thing is done, unless it is said otherwise."""
 DATABASES = ("sqlite", "postgres")
 
@@ -42,10 +42,17 @@ def torture(options: argparse.Namespace, folder: Path) -> int:
     """How many things went wrong."""
     with Model() as model, fleet(options.database, folder, llm_url=model.url) as site:
         configure(site)
-        from tests.torture import checks, scenarios
+        from tests.torture import checks, scenarios, wires
 
         tortured = scenarios.Torture(site, model, Random(options.seed), Tally())
-        acts: dict[str, Callable[..., Any]] = {"kills": scenarios.kills, "rounds": scenarios.races}
+        acts: dict[str, Callable[..., Any]] = {
+            "kills": scenarios.kills,
+            "rounds": scenarios.races,
+            "stops": scenarios.stops,
+            "redis": wires.redis_restarts,
+            "duplicates": wires.duplicates,
+            "stages": wires.sends_while_compressing,
+        }
         print(f"{options.database}, seed {options.seed}, leases of {LEASE_SECONDS} s", flush=True)
         for name, act in acts.items():
             if count := getattr(options, name):
@@ -71,14 +78,9 @@ def configure(site: Any) -> None:
     """This process looks at the site's rows, and can ask its broker."""
     import django
 
-    os.environ |= SETTINGS | {"DJANGO_SETTINGS_MODULE": "chatsite.settings", "DATABASE_URL": site.database_url}
-    os.environ |= {
-        "DATA_DIR": str(site.folder),
-        "SECRET_KEY": "torture-0123456789-abcdefghijklmnopqrstuvwxyz",
-    }
-    if site.redis:
-        os.environ |= {"REDIS_URL": site.redis.url, "CELERY_BROKER_URL": f"{site.redis.url}/1"}
+    os.environ |= site.environment
     django.setup()
+    import chatsite.celery  # noqa: F401 - what this process enqueues goes the same way
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -23,9 +25,11 @@ from tests.torture.people import MARKER, Model, Talk, Tally, asked_in
 
 SETTLES_IN = LEASE_SECONDS + 10
 """Seconds after which nothing may be left that a dead process was at."""
+TAKEN_UP_IN = 10
+"""Seconds after the end of a lease in which somebody must have seen to what it was for."""
 EXPLAINED = (
     r"(redis\.exceptions|kombu\.exceptions|builtins)?\.?\w*(Connection|Operational|Timeout|BrokenPipe)\w*Error\b.*",
-    r"amqp\..*",
+    r"celery\.beat\.SchedulingError: .* connecting to .*",
 )
 """Last lines of tracebacks that a peer's death explains: the broker or the other end of a connection went away."""
 
@@ -51,6 +55,55 @@ def overdue() -> float:
     leases = [row.lease_expires_at or row.created_at for row in reply_lease.streaming()]
     leases += Compaction.objects.filter(status__in=Compaction.ACTIVE).values_list("lease_expires_at", flat=True)
     return max([0.0, *((now - lease).total_seconds() for lease in leases)])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    token: UUID | None
+    expires_at: datetime | None
+    status: str
+    content: str
+
+
+type Key = tuple[str, UUID]
+type Outcomes = dict[Key, Outcome]
+
+
+def leases() -> Outcomes:
+    """All that somebody is at."""
+    rows = {("reply", row.pk): row for row in reply_lease.streaming()}
+    active = Compaction.objects.filter(status__in=Compaction.ACTIVE)
+    return outcomes(rows | {("compaction", row.pk): row for row in active})
+
+
+def outcomes(keys: Iterable[Key]) -> Outcomes:
+    """How each stands."""
+    return {key: _outcome(*key) for key in keys}
+
+
+def _outcome(kind: str, id: UUID) -> Outcome:
+    row = (Message if kind == "reply" else Compaction).objects.get(pk=id)
+    content = row.content if isinstance(row, Message) else row.summary_preview
+    return Outcome(row.lease_token, row.lease_expires_at, row.status, content)
+
+
+def lost(held: Outcomes) -> Outcomes:
+    """Of what somebody was at, that which was not gone on with: its lease is over, or another's by now."""
+    now = outcomes(held)
+    return {key: then for key, then in held.items() if _is_lost(then, now[key])}
+
+
+def _is_lost(then: Outcome, now: Outcome) -> bool:
+    if now.status in ("pending", "running", "streaming"):
+        return now.token != then.token or now.expires_at is None or now.expires_at < timezone.now()
+    return now.status in ("failed", "interrupted")
+
+
+def is_stale(then: Outcome, before: Outcome, after: Outcome) -> bool:
+    """Whether its first worker, who slept until then, has written what came of it or changed what had."""
+    if after.status in ("succeeded", "ready"):
+        return after.token == then.token
+    return before.status not in ("pending", "running", "streaming") and before != after
 
 
 def check(tally: Tally, model: Model) -> Counter[str]:

@@ -23,12 +23,11 @@ SETTINGS = {
     "MAX_TURNS_PER_USER": "1000",
     "MAX_COMPACTIONS_PER_USER": "1000",
 }
-WINDOW = 2_000
+WINDOW = 4_000
 
 
 class Fleet(Protocol):
-    folder: Path
-    database_url: str
+    environment: dict[str, str]
     redis: Redis | None
     victims: list[str]
     """Processes that may be killed and paused."""
@@ -64,8 +63,7 @@ class Alone:
     victims = workers = ["serve"]
 
     def __init__(self, site: Site) -> None:
-        self.site, self.folder = site, site.data
-        self.database_url = f"sqlite:///{site.data / 'chatsite.sqlite3'}"
+        self.site, self.environment = site, site.environment
 
     @property
     def doors(self) -> list[str]:
@@ -87,14 +85,14 @@ class Alone:
         self.site.process.send_signal(signal.SIGCONT)
 
     def logs(self) -> dict[str, str]:
-        return {"serve": (self.folder / "serve.log").read_text()}
+        return {"serve": (self.site.data / "serve.log").read_text()}
 
 
 class Many:
     """Web processes, workers and a clock on PostgreSQL and Redis. The clock is never killed: it has nothing to lose."""
 
-    def __init__(self, cluster: Cluster, database_url: str, redis: Redis) -> None:
-        self.cluster, self.folder, self.database_url, self.redis = cluster, cluster.folder, database_url, redis
+    def __init__(self, cluster: Cluster, redis: Redis) -> None:
+        self.cluster, self.environment, self.redis = cluster, cluster.environment, redis
         self.workers = cluster.workers
         self.victims = [*cluster.ports, *cluster.workers]
         self._born = dict.fromkeys(self.victims, time.monotonic())
@@ -138,7 +136,7 @@ def fleet(database: str, folder: Path, *, llm_url: str) -> Iterator[Fleet]:
             folder, database_url=url, redis_url=broker.url, llm_url=llm_url, webs=2, workers=3, window=WINDOW,
             **SETTINGS,
         )  # fmt: skip
-        site = Many(held.enter_context(cluster), url, broker)
+        site = Many(held.enter_context(cluster), broker)
         all_up(site)
         yield site
 

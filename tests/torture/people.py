@@ -191,15 +191,15 @@ def begin(client: Client, tally: Tally) -> Talk:
 def question(talk: Talk, *, stream: bool = False) -> dict[str, Any]:
     """The next message of a talk: the same each time, so that it can be sent until it is acknowledged."""
     random = Random(f"{talk.number}-{talk.acknowledged}")
-    words = " ".join(random.choices(WORDS, k=random.randint(20, 90)))
+    words = " ".join(random.choices(WORDS, k=random.randint(60, 200)))
     text = f"<c{talk.number}:{talk.acknowledged}> {words}"
     return {"content": text, "client_id": f"message-{talk.acknowledged}", "stream": stream}
 
 
-def say(client: Client, tally: Tally, talk: Talk) -> None:
-    """Send the next message until it is acknowledged, by whichever process."""
+def say(client: Client, tally: Tally, talk: Talk, *, wait: bool = True) -> None:
+    """Send the next message until it is acknowledged, by whichever process; `wait` may also be for its reply."""
     limit = time.monotonic() + PATIENCE
-    while not _acknowledged(client, tally, talk):
+    while not _acknowledged(client, tally, talk, wait=wait):
         if time.monotonic() > limit:
             raise TimeoutError(f"conversation {talk.number}, message {talk.acknowledged} is never acknowledged")
         time.sleep(0.05)
@@ -207,12 +207,12 @@ def say(client: Client, tally: Tally, talk: Talk) -> None:
     tally.add("messages acknowledged")
 
 
-def _acknowledged(client: Client, tally: Tally, talk: Talk) -> bool:
-    stream = client.random.random() < 0.5
+def _acknowledged(client: Client, tally: Tally, talk: Talk, *, wait: bool) -> bool:
+    stream = not wait or client.random.random() < 0.5
     path = f"/api/conversations/{talk.id}/messages"
     try:
         with client.open("POST", path, question(talk, stream=stream)) as answer:
-            if stream and client.random.random() < 0.5:
+            if not wait or (stream and client.random.random() < 0.5):
                 answer.read(1)
             else:
                 answer.read()
