@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 from uuid import UUID
 
 TICK = 0.04
 """Seconds that deltas are collected for; the first one of a reply goes out at once."""
+SLOT = 0.008
+"""Seconds between two rounds of sending, at least. Each takes what is due by the next one: sent all at one moment, what
+a thousand models have written would keep the loop for 30 ms, and the last pages waiting as long."""
 BACKLOG = 256
 """Events that may wait for a slow listener. Beyond it they are dropped for one `resync`, and the page fetches."""
 
@@ -35,23 +38,56 @@ DRAFTS = 2_000
 """Replies of other processes whose text is kept for pages that are opened meanwhile."""
 
 
+class Queue:
+    """Of events, for one reader. An `asyncio.Queue` takes 3 KB before it holds anything, for each of many sockets."""
+
+    __slots__ = ("_events", "_waiter")
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._waiter: asyncio.Future[None] | None = None
+
+    def qsize(self) -> int:
+        return len(self._events)
+
+    def put_nowait(self, event: Event) -> None:
+        self._events.append(event)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def get_nowait(self) -> Event:
+        return self._events.pop(0)
+
+    async def get(self) -> Event:
+        while not self._events:
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        return self._events.pop(0)
+
+    def clear(self) -> None:
+        self._events.clear()
+
+
 class Listener:
     """The queue of one socket or stream."""
 
+    __slots__ = ("loop", "queue")
+
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.queue: asyncio.Queue[Event] = asyncio.Queue()
+        self.queue = Queue()
 
     def put(self, event: Event) -> None:
         if self.queue.qsize() >= BACKLOG:
-            while not self.queue.empty():
-                self.queue.get_nowait()
+            self.queue.clear()
             event = RESYNC
         self.queue.put_nowait(event)
 
-    async def __aiter__(self) -> AsyncIterator[Event]:
-        while True:
-            yield await self.queue.get()
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        return await self.queue.get()
 
 
 class Peers(Protocol):
@@ -62,14 +98,31 @@ class Peers(Protocol):
     def put(self, conversation_id: UUID, event: Event) -> None: ...
 
 
+class Pending(NamedTuple):
+    """Pieces of a reply from its `at`-th character on, to be sent at `due` by the clock of the loop."""
+
+    message_id: str
+    at: int
+    pieces: list[str]
+    due: float
+
+
+@dataclass(slots=True)
+class Draft:
+    """A reply as far as another process has written it."""
+
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+
+
 class Hub:
     def __init__(self) -> None:
         self.listeners: defaultdict[UUID, set[Listener]] = defaultdict(set)
         self.peers: Peers | None = None
         self.commands: dict[str, Callable[[UUID], object]] = {}
-        self._pending: dict[UUID, tuple[str, int, list[str]]] = {}
+        self._pending: dict[UUID, Pending] = {}
         self._begun: set[str] = set()
-        self._drafts: dict[str, str] = {}
+        self._drafts: dict[str, Draft] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -104,10 +157,14 @@ class Hub:
             self._begun.add(message_id)
             self._send(conversation_id, message_id, at, text)
             return
-        self._pending.setdefault(conversation_id, (message_id, at, []))[2].append(text)
+        if pending := self._pending.get(conversation_id):
+            pending.pieces.append(text)
+            return
         loop = asyncio.get_running_loop()
+        due = loop.time() + TICK
+        self._pending[conversation_id] = Pending(message_id, at, [text], due)
         if self._timer is None or self._loop is not loop:
-            self._loop, self._timer = loop, loop.call_later(TICK, self._tick)
+            self._loop, self._timer = loop, loop.call_at(due - SLOT, self._tick, loop)
 
     def ended(self, conversation_id: UUID, message_id: str) -> None:
         """No more text will come: what waits goes out now."""
@@ -132,14 +189,17 @@ class Hub:
 
     def draft(self, message_id: str) -> str:
         """What another process has written of a reply, as far as it was heard from its beginning; else ""."""
-        return self._drafts.get(message_id, "")
+        draft = self._drafts.get(message_id)
+        return "".join(draft.pieces) if draft else ""
 
     def _note(self, event: Event) -> None:
         if event.type == "message.delta":
             id, text, at = event.data["id"], event.data["text"], event.data["at"]
-            written = self._drafts.pop(id, "")
-            if at == len(written):
-                self._drafts[id] = written + text
+            draft = self._drafts.pop(id, None) or Draft()
+            if at == draft.length:
+                draft.pieces.append(text)
+                draft.length += len(text)
+                self._drafts[id] = draft
             if len(self._drafts) > DRAFTS:
                 del self._drafts[next(iter(self._drafts))]
         elif event.type in ("message.done", "message.failed"):
@@ -154,15 +214,20 @@ class Hub:
         self._flush(conversation_id)
         listener.put(event)
 
-    def _tick(self) -> None:
+    def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Send what is due in this slot: what has waited longest stands first."""
         self._timer = None
-        for conversation_id in list(self._pending):
+        until = loop.time() + SLOT
+        while self._pending:
+            conversation_id, pending = next(iter(self._pending.items()))
+            if pending.due > until:
+                self._timer = loop.call_at(pending.due, self._tick, loop)
+                return
             self._flush(conversation_id)
 
     def _flush(self, conversation_id: UUID) -> None:
         if pending := self._pending.pop(conversation_id, None):
-            message_id, at, pieces = pending
-            self._send(conversation_id, message_id, at, "".join(pieces))
+            self._send(conversation_id, pending.message_id, pending.at, "".join(pending.pieces))
 
     def _send(self, conversation_id: UUID, message_id: str, at: int, text: str) -> None:
         event = Event("message.delta", {"id": message_id, "text": text, "at": at})
