@@ -21,6 +21,7 @@ from compression.core.policy import Policy
 from compression.core.ports import Summariser
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript
+from compression.ids import uuid7
 from compression.models import Compaction
 from conversations import ahead, background, emergency, lease, limits, prompt, transcript
 from conversations.errors import TooMany
@@ -73,10 +74,11 @@ def active(conversation: Conversation) -> Compaction | None:
 
 async def run(compaction_id: UUID) -> None:
     """Carry out a claimed compaction; its row says what came of it. Only a bug raises."""
+    token = uuid7()
     try:
-        row = await sync_to_async(start)(compaction_id)
+        row = await sync_to_async(start)(compaction_id, token)
     except asyncio.CancelledError:
-        await asyncio.shield(sync_to_async(lease.release)(compaction_id, error=STOPPED))
+        await asyncio.shield(sync_to_async(lease.release)(compaction_id, error=STOPPED, token=token))
         raise
     if row is None:
         return

@@ -103,7 +103,7 @@ def _carry_out(head: Head, relief: Relief) -> bool:
         claimed = lease.claim(head.id, trigger=Compaction.Trigger.EMERGENCY, steering=Steering())
     except Conflict:
         return True  # someone else is at it, who will be waited for
-    row = lease.start(claimed.pk)
+    row = lease.start(claimed.pk, claimed.lease_token)
     if row is None:
         return True
     try:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from compression.core.values import Steering
@@ -145,20 +145,26 @@ def discard_ready(conversation_id: UUID) -> None:
     )
 
 
-def release(compaction_id: UUID, *, error: str) -> None:
-    """Fail a row that nobody works on; nothing where it has ended, or never came to be."""
-    row = Compaction.objects.filter(pk=compaction_id, status__in=Compaction.ACTIVE).first()
-    if row is not None:
-        with contextlib.suppress(LeaseLost):  # someone else has found it too
-            finish(row, Compaction.Status.FAILED, error=error)
+def release(compaction_id: UUID, *, error: str, token: UUID | None = None) -> None:
+    """Let go of a row that is pending, or ours by `token`: handed back where a person asked for it, else failed."""
+    rows = Compaction.objects.filter(pk=compaction_id, status__in=Compaction.ACTIVE)
+    row = rows.filter(Q(status=Compaction.Status.PENDING) | Q(lease_token=token)).first()
+    if row is None:
+        return
+    if row.trigger in BY_HAND:
+        hand_back(row)
+        return
+    with contextlib.suppress(LeaseLost):  # someone else has found it too
+        finish(row, Compaction.Status.FAILED, error=error)
 
 
-def start(compaction_id: UUID) -> Compaction | None:
-    """Take up a pending row; None where another worker has, or where it is over."""
-    taken = Compaction.objects.filter(pk=compaction_id, status=Compaction.Status.PENDING).update(
-        status=Compaction.Status.RUNNING, lease_expires_at=expiry()
+def start(compaction_id: UUID, token: UUID) -> Compaction | None:
+    """Take up a pending row, which is ours by `token` then; None where another worker has, or where it is over."""
+    rows = Compaction.objects.filter(pk=compaction_id)
+    rows.filter(status=Compaction.Status.PENDING).update(
+        status=Compaction.Status.RUNNING, lease_token=token, lease_expires_at=expiry()
     )
-    return Compaction.objects.get(pk=compaction_id) if taken else None
+    return rows.filter(lease_token=token).first()
 
 
 def owned(row: Compaction) -> QuerySet[Compaction]:
