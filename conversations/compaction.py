@@ -45,6 +45,7 @@ MAX_INSTRUCTIONS = 2_000
 RUNS_A_MINUTE = 10
 SETTLE_SECONDS = 0.1
 STOPPED = "It was stopped before it was done."
+LATE = "Its worker was not heard of for too long."
 RECENT_RUNS = 20
 SAVE = {Compaction.Trigger.EMERGENCY: emergency.commit, Compaction.Trigger.AHEAD: ahead.store}
 """What becomes of a draft, where it is not put in force as any other is."""
@@ -94,7 +95,12 @@ async def run(compaction_id: UUID) -> None:
         if handed_back:
             await asyncio.shield(sync_to_async(lease.hand_back)(row))
         raise
-    except (LeaseLost, Superseded):
+    except LeaseLost:
+        status, fields = Compaction.Status.DISCARDED, {"error": LATE}
+        handed_back = row.trigger in BY_HAND
+        if handed_back:
+            await sync_to_async(lease.active)(row.conversation_id)  # has it taken up again, unless another has
+    except Superseded:
         status, fields = Compaction.Status.DISCARDED, {"error": "The conversation changed while it was compressed."}
     except CompactionSkipped as reason:
         status, fields = Compaction.Status.SKIPPED, {"error": str(reason)}

@@ -48,6 +48,29 @@ async def thinking(chat: Chat, trigger: str = "manual") -> Compaction:
     return row
 
 
+async def test_what_its_worker_was_too_late_with_is_taken_up_again_where_a_person_asked(
+    filled: Conversation, chat: Chat
+) -> None:
+    chat.llm.enqueue_summary(delay=0.4)
+    row = await thinking(chat)
+    await sync_to_async(run_out)()
+    ended = await chat.compacted(row.pk)
+    assert (ended.status, len(chat.llm.summaries)) == ("succeeded", 2)
+    assert lease.RESUMED in ended.steps
+    assert await Checkpoint.objects.acount() == 1
+
+
+async def test_it_is_taken_up_again_once_and_then_failed(filled: Conversation, chat: Chat) -> None:
+    chat.llm.enqueue_summary(delay=0.4, times=2)
+    row = await thinking(chat)
+    await sync_to_async(run_out)()
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: len(llm.summaries) == 2)
+    await sync_to_async(run_out)()
+    ended = await chat.compacted(row.pk)
+    assert (ended.status, ended.error) == ("failed", lease.ABANDONED)
+    assert not chat.conversation.is_compressed
+
+
 async def test_no_result_is_written_after_the_lease_even_if_nobody_took_over(filled: Conversation, chat: Chat) -> None:
     chat.llm.enqueue_summary(delay=0.4)
     row = await sync_to_async(claimed)(filled, "auto")
