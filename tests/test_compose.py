@@ -157,6 +157,20 @@ def test_nothing_gets_into_the_image_but_what_is_copied() -> None:
     assert {"tests", "var", ".git", ".env", ".", "benchmarks"}.isdisjoint(copied())
 
 
+def test_the_page_about_it_says_what_is_so() -> None:
+    from django.conf import settings
+
+    text = (ROOT / "docs" / "operations.md").read_text()
+    by_hand = re.findall(r"^\.venv/bin/((?:uvicorn|celery) .*) &$", text.replace("\\\n", ""), re.MULTILINE)
+    assert sorted(sorted(command) for command in map(shlex.split, by_hand)) == sorted(
+        sorted(set(SERVICES[name]["command"]) - {"--host", "0.0.0.0", "--no-access-log"})
+        for name in ("beat", "worker", "web")
+    )
+    numbers = re.findall(r"^\| `([A-Z_]+)` \| (\d+) \|", text, re.MULTILINE)
+    assert len(numbers) == 6
+    assert {name: getattr(settings, name) for name, _ in numbers} == {name: float(value) for name, value in numbers}
+
+
 def test_docker_itself_takes_the_file(tmp_path: Path) -> None:
     asked = ["docker", "compose", "version"]
     if not shutil.which("docker") or subprocess.run(asked, capture_output=True).returncode:
