@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import Count, Q
 
 from compression.models import Compaction
@@ -20,7 +22,12 @@ _sockets: Counter[int] = Counter()
 
 
 def require_turn(owner_id: int) -> None:
-    """Raises TooMany where this person, or everyone together, has as many replies in the making as may be."""
+    """In the transaction that stores the reply. Raises TooMany where this person, or everyone together, has as many
+    replies in the making as may be; the first is exact, the second may be passed by a few at one moment.
+    """
+    if connection.features.has_select_for_update:
+        # One's own turns are counted one after the other. SQLite has one writer anyway.
+        list(User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk"))
     own = Count("pk", filter=Q(conversation__owner_id=owner_id))
     found = streaming().order_by().aggregate(own=own, all=Count("pk"))
     if found["own"] >= settings.MAX_TURNS_PER_USER:

@@ -81,7 +81,7 @@ def drip(connection: socket, piece: bytes = b"x") -> None:
 # --- Bodies and headers ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/api/conversations", "/api/conversations/import", "/import/"])
+@pytest.mark.parametrize("path", ["/api/conversations", "/api/conversations/import", "/import"])
 def test_a_body_that_says_it_is_too_large_is_refused_before_it_is_sent(served: Served, path: str) -> None:
     with served.dial() as connection:
         send_body(served, connection, path=path, Content_Length=str(settings.MAX_BODY_BYTES + 1))
@@ -95,7 +95,7 @@ def test_a_body_that_says_it_is_too_large_is_refused_before_it_is_sent(served: S
 
 def test_a_refusal_is_a_line_on_the_page_that_asked(served: Served) -> None:
     with served.dial() as connection:
-        send_body(served, connection, path="/import/", Content_Length="25000001", HX_Request="true")
+        send_body(served, connection, path="/import", Content_Length="25000001", HX_Request="true")
         status, headers, text = answer_of(connection)
     assert (status, headers["hx-retarget"], headers["hx-reswap"]) == (413, "#alert", "innerHTML")
     assert text.startswith("<p>At most 25,000,000 bytes may be sent at once.")
