@@ -30,7 +30,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from chatsite.alive import touch
 from chatsite.alone import CannotStart
-from chatsite.start import give_up, require_database, require_settings
+from chatsite.start import give_up, require_migrated, require_settings
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def _check(**_: Any) -> None:
 @worker_init.connect
 def _begin(**_: Any) -> None:
     _look_for_broker()
-    _require(require_database, _begin_work)
+    _require(require_migrated, _begin_work)
 
 
 def _begin_work() -> None:

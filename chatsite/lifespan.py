@@ -10,7 +10,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from chatsite.alone import CannotStart, only_server
-from chatsite.start import require_database, require_settings
+from chatsite.start import require_migrated, require_settings
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ def _begin(held: ExitStack) -> None:
     from conversations import upkeep
 
     require_settings()
-    require_database()
+    require_migrated()
     upkeep.begin(alone=held.enter_context(only_server()))
 
 

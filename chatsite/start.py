@@ -23,15 +23,24 @@ def require_settings() -> None:
 
 
 def require_database() -> None:
-    """Raises CannotStart where the database cannot be used, or is of an older version."""
+    """Raises CannotStart where the database cannot be used."""
     try:
-        executor = MigrationExecutor(connection)
-        is_old = bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+        connection.ensure_connection()
     except DatabaseError as error:
         place = connection.settings_dict
         where = f"{place['HOST']}:{place['PORT']}" if place["HOST"] else place["NAME"]
         raise CannotStart(f"DATABASE_URL: the database at {where} cannot be used ({type(error).__name__}).") from None
-    if is_old:
+
+
+def is_migrated() -> bool:
+    executor = MigrationExecutor(connection)
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def require_migrated() -> None:
+    """Raises CannotStart where the database cannot be used, or is of an older version."""
+    require_database()
+    if not is_migrated():
         raise CannotStart("The database of DATABASE_URL is not up to date: run `python manage.py migrate` first.")
 
 

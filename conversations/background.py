@@ -17,7 +17,7 @@ from typing import Any
 
 from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
-from django.db import close_old_connections, transaction
+from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils.module_loading import import_string
 
 logger = logging.getLogger(__name__)
@@ -118,5 +118,7 @@ async def _guarded(name: str, *args: str) -> None:
             # The thread that serves all tasks is never told that a request has ended.
             await sync_to_async(close_old_connections)()
             await task
+        except (OperationalError, InterfaceError) as error:
+            logger.error("task %s: the database cannot be used (%s)", name, type(error).__name__)
         except Exception:
             logger.exception("task %s failed", name)

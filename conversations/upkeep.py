@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import close_old_connections, connection
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
 from django.utils import timezone
 
 from compression.models import Compaction, KeptSummary
@@ -44,6 +44,8 @@ async def run() -> None:
             if time.monotonic() - tidied >= TIDY_SECONDS:
                 tidied = time.monotonic()
                 await sync_to_async(tidy)()
+        except (OperationalError, InterfaceError) as error:
+            logger.error("upkeep: the database cannot be used (%s)", type(error).__name__)
         except Exception:
             logger.exception("upkeep failed")
         await asyncio.sleep(SWEEP_SECONDS)

@@ -19,13 +19,14 @@ SETTINGS = {
     "DATABASE_URL": f"postgres://u:hunter2@{AWAY}/x",
     "REDIS_URL": f"redis://:hunter2@{AWAY}/0",
     "CELERY_BROKER_URL": f"redis://:hunter2@{AWAY}/1",
-    "WEB_CONCURRENCY": "2",
 }
 WRONG = [
-    ("DATABASE_URL", "mysql://u:hunter2@h/x"),
-    ("SECRET_KEY", "hunter2"),
-    ("REDIS_URL", ""),
-    ("CELERY_BROKER_URL", "http://:hunter2@x"),
+    ("web", "DATABASE_URL", "mysql://u:hunter2@h/x"),
+    ("worker", "DATABASE_URL", "mysql://u:hunter2@h/x"),
+    ("beat", "DATABASE_URL", "mysql://u:hunter2@h/x"),
+    ("web", "SECRET_KEY", "hunter2"),
+    ("worker", "REDIS_URL", ""),
+    ("beat", "CELERY_BROKER_URL", "http://:hunter2@x"),
 ]
 """One that cannot be read, and three that checks refuse."""
 
@@ -45,10 +46,13 @@ def refused_with(said: subprocess.CompletedProcess[str], name: str) -> None:
     assert "hunter2" not in text
 
 
-@pytest.mark.parametrize("service", ["web", "worker", "beat"])
-@pytest.mark.parametrize(("setting", "value"), WRONG)
+@pytest.mark.parametrize(("service", "setting", "value"), WRONG)
 def test_a_setting_that_cannot_work_ends_the_process(tmp_path: Path, service: str, setting: str, value: str) -> None:
     refused_with(start(tmp_path, service, **{setting: value}), setting)
+
+
+def test_several_web_processes_need_redis(tmp_path: Path) -> None:
+    refused_with(start(tmp_path, "web", WEB_CONCURRENCY="2", REDIS_URL="", CELERY_BROKER_URL=""), "REDIS_URL")
 
 
 @pytest.mark.parametrize("service", ["web", "worker"])

@@ -8,13 +8,11 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import run_checks
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 
 from chatsite.alone import CannotStart, only_server
+from chatsite.start import is_migrated, require_database, require_settings
 
 BACKLOG = 1_024
 """Connections that may wait to be accepted: all pages come back at once where the server was away."""
@@ -27,15 +25,16 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
 
-    requires_system_checks = ()  # told in one line each, by `require_settings`
+    requires_system_checks = ()  # told in one line each
 
     def handle(self, *, host: str, port: int, **_: Any) -> None:
-        require_database()
-        require_settings()
-        require_free(host, port)
         try:
+            require_database()
+            require_settings()
+            require_free(host, port)
             with only_server() as alone:
-                migrate()
+                if not is_migrated():
+                    call_command("migrate", interactive=False, verbosity=0)
                 from conversations import upkeep
 
                 upkeep.begin(alone=alone)
@@ -53,40 +52,18 @@ class Command(BaseCommand):
         return "\n".join(lines)
 
 
-def require_settings() -> None:
-    faults = [message.msg for message in run_checks() if message.is_serious()]
-    if faults:
-        raise CommandError(" ".join(faults))
-
-
 def require_free(host: str, port: int) -> None:
     if not 0 < port < 65_536:
-        raise CommandError(f"--port must be from 1 to 65535, not {port}.")
+        raise CannotStart(f"--port must be from 1 to 65535, not {port}.")
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except socket.gaierror:
-        raise CommandError(f"--host {host} is not an address of this machine.") from None
+        raise CannotStart(f"--host {host} is not an address of this machine.") from None
     except OSError as error:
-        raise CommandError(f"Port {port} of {host} cannot be used ({error.strerror}). Try PORT=8001.") from None
-
-
-def require_database() -> None:
-    """One that cannot be used is named, without its password."""
-    try:
-        connection.ensure_connection()
-    except DatabaseError as error:
-        place = connection.settings_dict
-        where = f"{place['HOST']}:{place['PORT']}" if place["HOST"] else place["NAME"]
-        raise CommandError(f"DATABASE_URL: the database at {where} cannot be used.") from error
-
-
-def migrate() -> None:
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", interactive=False, verbosity=0)
+        raise CannotStart(f"Port {port} of {host} cannot be used ({error.strerror}). Try PORT=8001.") from None
 
 
 def run(host: str, port: int, *, ready: Any) -> None:
