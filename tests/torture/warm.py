@@ -88,8 +88,13 @@ def end_all() -> None:
 
 
 def main() -> None:
-    """Fork for every line, and say the child's id. What has a loop or a thread of its own is not imported before."""
+    """Fork for every line, and say the child's id. What has a loop or a thread of its own is not imported before.
+
+    Whoever reads this may be killed: then all that was forked ends too.
+    """
     import django
+
+    os.setpgrp()
 
     django.setup()
     import openai.resources.chat  # noqa: F401
@@ -110,6 +115,7 @@ def main() -> None:
             print(pid, flush=True)
         else:
             _become(*json.loads(line))
+    os.killpg(0, signal.SIGKILL)
 
 
 def _become(command: list[str], log: str) -> None:

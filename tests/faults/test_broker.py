@@ -1,0 +1,128 @@
+"""A site of several processes: one stops what another writes; what is asked for while Redis is away is done later."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster import Cluster
+from tests.llm_server import LlmServer
+from tests.servers import Redis, postgres, redis, wait_until
+
+LEASE_SECONDS = 8
+BEAT = LEASE_SECONDS / 4
+
+
+@dataclass
+class Shop:
+    """Two web processes, a worker, a clock, and a person with a conversation."""
+
+    cluster: Cluster
+    redis: Redis
+    llm: LlmServer
+    key: str
+    id: str = ""
+
+    def ask(self, method: str, path: str, body: object = None, *, at: str = "web0") -> Any:
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.cluster.url(at) + f"/api{path}", data, headers, method=method)
+        return urllib.request.urlopen(request, timeout=30)
+
+    def asked(self, method: str, path: str, body: object = None, *, at: str = "web0") -> Any:
+        with self.ask(method, path, body, at=at) as answer:
+            return json.loads(answer.read())
+
+    def sends(self, text: str) -> None:
+        """Without waiting for the reply."""
+        with self.ask("POST", f"/conversations/{self.id}/messages", {"content": text, "stream": True}) as answer:
+            assert answer.status == 200
+
+    def last(self) -> dict[str, Any]:
+        items: list[dict[str, Any]] = self.asked("GET", f"/conversations/{self.id}/messages?limit=100")["items"]
+        return items[-1]
+
+    def ended(self, *, seconds: float) -> dict[str, Any]:
+        wait_until(lambda: bool(self.last()["status"] != "streaming"), what="the reply", seconds=seconds)
+        return self.last()
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    folder: Path = tmp_path_factory.mktemp("shop")
+    with (
+        LlmServer() as llm,
+        postgres() as database_url,
+        redis() as server,
+        Cluster(
+            folder, database_url=database_url, redis_url=server.url, llm_url=llm.url, workers=1,
+            LEASE_SECONDS=str(LEASE_SECONDS),
+        ) as cluster,
+    ):  # fmt: skip
+        cluster.manage("createsuperuser", "--noinput", "--username=alice", "--email=a@example.org",
+                       DJANGO_SUPERUSER_PASSWORD="correct horse battery")  # fmt: skip
+        shop = Shop(cluster, server, llm, cluster.manage("create_api_key", "alice").strip())
+        shop.id = shop.asked("POST", "/conversations", {"title": "t"})["id"]
+        shop.sends("warm up")
+        shop.ended(seconds=30)
+        yield shop
+
+
+def test_a_reply_that_a_worker_writes_is_stopped_by_any_process_at_once(shop: Shop) -> None:
+    stopped_after = _stop_takes(shop)
+    assert stopped_after < BEAT / 2, f"{stopped_after:.1f} s: that was the row, not Redis"
+
+
+def test_without_redis_it_is_stopped_at_the_next_beat(shop: Shop) -> None:
+    shop.llm.enqueue("word " * 200, drip=0.1)
+    shop.sends("go on")
+    wait_until(lambda: bool(shop.last()["content"]), what="the first words", seconds=10)
+    shop.redis.stop(signal.SIGKILL)
+    try:
+        assert shop.asked("POST", f"/conversations/{shop.id}/stop", at="web1") == {"stopped": True}
+        reply = shop.ended(seconds=BEAT + 3)
+    finally:
+        shop.redis.start()
+    assert (reply["status"], reply["content"][:5]) == ("stopped", "word ")
+
+
+def test_what_is_asked_for_while_the_broker_is_away_succeeds_and_is_done_when_it_is_back(shop: Shop) -> None:
+    shop.redis.stop(signal.SIGKILL)
+    began = time.monotonic()
+    try:
+        shop.sends("is anybody there?")
+        assert time.monotonic() - began < 5
+        assert shop.last()["status"] == "streaming"
+    finally:
+        shop.redis.start()
+    reply = shop.ended(seconds=LEASE_SECONDS + 10)
+    assert (reply["status"], reply["content"]) == ("complete", "All right.")
+
+
+def test_the_first_message_after_the_broker_is_back_does_not_wait_for_a_lease(shop: Shop) -> None:
+    shop.redis.stop(signal.SIGKILL)
+    shop.redis.start()
+    time.sleep(3)  # the worker looks for it again
+    began = time.monotonic()
+    shop.sends("at once?")
+    assert shop.ended(seconds=LEASE_SECONDS + 10)["status"] == "complete"
+    assert time.monotonic() - began < LEASE_SECONDS / 2
+
+
+def _stop_takes(shop: Shop) -> float:
+    shop.llm.enqueue("word " * 200, drip=0.1)
+    shop.sends("go on")
+    wait_until(lambda: bool(shop.last()["content"]), what="the first words", seconds=10)
+    began = time.monotonic()
+    assert shop.asked("POST", f"/conversations/{shop.id}/stop", at="web1") == {"stopped": True}
+    reply = shop.ended(seconds=LEASE_SECONDS)
+    assert (reply["status"], reply["content"][:5]) == ("stopped", "word ")
+    return time.monotonic() - began

@@ -1,0 +1,97 @@
+"""The lease of a reply: what is written is saved at each beat, and who has lost it writes nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.utils import timezone
+
+from compression.ids import uuid7
+from conversations import orphans, replies, reply_lease, turn
+from conversations.models import Message
+from conversations.reply_lease import Held
+from tests.conversations.chat import Chat
+from tests.conversations.conftest import chat
+
+__all__ = ["chat"]
+
+
+def run_out() -> None:
+    reply_lease.streaming().update(lease_expires_at=timezone.now())
+
+
+async def writing(chat: Chat) -> Message:
+    """A reply with some words, in the making."""
+    begun = await chat.send("hello")
+    async with asyncio.timeout(5):
+        while not turn.text_so_far(begun.reply):
+            await asyncio.sleep(0.01)
+    return begun.reply
+
+
+async def test_what_is_written_is_saved_at_each_beat(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "LEASE_SECONDS", 0.4)
+    chat.llm.enqueue("one two three four five six", drip=0.15)
+    reply = await writing(chat)
+    await asyncio.sleep(0.4)
+    first = await Message.objects.aget(pk=reply.pk)
+    await asyncio.sleep(0.3)
+    second = await Message.objects.aget(pk=reply.pk)
+    assert "" < first.content < second.content
+    assert second.status == "streaming"
+    assert second.lease_expires_at > first.lease_expires_at  # type: ignore[operator]
+    assert (await chat.ended(reply.pk)).content == "one two three four five six"
+
+
+async def test_a_late_heartbeat_revives_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "LEASE_SECONDS", 2)
+    chat.llm.enqueue("one two three four five six", drip=0.3)
+    reply = await writing(chat)
+    saved = await Message.objects.aget(pk=reply.pk)
+    await Message.objects.filter(pk=reply.pk).aupdate(content="one", lease_expires_at=timezone.now())
+    await sync_to_async(orphans.sweep)()
+    assert saved.lease_token
+    late = await sync_to_async(reply_lease.renew)(reply.pk, saved.lease_token, "one two three")
+    assert late is Held.LOST
+    await asyncio.sleep(1)  # its own heartbeat finds out too
+    assert reply.conversation_id not in turn._running
+    ended = await Message.objects.aget(pk=reply.pk)
+    assert (ended.status, ended.content) == ("interrupted", "one")
+
+
+async def test_the_end_of_a_reply_that_another_has_taken_over_is_not_written(chat: Chat) -> None:
+    chat.llm.enqueue("the first one's", delay=0.4)
+    begun = await chat.send("hello")
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.chats))
+    await Message.objects.filter(pk=begun.reply.pk).aupdate(lease_token=uuid7())
+    async with asyncio.timeout(5):
+        while turn._running:
+            await asyncio.sleep(0.01)
+    reply = await Message.objects.aget(pk=begun.reply.pk)
+    assert (reply.status, reply.content) == ("streaming", "")
+
+
+async def test_one_of_many_workers_has_it(chat: Chat) -> None:
+    chat.llm.enqueue("slow", delay=0.3)
+    begun = await chat.send("hello")
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.chats))
+    await sync_to_async(reply_lease.hand_back)(begun.reply.pk, (await stored(begun.reply)).lease_token)
+    claims = [await sync_to_async(reply_lease.claim)(begun.reply.pk, uuid7()) for _ in range(3)]
+    assert claims == [Held.OURS, Held.LOST, Held.LOST]
+
+
+async def test_a_reply_that_was_taken_up_meanwhile_is_not_given_up(chat: Chat) -> None:
+    chat.llm.enqueue("slow", delay=0.3)
+    begun = await chat.send("hello")
+    found = await stored(begun.reply)
+    assert found.lease_token
+    await sync_to_async(reply_lease.renew)(found.pk, found.lease_token, "")
+    assert not await sync_to_async(replies.give_up)(found, status="interrupted")
+    assert (await chat.ended(found.pk)).content == "slow"
+
+
+async def stored(reply: Message) -> Message:
+    return await Message.objects.aget(pk=reply.pk)
