@@ -39,6 +39,7 @@ bench-retention: $(VENV)/installed-bench
 torture: $(VENV)/installed-dev
 	@$(PYTHON) -m tests.core.torture --count 10000
 	@LIVES=300 $(PYTHON) -m pytest -q -s tests/faults/test_life.py
+	@$(PYTHON) -m tests.torture
 
 lock:
 	@uv pip compile -q pyproject.toml --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
