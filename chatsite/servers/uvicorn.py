@@ -87,6 +87,7 @@ class Socket(WebSocketsSansIOProtocol):
 
     def __init__(self, config: Any, *args: Any, **kwargs: Any) -> None:
         config.ws_max_size = settings.MAX_FRAME_BYTES
+        config.ws_per_message_deflate = False  # 40 KB a socket, to make pieces of some words no smaller
         super().__init__(config, *args, **kwargs)
 
     def pause_writing(self) -> None:
