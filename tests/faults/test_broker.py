@@ -19,6 +19,8 @@ from tests.servers import Redis, postgres, redis, wait_until
 
 LEASE_SECONDS = 8
 BEAT = LEASE_SECONDS / 4
+GRACE = 3
+"""STOP_GRACE_SECONDS, unless it is set."""
 
 
 @dataclass
@@ -115,6 +117,18 @@ def test_the_first_message_after_the_broker_is_back_does_not_wait_for_a_lease(sh
     shop.sends("at once?")
     assert shop.ended(seconds=LEASE_SECONDS + 10)["status"] == "complete"
     assert time.monotonic() - began < LEASE_SECONDS / 2
+
+
+def test_a_worker_that_is_told_to_stop_hands_back_what_it_cannot_finish(shop: Shop) -> None:
+    shop.llm.enqueue("too late", delay=60)
+    shop.sends("wait for me")
+    shop.llm.wait_for(lambda llm: "wait for me" in llm.last_request.text, seconds=10)
+    began = time.monotonic()
+    shop.cluster.kill("worker0", signal.SIGTERM)
+    assert time.monotonic() - began < GRACE + 5
+    shop.cluster.start("worker0")
+    reply = shop.ended(seconds=LEASE_SECONDS + 10)
+    assert (reply["status"], reply["content"]) == ("complete", "All right.")
 
 
 def _stop_takes(shop: Shop) -> float:

@@ -25,8 +25,6 @@ from tests.torture.people import MARKER, Model, Talk, Tally, asked_in
 
 SETTLES_IN = LEASE_SECONDS + 10
 """Seconds after which nothing may be left that a dead process was at."""
-TAKEN_UP_IN = 10
-"""Seconds after the end of a lease in which somebody must have seen to what it was for."""
 EXPLAINED = (
     r"(redis\.exceptions|kombu\.exceptions|builtins)?\.?\w*(Connection|Operational|Timeout|BrokenPipe)\w*Error\b.*",
     r"celery\.beat\.SchedulingError: .* connecting to .*",

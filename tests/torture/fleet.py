@@ -15,7 +15,7 @@ from tests.servers import Redis, listens, postgres, redis, wait_until
 from tests.torture.warm import end_all, warm
 
 LEASE_SECONDS = 2
-WARM_UP = 0.5
+WARM_UP = 2.0
 """Seconds that a process that listens nowhere takes to begin, about."""
 SETTINGS = {
     "LEASE_SECONDS": str(LEASE_SECONDS),
