@@ -31,9 +31,21 @@ class Event:
     data: dict[str, Any] = field(default_factory=dict)
 
 
+def joined(before: Event, after: Event) -> Event | None:
+    """Two pieces of a reply as one; None where they are something else, or not next to each other, or long."""
+    if before.type != "message.delta" or after.type != "message.delta" or before.data["id"] != after.data["id"]:
+        return None
+    text, at = before.data["text"], before.data["at"]
+    if at + len(text) != after.data["at"] or len(text) > LONG:
+        return None
+    return Event("message.delta", {"id": after.data["id"], "text": text + after.data["text"], "at": at})
+
+
 RESYNC = Event("resync")
 RESYNC_APART = 0.005
 """Seconds between two pages that are told to fetch, where all are."""
+LONG = 4_000
+"""Characters after which no more is joined to a piece that waits: a frame stays small."""
 DRAFTS = 2_000
 """Replies of other processes whose text is kept for pages that are opened meanwhile."""
 
@@ -51,7 +63,11 @@ class Queue:
         return len(self._events)
 
     def put_nowait(self, event: Event) -> None:
-        self._events.append(event)
+        """Where the reader is behind, words that follow on those it has not read yet are joined to them."""
+        if self._events and (both := joined(self._events[-1], event)):
+            self._events[-1] = both
+        else:
+            self._events.append(event)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 

@@ -90,9 +90,10 @@ async def test_an_event_is_told_after_the_words_before_it() -> None:
     hub = Hub()
     with hub.listen(ONE) as listener:
         hub.feed(ONE, "m", "a", at=0)
+        assert waiting(listener) == [delta("a", 0)]
         hub.feed(ONE, "m", "b", at=1)
         hub.publish(ONE, ended())
-        assert [await heard(listener) for _ in range(3)] == [delta("a", 0), delta("b", 1), ended()]
+        assert [await heard(listener) for _ in range(2)] == [delta("b", 1), ended()]
 
 
 async def test_the_end_of_a_reply_sends_what_waits_and_the_next_one_begins_at_once() -> None:
@@ -100,8 +101,9 @@ async def test_the_end_of_a_reply_sends_what_waits_and_the_next_one_begins_at_on
     with hub.listen(ONE) as listener:
         for at, text in enumerate("ab"):
             hub.feed(ONE, "m", text, at=at)
+        assert waiting(listener) == [delta("a", 0)]
         hub.ended(ONE, "m")
-        assert waiting(listener) == [delta("a", 0), delta("b", 1)]
+        assert waiting(listener) == [delta("b", 1)]
         hub.feed(ONE, "n", "c", at=0)
         assert waiting(listener) == [delta("c", 0, id="n")]
         await asyncio.sleep(2 * TICK)
@@ -124,11 +126,26 @@ async def test_events_of_other_threads_arrive_on_the_loop_in_their_order() -> No
 async def test_a_slow_listener_is_told_to_fetch_instead_of_all_it_has_missed() -> None:
     hub = Hub()
     with hub.listen(ONE) as listener:
-        for number in range(BACKLOG + 1):
-            hub.hear(ONE, delta(str(number), number))
+        for _ in range(BACKLOG):
+            hub.hear(ONE, ended())
+        assert len(waiting(listener)) == BACKLOG
+        for _ in range(BACKLOG + 1):
+            hub.hear(ONE, ended())
         assert waiting(listener) == [RESYNC]
         hub.hear(ONE, ended())
         assert waiting(listener) == [ended()]
+
+
+async def test_words_that_wait_for_a_slow_listener_are_joined_as_long_as_they_follow_on_each_other() -> None:
+    hub = Hub()
+    with hub.listen(ONE) as listener:
+        for event in (delta("a", 0), delta("b", 1), delta("late", 7), delta("n", 11, id="n"), ended(), delta("e", 11)):
+            hub.hear(ONE, event)
+        assert waiting(listener) == [delta("ab", 0), delta("late", 7), delta("n", 11, id="n"), ended(), delta("e", 11)]
+        long = "x" * (events.LONG + 1)
+        hub.hear(ONE, delta(long, 0))
+        hub.hear(ONE, delta("y", len(long)))
+        assert waiting(listener) == [delta(long, 0), delta("y", len(long))]
 
 
 async def test_what_was_missed_lets_all_pages_fetch_one_after_the_other() -> None:
