@@ -5,7 +5,7 @@ VENV ?= .venv
 PYTHON := $(VENV)/bin/python
 .DEFAULT_GOAL := run
 
-.PHONY: run setup test check lock bench bench-retention torture clean
+.PHONY: run setup test check lock bench bench-load bench-retention torture clean
 
 run: setup
 	@$(PYTHON) manage.py fetch_model
@@ -32,6 +32,9 @@ bench: $(VENV)/installed-dev
 	@$(PYTHON) -m benchmarks.stages
 	@$(PYTHON) -m benchmarks.context
 	@$(PYTHON) -m benchmarks.live
+
+bench-load: $(VENV)/installed-dev
+	@$(PYTHON) -m benchmarks.load
 
 bench-retention: $(VENV)/installed-bench
 	@$(PYTHON) -m benchmarks.retention

@@ -1,7 +1,6 @@
 """What a served site costs: `python -m benchmarks.live`.
 
 - from a POST to the first delta on the socket, with a model that answers at once (medians);
-- CPU a token of the serving process, with 200 open sockets and 50 tokens a second each;
 - importing a conversation of 20,000 messages: time, and the process's peak of memory;
 - warm start to the first page, and resident memory when idle.
 """
@@ -11,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -30,16 +28,13 @@ from tests.journeys.site import Site
 from tests.llm_server import closed_port
 
 POSTS = 60
-STREAMS = int(os.environ.get("STREAMS", "200"))
-RATE = 50
-SECONDS = 8
 MESSAGES = 20_000
 
 
 def main() -> None:
     with site() as folder, model() as url:
-        cookie, conversations = prepared(STREAMS)
-        place = Site(folder, llm_url=url, window=128_000, BENCH_STREAMS=str(STREAMS))
+        cookie, conversations = prepared(1)
+        place = Site(folder, llm_url=url, window=128_000)
         for _ in range(2):  # the second start is a warm one
             began = time.perf_counter()
             with place:
@@ -50,7 +45,6 @@ def main() -> None:
         with place:
             first_delta(place, cookie, conversations[0])
             importing(place, cookie)
-        asyncio.run(streaming(folder, cookie, conversations))
 
 
 @contextlib.contextmanager
@@ -143,30 +137,6 @@ def importing(place: Site, cookie: str) -> None:
     kind = {"Content-Type": "application/json"}
     fetch(place, "/api/conversations/import", data=body, headers=headers(place, cookie) | kind)
     print(f"import of {MESSAGES:,} messages: {time.perf_counter() - began:.1f} s, peak {memory(place, 'VmHWM'):.0f} MB")
-
-
-async def streaming(folder: Path, cookie: str, conversations: list[str]) -> None:
-    """A server whose hub is fed 50 tokens a second a conversation, and as many sockets that read."""
-    place = Site(folder, llm_url="http://127.0.0.1:9/v1", FEED=str(SECONDS), DJANGO_SETTINGS_MODULE="chatsite.settings")
-    command = [sys.executable, "-m", "benchmarks.feeding", str(place.port), str(RATE), str(SECONDS), *conversations]
-    process = subprocess.Popen(command, env=os.environ | place.environment, stdout=subprocess.PIPE, text=True)
-    await asyncio.sleep(3)
-    late: list[float] = []
-
-    async def read(conversation: str) -> None:
-        url = place.url.replace("http", "ws") + f"/ws/conversations/{conversation}/"
-        async with connect(url, additional_headers={"Cookie": f"sessionid={cookie}"}, origin=place.url) as socket:  # type: ignore[arg-type]
-            async for frame in socket:
-                sent = [float(part) for part in str(frame).split(">")[1].split("<")[0].split("|") if part]
-                late.append(1000 * (time.time() - sent[0]))
-
-    readers = [asyncio.create_task(read(one)) for one in conversations]
-    said = await asyncio.to_thread(process.communicate)
-    for reader in readers:
-        reader.cancel()
-    late.sort()
-    middle, slow = late[len(late) // 2], late[int(len(late) * 0.99)]
-    print(f"{STREAMS} streams: {said[0].strip()}; p50 {middle:.0f} ms, p99 {slow:.0f} ms")
 
 
 if __name__ == "__main__":

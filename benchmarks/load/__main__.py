@@ -1,0 +1,24 @@
+"""`python -m benchmarks.load [streams] [sockets] [storm] [messages] [turns]`: those parts, or all."""
+
+from __future__ import annotations
+
+import resource
+import sys
+
+from benchmarks.load import messages, sockets, storm, streams, turns
+
+PARTS = {part.__name__.rpartition(".")[2]: part.main for part in (streams, sockets, storm, messages, turns)}
+
+
+def main() -> None:
+    asked = sys.argv[1:] or list(PARTS)
+    if unknown := set(asked) - set(PARTS):
+        sys.exit(f"{', '.join(sorted(unknown))}: there is {', '.join(PARTS)}.")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # every process of it inherits that
+    for name in asked:
+        PARTS[name]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Sockets that are held open and hear nothing: how many, and the memory that the server needs for each."""
+
+from __future__ import annotations
+
+import time
+
+from benchmarks.load.figures import held, row, table
+from benchmarks.load.place import place
+
+SOCKETS = 5_000
+KB_EACH = 40
+
+
+def main() -> None:
+    table("server", "sockets", "opened in", "before", "with them", "each", "generator CPU")
+    for database, kind in (("PostgreSQL", "uvicorn"), ("SQLite", "daphne")):
+        hold(database, kind)
+
+
+def hold(database: str, kind: str) -> None:
+    with place(database) as site, site.server(kind) as server, site.pages() as first, site.pages() as second:
+        filled = site.fill(SOCKETS)
+        opening = {"do": "open", "port": server.port, "cookie": filled.cookie}
+        first.ask(**opening, ids=filled.conversations[:20])  # what the first ones load is not theirs
+        before, began = server.memory, time.monotonic()
+        first.tell(**opening, ids=filled.conversations[20 : SOCKETS // 2])
+        second.tell(**opening, ids=filled.conversations[SOCKETS // 2 :])
+        for pages in (first, second):
+            pages.answer()
+        took = time.monotonic() - began
+        time.sleep(1)
+        after = server.memory
+        held_open = sum(pages.ask(do="heard")["open"] for pages in (first, second))
+        row(
+            f"{kind}, {database}",
+            f"{held_open:,}" + ("" if held_open == SOCKETS else " (missed)"),
+            f"{took:.0f} s",
+            f"{before / 1e6:.0f} MB",
+            f"{after / 1e6:.0f} MB",
+            held((after - before) / 1e3 / (SOCKETS - 20), KB_EACH, "{:.0f} KB"),
+            f"{first.cpu + second.cpu:.0f} s",
+        )
+
+
+if __name__ == "__main__":
+    main()
