@@ -7,7 +7,6 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 
-from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator, WebsocketDenier
 from django.core.asgi import get_asgi_application
@@ -26,6 +25,7 @@ from chatsite.lifespan import lifespan
 from chatsite.origins import same_origin
 from chatsite.receiving import Incoming
 from chatsite.refusals import refuse
+from chatsite.signed_in import signed_in
 from chatsite.threads import request_thread
 from conversations import background
 from conversations.consumers import ConversationConsumer
@@ -38,7 +38,7 @@ sockets = [
 routes = ProtocolTypeRouter(
     {
         "http": http,
-        "websocket": AllowedHostsOriginValidator(same_origin(AuthMiddlewareStack(URLRouter(sockets)))),
+        "websocket": AllowedHostsOriginValidator(same_origin(signed_in(URLRouter(sockets)))),
     }
 )
 

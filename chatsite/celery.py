@@ -1,7 +1,7 @@
 """Workers: `celery -A chatsite worker` does what web processes ask for, `celery -A chatsite beat` is the clock.
 
 A message only wakes a worker up: what there is to do, and who is at it, is in the database. Each worker has one loop,
-on which its tasks wait for models; a thread of Celery's stands for each of them.
+on which its tasks wait for models; Celery's own thread does nothing but begin them, so that none waits for another.
 """
 
 from __future__ import annotations
@@ -34,9 +34,6 @@ from chatsite.start import give_up, require_migrated, require_settings
 
 logger = logging.getLogger(__name__)
 
-TASKS_AT_ONCE = 100
-"""Of one worker: they wait for models most of the time."""
-
 try:
     BROKER = settings.CELERY_BROKER_URL
 except ImproperlyConfigured as error:
@@ -45,8 +42,7 @@ except ImproperlyConfigured as error:
 app = Celery("chatsite", broker=BROKER or None)
 app.set_default()
 app.conf.update(
-    worker_pool="threads",
-    worker_concurrency=TASKS_AT_ONCE,
+    worker_pool="solo",
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     task_ignore_result=True,
@@ -84,7 +80,7 @@ class Loop:
         return process(self.loop, hears=False)
 
     def stop(self) -> None:
-        """Begin to: tasks that end let go of the threads that Celery waits for."""
+        """Begin to: Celery takes leave of its broker meanwhile."""
         if self.stopping is None:
             self.stopping = asyncio.run_coroutine_threadsafe(self.process.stop(), self.loop)
 

@@ -13,9 +13,11 @@ def same_origin(inner: Any) -> Any:
     """Only pages of this very site, or of CSRF_TRUSTED_ORIGINS; whether its host is ours is checked before."""
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
-        headers = {name: value.decode("latin1") for name, value in scope["headers"]}
-        origin = headers.get(b"origin", "")
-        trusted = urlsplit(origin).netloc == headers.get(b"host") or origin in settings.CSRF_TRUSTED_ORIGINS
-        await (inner if trusted else WebsocketDenier.as_asgi())(scope, receive, send)
+        await (inner if is_trusted(dict(scope["headers"])) else WebsocketDenier.as_asgi())(scope, receive, send)
 
     return application
+
+
+def is_trusted(headers: dict[bytes, bytes]) -> bool:
+    origin, host = (headers.get(name, b"").decode("latin1") for name in (b"origin", b"host"))
+    return bool(origin) and (urlsplit(origin).netloc == host or origin in settings.CSRF_TRUSTED_ORIGINS)

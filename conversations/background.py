@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine
-from concurrent.futures import Future
 from contextvars import Context
 from functools import partial
 from typing import Any
@@ -36,21 +35,16 @@ class Embedded:
         self.running: set[asyncio.Task[None]] = set()
         self.is_open = True
 
-    def enqueue(self, name: str, *args: str) -> Future[None]:
-        """Done when the task has ended, however it did."""
-        ended: Future[None] = Future()
+    def enqueue(self, name: str, *args: str) -> None:
         # A fresh context: the request's own would tie the task to a thread that ends with the request.
-        self.loop.call_soon_threadsafe(partial(self._start, ended, name, *args), context=Context())
-        return ended
+        self.loop.call_soon_threadsafe(partial(self._start, name, *args), context=Context())
 
-    def _start(self, ended: Future[None], name: str, *args: str) -> None:
-        if not self.is_open:  # its row is found by another process, or by the next start
-            ended.set_result(None)
-            return
+    def _start(self, name: str, *args: str) -> None:
+        if not self.is_open:
+            return  # its row is found by another process, or by the next start
         task = self.loop.create_task(_guarded(name, *args))
         self.running.add(task)
         task.add_done_callback(self.running.discard)
-        task.add_done_callback(lambda _: ended.set_result(None))
 
     async def stop(self, *, grace: float = 0) -> None:
         """Let what runs end within `grace` seconds; what does not saves what it has, or is handed back."""
@@ -84,9 +78,12 @@ def attached_to(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 def work(name: str, *args: str) -> None:
-    """What a worker does with a message of the broker: the task on its loop, waited for."""
+    """What a worker does with a message of the broker: begin the task on its loop.
+
+    It is not waited for: replies that wait for a compaction would hold up the message that begins it.
+    """
     assert _server is not None, "a worker has a loop"
-    _server.enqueue(name, *args).result()
+    _server.enqueue(name, *args)
 
 
 def _dispatch(name: str, *args: str) -> None:

@@ -55,7 +55,6 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     def _forget_handshake(self) -> None:
         """What a browser sends to open a socket: 2 KB that all middleware shares, for as long as the page is open."""
         self.scope["headers"].clear()
-        self.scope.get("cookies", {}).clear()
 
     async def disconnect(self, code: int) -> None:
         self.open.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 
 from django.conf import settings
 
@@ -19,6 +20,9 @@ class Process:
         self.work = work
         self.relay = relay.attach(loop, hears=hears)
         self.keeping = None if settings.CELERY_BROKER_URL else loop.create_task(upkeep.run())
+        # What was imported stays: looking through it again takes longer than a page may be kept waiting.
+        gc.collect()
+        gc.freeze()
 
     async def stop(self) -> None:
         """Finish what can be finished in STOP_GRACE_SECONDS, and hand back the rest."""
