@@ -72,6 +72,16 @@ def thread_and_meter(conversation: Conversation) -> str:
     return render_to_string("conversations/_thread.html", context) + meter(conversation) + trust(conversation)
 
 
+def changed_since(shown: thread.Shown, version: str) -> str:
+    """What a page that shows `version` does not know: all of the thread only where more than its end has changed."""
+    items = shown.since(version)
+    if items is None:
+        return thread_and_meter(shown.conversation)
+    fresh = [render_to_string("conversations/_message.html", {"item": item, "fresh": True}) for item in items]
+    seen = render_to_string("conversations/_version.html", {"version": shown.version, "oob": True})
+    return by_itself("#thread", "".join(fresh), swap="beforeend") + seen + meter(shown.conversation)
+
+
 def thread_context(conversation: Conversation) -> dict[str, Any]:
     return {"page": thread.page(conversation), "version": thread.version(conversation)}
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+from zlib import crc32
+
+from django.db.models import QuerySet
 
 from conversations import past
-from conversations.bubbles import bubble, history
+from conversations.bubbles import Bubble, bubble, history
 from conversations.models import Conversation, Message
 from conversations.past import REACH, Item
 
@@ -36,10 +41,55 @@ def page(conversation: Conversation, *, before: datetime | None = None, limit: i
     return ThreadPage((*past.items(conversation, keys[:REACH], placed), *present), earlier)
 
 
+class Key(NamedTuple):
+    id: UUID
+    status: str
+    is_protected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a page shows in full, by its keys, newest first: enough to tell what another page does not know yet."""
+
+    conversation: Conversation
+    keys: tuple[Key, ...]
+
+    @property
+    def version(self) -> str:
+        """Changes with everything that the thread shows, but for the text of a reply that is being written."""
+        when, state = self.conversation.updated_at.timestamp(), self.conversation.compression_version
+        last = self.keys[0] if self.keys else None
+        return f"{when}:{state}:{_print(self.keys[:LIMIT])}:{last.id if last else ''}:{last.status if last else ''}"
+
+    def since(self, version: str) -> list[Bubble] | None:
+        """What has come since, with the last message of then if it is another now; None: more than that has changed."""
+        _, state, seen, last, status = version.split(":") if version.count(":") == 4 else [""] * 5
+        place = next((place for place, key in enumerate(self.keys) if str(key.id) == last), None)
+        if place is None or state != str(self.conversation.compression_version):
+            return None
+        if seen != _print(self.keys[place : place + LIMIT]):
+            return None
+        then = self.keys[place]
+        changed = then.status != status or then.status == Message.Status.STREAMING
+        ids = [key.id for key in self.keys[: place + changed]]
+        rows = Message.objects.filter(pk__in=ids).prefetch_related("tool_calls").order_by("created_at")
+        return [bubble(self.conversation, row) for row in rows]
+
+
+def shown(conversation: Conversation) -> Shown:
+    """With room for as many new messages again as a page has."""
+    found = _live_rows(conversation).values_list(*Key._fields)[: 2 * LIMIT]
+    return Shown(conversation, tuple(Key(*row) for row in found))
+
+
 def version(conversation: Conversation) -> str:
-    """Changes with everything that the thread shows, but for the text of a reply that is being written."""
-    last = history(conversation).order_by("-created_at").values_list("id", "status").first() or ("", "")
-    return f"{conversation.updated_at.timestamp()}-{conversation.compression_version}-{last[0]}-{last[1]}"
+    return shown(conversation).version
+
+
+def _print(keys: tuple[Key, ...]) -> str:
+    """Of what these messages look like, but for how far the last one is."""
+    said = [f"{key.id}{key.is_protected}{key.status if place else ''}" for place, key in enumerate(keys)]
+    return f"{crc32(''.join(said).encode()):x}"
 
 
 def later(conversation: Conversation, message: Message) -> int:
@@ -54,9 +104,12 @@ def is_streaming(conversation: Conversation) -> bool:
 
 def _live(conversation: Conversation, before: datetime | None, limit: int) -> list[Message]:
     """Newest first, and one more than `limit` where there are more."""
-    messages = history(conversation).order_by("-created_at").prefetch_related("tool_calls")
-    if conversation.compressed_at:
-        messages = messages.filter(created_at__gt=conversation.compressed_at)
+    messages = _live_rows(conversation).prefetch_related("tool_calls")
     if before:
         messages = messages.filter(created_at__lt=before)
     return list(messages[: limit + 1])
+
+
+def _live_rows(conversation: Conversation) -> QuerySet[Message]:
+    messages = history(conversation).order_by("-created_at")
+    return messages.filter(created_at__gt=conversation.compressed_at) if conversation.compressed_at else messages

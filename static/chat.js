@@ -22,10 +22,18 @@ if (thread && scroller) {
   follow();
 }
 
-// A question and its reply come twice, as the answer to the form and over the socket: the first to arrive stays.
+// A question and its reply come twice, as the answer to the form and over the socket: the first to arrive stays. What
+// the page has asked for anew takes the place of what it shows, where that is another by now.
 const dropKnown = (fragment) => {
-  for (const bubble of fragment.querySelectorAll("[data-message-id]")) if (document.getElementById(bubble.id)) bubble.remove();
+  for (const bubble of fragment.querySelectorAll("[data-message-id]")) {
+    const known = document.getElementById(bubble.id);
+    if (!known) continue;
+    if (isNews(bubble, known)) { known.replaceWith(bubble); htmx.process(bubble); } else bubble.remove();
+  }
 };
+const isNews = ({ dataset }, known) => "fresh" in dataset && (
+  dataset.status === "streaming" || dataset.status !== known.dataset.status || dataset.state !== known.dataset.state
+);
 // A message that is being written anew stays as it is when the thread around it is read again.
 const keepEdited = (fragment) => {
   for (const form of thread.querySelectorAll("form.edit")) {
@@ -218,6 +226,9 @@ const complain = (words) => {
 const isAct = ({ detail: { requestConfig } }) => requestConfig.verb === "post" || ["click", "toggle"].includes(requestConfig.triggeringEvent?.type);
 document.addEventListener("htmx:sendError", (event) => { if (isAct(event)) complain("The server cannot be reached. Nothing is lost: try again in a moment."); });
 document.addEventListener("htmx:responseError", (event) => {
+  // A site that is busy is asked again for what the page reads by itself.
+  const { elt, xhr } = event.detail, wait = Number(xhr.getResponseHeader("Retry-After"));
+  if (xhr.status === 503 && elt === thread) setTimeout(() => htmx.trigger(document.body, "converge"), 1000 * wait * (1 + Math.random()));
   // What is read again by itself is there as long as its conversation is.
   if (event.detail.xhr.status === 404 && !isAct(event)) { one("#compression-status")?.replaceChildren(); complain("This conversation is not there any more."); }
   if (isAct(event) && !event.detail.xhr.getResponseHeader("HX-Retarget")) complain(`The server answered with an error (${event.detail.xhr.status}). Nothing is lost: load the page again, then try once more.`);

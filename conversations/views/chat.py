@@ -60,11 +60,11 @@ def thread(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
-    running = fragments.busy(conversation)
-    same = values.get("version") == threads.version(conversation)
-    if same and not running and not threads.is_streaming(conversation):
+    running, shown = fragments.busy(conversation), threads.shown(conversation)
+    known = values.get("version", "")
+    if known == shown.version and not running and not threads.is_streaming(conversation):
         return HttpResponse(status=204)
-    html = fragments.thread_and_meter(conversation) + fragments.title(conversation)
+    html = fragments.changed_since(shown, known) + fragments.title(conversation)
     if running:
         html += fragments.by_itself("#compression-status", fragments.status(conversation))
     return HttpResponse(html)

@@ -16,6 +16,7 @@ from conversations.thread import ThreadPage
 from tests.conversations.chat import START, fill
 from tests.llm_server import LlmServer
 
+DAY = timedelta(days=1)
 Fill = Callable[..., Conversation]
 
 
@@ -176,3 +177,45 @@ def test_the_version_changes_with_what_the_thread_shows(folded: Fill) -> None:
     seen.add(thread.version(conversation))
     assert len(seen) == 4
     assert thread.version(conversation) in seen
+
+
+def test_what_is_new_is_told_apart_from_what_is_known(conversation: Conversation) -> None:
+    fill(conversation, 100)
+    version = thread.version(conversation)
+
+    def news() -> list[str] | None:
+        found = thread.shown(conversation).since(version)
+        return None if found is None else [item.text[:11] for item in found]
+
+    assert news() == []
+    later = START + timedelta(days=1)
+    reply = Message.objects.create(conversation=conversation, role="assistant", created_at=later, status="streaming")
+    assert news() == [""]
+    version = thread.version(conversation)
+    assert news() == [""]
+    Message.objects.filter(pk=reply.pk).update(status="complete", content="It is done.")
+    assert news() == ["It is done."]
+    Message.objects.create(conversation=conversation, role="user", content="And more?", created_at=later + DAY)
+    assert news() == ["It is done.", "And more?"]
+    Message.objects.filter(content__startswith="Message 3 ").update(is_protected=True)
+    assert news() == ["It is done.", "And more?"]  # too far back to be shown
+    Message.objects.filter(content__startswith="Message 98 ").update(is_protected=True)
+    assert news() is None
+
+
+def test_after_too_much_that_is_new_all_of_it_is_read_again(conversation: Conversation) -> None:
+    fill(conversation, 10)
+    version = thread.version(conversation)
+    Message.objects.bulk_create(
+        Message(conversation=conversation, role="user", content="new", created_at=START + n * DAY)
+        for n in range(1, 2 * thread.LIMIT + 1)
+    )
+    assert thread.shown(conversation).since(version) is None
+
+
+def test_a_message_that_was_replaced_has_the_thread_read_again(conversation: Conversation) -> None:
+    fill(conversation, 6)
+    version = thread.version(conversation)
+    last = Message.objects.latest("created_at")
+    Message.objects.filter(content__startswith="Message 4 ").update(replaced_by=last)
+    assert thread.shown(conversation).since(version) is None

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.utils import timezone
 
 from compression.core.values import Steering
@@ -175,9 +176,21 @@ def test_a_thread_that_has_not_changed_is_not_sent_again(pages: Pages, conversat
     assert pages.get("thread", conversation.pk, version=version).status_code == 204
     Message.objects.create(conversation=conversation, role="user", content="new", created_at=timezone.now())
     changed = elements(pages.get("thread", conversation.pk, version=version))
+    assert len(changed.with_attribute("data-fresh")) == len(changed.with_attribute("data-message-id")) == 1
+    assert changed.by_id("context-meter")
+    assert pages.get("thread", conversation.pk, version=changed.by_id("version")["value"]).status_code == 204
+    Conversation.objects.update(compression_version=F("compression_version") + 1)
+    changed = elements(pages.get("thread", conversation.pk, version=version))
     assert changed.by_id("thread")["hx-swap-oob"] == "innerHTML"
     assert len(changed.with_attribute("data-message-id")) == 5
-    assert changed.by_id("context-meter")
+
+
+@pytest.mark.parametrize("version", ["", ":::", "::::", "x:y:z:u:v", "1:2:3:4:5:6", "ü" * 5_000])
+def test_a_version_that_nobody_gave_is_answered_with_all_of_the_thread(
+    pages: Pages, conversation: Conversation, version: str
+) -> None:
+    fill(conversation, 4)
+    assert len(elements(pages.get("thread", conversation.pk, version=version)).with_attribute("data-message-id")) == 4
 
 
 def test_a_thread_with_a_reply_in_the_making_is_always_sent(pages: Pages, conversation: Conversation) -> None:

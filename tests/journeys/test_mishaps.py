@@ -166,3 +166,28 @@ def test_what_was_opened_of_a_fold_stays_open_and_in_place_when_a_message_is_pin
     rows.nth(19).get_by_role("button", name="Cancel").click()
     expect(rows.nth(19).locator(".text")).to_contain_text("service-20 listens")
     assert alice.complaints == []
+
+
+def test_a_page_that_was_cut_off_shows_what_came_meanwhile_and_keeps_what_it_has(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(70))
+    answered(alice, llm)
+    alice.page.get_by_role("button", name="Show earlier").click()
+    expect(alice.replies).to_have_count(36)
+    form = rewriting(alice.page)
+    form.fill("other words")
+    llm.enqueue("one two three four", drip=0.5)
+    alice.says("Two?")
+    expect(alice.replies.last).to_contain_text("one")
+    alice.page.route("**/thread?**", lambda route: route.fulfill(status=503, headers={"Retry-After": "1"}), times=1)
+    sever(alice.page)
+    expect(alice.replies.last).to_have_attribute("data-status", "complete")
+    expect(alice.replies.last).to_contain_text("one two three four")
+    expect(alice.replies).to_have_count(37)
+    expect(form).to_have_value("other words")
+    numbers = alice.page.locator("#thread .message").evaluate_all("all => all.map((one) => one.id)")
+    assert len(numbers) == len(set(numbers)) == 74
+
+
+def sever(page: Page) -> None:
+    """What a network does that lets go of a socket: htmx opens it anew."""
+    page.evaluate("document.querySelector('[ws-connect]')['htmx-internal-data'].webSocket.socket.close(4999)")
