@@ -77,7 +77,7 @@ def test_a_compression_that_finds_nothing_says_so_and_gives_the_box_back(alice: 
     expect(alice.status).to_be_empty()
 
 
-def test_a_server_that_dies_while_it_compresses_leaves_the_box_usable_and_nothing_lost(
+def test_a_server_that_dies_while_it_compresses_goes_on_when_it_is_back_and_the_draft_is_there(
     alice: Person, llm: LlmServer
 ) -> None:
     alice.imports(long_conversation(30))
@@ -85,11 +85,14 @@ def test_a_server_that_dies_while_it_compresses_leaves_the_box_usable_and_nothin
     llm.summary_takes(seconds=60)
     alice.page.locator("#compact").click()
     expect(alice.box).to_be_disabled()
+    expect(alice.status).to_contain_text("summarising")
     alice.site.crash()
+    llm.summary_takes(seconds=0)
     alice.site.start()
-    expect(alice.box).to_be_enabled(timeout=30_000)
+    expect(alice.page.locator(".compaction-divider")).to_contain_text("messages folded", timeout=30_000)
+    expect(alice.box).to_be_enabled()
     expect(alice.box).to_have_value("a thought")
-    expect(alice.page.locator(".message[data-state=live]")).to_have_count(30)
+    expect(alice.page.locator(".message[data-state=live]")).to_have_count(4)
 
 
 def test_a_page_that_was_cut_off_catches_up(alice: Person, llm: LlmServer) -> None:
