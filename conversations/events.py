@@ -135,6 +135,7 @@ class Hub:
     def __init__(self) -> None:
         self.listeners: defaultdict[UUID, set[Listener]] = defaultdict(set)
         self.peers: Peers | None = None
+        self.afar: Callable[[UUID, Event], None] | None = None
         self.commands: dict[str, Callable[[UUID], object]] = {}
         self._pending: dict[UUID, Pending] = {}
         self._begun: set[str] = set()
@@ -164,6 +165,8 @@ class Hub:
             listener.loop.call_soon_threadsafe(self._deliver, conversation_id, listener, event)
         if self.peers:
             self.peers.loop.call_soon_threadsafe(self._forward, conversation_id, event)
+        elif self.afar:
+            self.afar(conversation_id, event)
 
     def feed(self, conversation_id: UUID, message_id: str, text: str, *, at: int) -> None:
         """A piece of a reply, from its `at`-th character on, on the loop that listens: joined for one tick."""

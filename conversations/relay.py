@@ -30,6 +30,9 @@ FORGET = 100
 """Senders that are remembered: processes come and go."""
 
 
+_telling: set[asyncio.Task[None]] = set()
+
+
 class Relay:
     """One process's part of it, on its own loop. `hears`: it has listeners; else it takes commands only."""
 
@@ -145,6 +148,25 @@ def tell(group: str, conversation_id: UUID, type: str, **data: Any) -> None:
         return
     told = message(uuid4().hex, 0, [[str(conversation_id), type, data]])
     try:
-        async_to_sync(get_channel_layer(LAYER).group_send)(group, told)
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        async_to_sync(_send)(group, told)
+    else:
+        task = loop.create_task(_send(group, told))
+        _telling.add(task)
+        task.add_done_callback(_telling.discard)
+
+
+async def _send(group: str, told: dict[str, Any]) -> None:
+    try:
+        await get_channel_layer(LAYER).group_send(group, told)
     except Exception as error:
         logger.warning("REDIS_URL: Redis cannot be used (%s): other processes are not told.", error.__class__.__name__)
+
+
+def _afar(conversation_id: UUID, event: Event) -> None:
+    """From a process that has no part in this, such as a command: it has something to say all the same."""
+    tell(EVENTS, conversation_id, event.type, **event.data)
+
+
+hub.afar = _afar

@@ -193,3 +193,19 @@ async def test_after_redis_was_away_pages_fetch_and_hear_again(there: Relay, ser
             pass
         assert event == TITLE
     assert there.is_up
+
+
+@pytest.mark.parametrize("on_a_loop", [True, False])
+async def test_a_process_without_a_part_in_it_is_heard_too(here: Relay, on_a_loop: bool) -> None:
+    """As a command that is run by hand."""
+    with hub.listen(ID) as listener:
+        hub.peers = None
+        try:
+            if on_a_loop:
+                hub.publish(ID, Event("usage.updated", {"total": 1}))
+            else:
+                await sync_to_async(hub.publish)(ID, Event("usage.updated", {"total": 1}))
+        finally:
+            hub.peers = here
+        assert await heard(listener) == Event("usage.updated", {"total": 1})  # said here
+        assert await heard(listener) == Event("usage.updated", {"total": 1})  # and come back over Redis
