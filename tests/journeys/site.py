@@ -32,6 +32,7 @@ class Site:
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "COMPRESSION_"))},
             "DJANGO_SETTINGS_MODULE": "chatsite.settings",
+            "PYTHONFAULTHANDLER": "1",
             "DATA_DIR": str(data),
             "OPENAI_BASE_URL": llm_url,
             "OPENAI_API_KEY": "sk-test",
@@ -58,8 +59,9 @@ class Site:
         try:
             self.process.wait(STOPS_IN)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
+            self.process.send_signal(signal.SIGABRT)  # so that it says what it was at
+            self.process.wait()
+            raise AssertionError((self.data / "serve.log").read_text()) from None
         finally:
             self.log.close()
 
