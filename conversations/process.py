@@ -11,6 +11,9 @@ from django.conf import settings
 from conversations import background, relay, upkeep
 
 
+GC_THRESHOLDS = 20_000, 20, 50
+
+
 class Process:
     """Begun on the loop that everything runs on. `hears`: there are pages to tell of other processes' events."""
 
@@ -20,9 +23,11 @@ class Process:
         self.work = work
         self.relay = relay.attach(loop, hears=hears)
         self.keeping = None if settings.CELERY_BROKER_URL else loop.create_task(upkeep.run())
-        # What was imported stays: looking through it again takes longer than a page may be kept waiting.
+        # What was imported stays, and what comes and goes is mostly in no cycle: looking through all of it takes
+        # longer than a page may be kept waiting.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
 
     async def stop(self) -> None:
         """Finish what can be finished in STOP_GRACE_SECONDS, and hand back the rest."""
