@@ -47,6 +47,7 @@ def _file_lock(path: Path) -> Iterator[None]:
 def _advisory_lock() -> Iterator[None]:
     """On a connection of its own: the lock goes with it, however the process ends."""
     own = connections.create_connection("default")
+    own.inc_thread_sharing()  # it may be let go of by another thread
     try:
         with own.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_lock(%s)", [ADVISORY_KEY])

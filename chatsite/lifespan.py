@@ -19,18 +19,20 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
     """A start that cannot work is refused in one line."""
     from conversations.process import Process
 
-    with ExitStack() as held:
-        await receive()
-        try:
-            await sync_to_async(_begin)(held)
-        except Exception as error:
-            await send({"type": "lifespan.startup.failed", "message": _line(error)})
-            return
-        process = Process(asyncio.get_running_loop())
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await process.stop()
-        await send({"type": "lifespan.shutdown.complete"})
+    held = ExitStack()
+    await receive()
+    try:
+        await sync_to_async(_begin)(held)
+    except Exception as error:
+        await sync_to_async(held.close)()
+        await send({"type": "lifespan.startup.failed", "message": _line(error)})
+        return
+    process = Process(asyncio.get_running_loop())
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await process.stop()
+    await sync_to_async(held.close)()
+    await send({"type": "lifespan.shutdown.complete"})
 
 
 def _begin(held: ExitStack) -> None:

@@ -22,6 +22,7 @@ from compression.records import active_checkpoints
 from conversations import lease, prompt, states, transcript
 from conversations.errors import Conflict
 from conversations.lease import LeaseLost
+from conversations.models import Conversation
 from conversations.policies import policy_of
 from conversations.states import Superseded
 from conversations.transcript import Head
@@ -30,8 +31,12 @@ Status = Compaction.Status
 
 
 def store(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
-    """Keep a draft as ready, in place of an older one. Raises LeaseLost."""
+    """Keep a draft as ready, in place of an older one. Raises LeaseLost, or Superseded: see `states.Superseded`."""
     with transaction.atomic():
+        # A goal that was changed since would get the marks of the old one.
+        same = Conversation.objects.filter(pk=head.id, compression_version=head.version)
+        if not same.update(compression_version=head.version):
+            raise Superseded
         lease.discard_ready(head.id)
         lease.finish(row, Status.READY, summariser=summariser, prepared=_saved(head, draft), **figures)
 
@@ -69,6 +74,7 @@ def put_in_force(conversation_id: UUID) -> bool:
 
 def _commit(row: Compaction, conversation_id: UUID) -> None:
     """Raises Superseded where it holds no more, IntegrityError where a compaction runs."""
+    states.lock(conversation_id)  # first, as whoever changes a goal or deletes does
     taken = Compaction.objects.filter(pk=row.pk, status=Status.READY).update(
         status=Status.RUNNING, lease_expires_at=expiry()
     )

@@ -100,7 +100,7 @@ async def run(compaction_id: UUID) -> None:
         handed_back = row.trigger in BY_HAND
         if handed_back:
             await sync_to_async(lease.active)(row.conversation_id)  # has it taken up again, unless another has
-    except Superseded:
+    except (Superseded, Conversation.DoesNotExist):
         status, fields = Compaction.Status.DISCARDED, {"error": "The conversation changed while it was compressed."}
     except CompactionSkipped as reason:
         status, fields = Compaction.Status.SKIPPED, {"error": str(reason)}

@@ -12,16 +12,19 @@ from asgiref.sync import sync_to_async
 from autobahn.exception import Disconnected
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from conversations import fragments, limits
 from conversations.access import own_conversations
-from conversations.events import Event, Listener, hub
+from conversations.events import RESYNC, Event, Listener, hub
 
 # Codes of an application: the server under it can send no others.
 DENIED, UNSUPPORTED, POLICY, BROKEN = 4403, 4003, 4008, 4011
 FRAMES = 50
 """That a client may send before it is taken for a flood: the page sends none."""
 
+AWAY_SECONDS = 1.0
+"""Between two looks whether the database is there again."""
 LARGEST = 60_000
 """Bytes of a frame: none of more than MAX_FRAME_BYTES goes either way. What is larger the page fetches by HTTP."""
 
@@ -68,13 +71,25 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _write(self, listener: Listener) -> None:
         try:
             async for event in listener:
-                if html := await self._rendered(event):
+                try:
+                    html = await self._rendered(event)
+                except (OperationalError, InterfaceError) as error:
+                    await self._wait_for_database(listener, error)
+                    continue
+                if html:
                     await self.send(text_data=html)
         except (Disconnected, OSError):
             return  # the page was closed or loaded again, which is no fault
         except Exception:
             logger.exception("the socket of conversation %s broke", self.conversation_id)
             await self.close(BROKEN)
+
+    async def _wait_for_database(self, listener: Listener, error: Exception) -> None:
+        """The page keeps its socket, and fetches what it has missed once that can be read again."""
+        logger.error("socket: the database cannot be used (%s)", type(error).__name__)
+        await sync_to_async(close_old_connections)()
+        await asyncio.sleep(AWAY_SECONDS)
+        listener.put(RESYNC)
 
     async def _rendered(self, event: Event) -> str:
         if event.type == "message.delta":

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, InterfaceError, close_old_connections, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -231,5 +231,6 @@ async def _renew(row: Compaction) -> None:
         await asyncio.sleep(beat_seconds())
         try:
             await sync_to_async(held(row).update)(lease_expires_at=expiry())
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             logger.exception("the lease of compaction %s could not be renewed", row.pk)
+            await sync_to_async(close_old_connections)()  # nobody else does, while this is all that is asked of it

@@ -10,7 +10,6 @@ from django.conf import settings
 
 from conversations import background, relay, upkeep
 
-
 GC_THRESHOLDS = 20_000, 20, 50
 
 

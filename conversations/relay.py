@@ -24,6 +24,8 @@ LAYER = "relay"
 EVENTS, COMMANDS = "events", "commands"
 BEAT = 1.0
 """Seconds between two messages of a process, at most: a lost one is noticed at the next."""
+PATIENCE = 2.0
+"""Seconds that Redis has to take a message."""
 OUTBOX = 5_000
 """Events that may wait for Redis. Beyond it they are dropped, which the others notice by the number."""
 FORGET = 100
@@ -72,7 +74,7 @@ class Relay:
                 await asyncio.wait_for(self._wake.wait(), BEAT)
             self._wake.clear()
             try:
-                await self._send()
+                await asyncio.wait_for(self._send(), PATIENCE)  # one that answers nothing holds the layer's lock
             except Exception as error:
                 self._say(up=False, why=error)
                 await asyncio.sleep(BEAT)
@@ -91,10 +93,17 @@ class Relay:
                 for group in self.groups:
                     await self.layer.group_add(group, channel)
                 while True:
-                    self.take(await self.layer.receive(channel))
+                    self._heed(await self.layer.receive(channel))
             except Exception as error:
                 self._say(up=False, why=error)
                 await asyncio.sleep(BEAT)
+
+    def _heed(self, told: dict[str, Any]) -> None:
+        try:
+            self.take(told)
+        except Exception:  # of another version, as while a site is upgraded
+            logger.exception("what another process has sent could not be read")
+            hub.resync_all()
 
     def take(self, told: dict[str, Any]) -> None:
         """What another process has sent; our own comes back too, and is known already."""
@@ -159,7 +168,7 @@ def tell(group: str, conversation_id: UUID, type: str, **data: Any) -> None:
 
 async def _send(group: str, told: dict[str, Any]) -> None:
     try:
-        await get_channel_layer(LAYER).group_send(group, told)
+        await asyncio.wait_for(get_channel_layer(LAYER).group_send(group, told), PATIENCE)
     except Exception as error:
         logger.warning("REDIS_URL: Redis cannot be used (%s): other processes are not told.", error.__class__.__name__)
 

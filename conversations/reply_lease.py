@@ -9,7 +9,7 @@ from enum import Enum
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, close_old_connections
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -67,8 +67,9 @@ async def heartbeat(reply_id: UUID, token: UUID, *, text: Callable[[], str], end
         await asyncio.sleep(beat_seconds())
         try:
             found = await sync_to_async(renew)(reply_id, token, text())
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             logger.exception("the lease of reply %s could not be renewed", reply_id)
+            await sync_to_async(close_old_connections)()  # nobody else does, while this is all that is asked of it
             continue
         if found is not Held.OURS:
             return end(found)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, close_old_connections, transaction
+from django.db import DatabaseError, InterfaceError, close_old_connections, transaction
 
 from compression.core.values import total_tokens
 from compression.ids import uuid7
@@ -79,6 +79,8 @@ async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) 
         error = fault.reason
     except Refused as refusal:
         error = refusal.message
+    except Conversation.DoesNotExist:
+        pass  # deleted meanwhile
     except Exception:
         logger.exception("reply %s failed", reply_id)
         error = "Something went wrong on this site; the log says what. Your message is kept."
@@ -169,7 +171,7 @@ async def _insisted[T](save: Callable[[], T]) -> T:
     for pause in PAUSES:
         try:
             return await sync_to_async(save)()
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             logger.exception("the database refused a reply; it is tried again in %s s", pause)
             await sync_to_async(close_old_connections)()
             await asyncio.sleep(pause)
@@ -205,7 +207,8 @@ async def _end(running: Running, status: str, error: str) -> None:
         publish(reply.conversation_id, kind, message=message_json(reply))
         await sync_to_async(usage.tell)(reply.conversation_id)
         if reply.status == Status.COMPLETE:
-            await sync_to_async(room.prepare)(reply.conversation_id)
+            with suppress(Conversation.DoesNotExist):
+                await sync_to_async(room.prepare)(reply.conversation_id)
 
 
 def _forget(running: Running) -> None:
