@@ -164,6 +164,22 @@ async def test_a_goal_advances_when_it_is_put_in_force_and_not_before(near: Any,
     assert (await Goal.objects.aget()).checkpoints[0]["status"] == "completed"
 
 
+async def test_what_is_being_prepared_when_the_goal_changes_says_nothing_of_the_new_one(near: Any, chat: Chat) -> None:
+    await sync_to_async(goals.set_goal)(near, description="Know the ports")
+    chat.llm.enqueue_summary(REPORT, delay=0.5)
+    await chat.say("hello")
+    async with asyncio.timeout(5):
+        while not await Compaction.objects.filter(trigger="ahead", stage="summarise").aexists():
+            await asyncio.sleep(0.01)
+    await sync_to_async(goals.set_goal)(near, description="Something else")
+    async with asyncio.timeout(10):
+        while await Compaction.objects.filter(status__in=Compaction.ACTIVE).aexists():
+            await asyncio.sleep(0.05)
+    assert (await Compaction.objects.alatest("created_at")).status == "discarded"
+    await fill_up(chat)
+    assert (await Goal.objects.aget(status="active")).checkpoints == []
+
+
 async def test_a_person_goes_before_what_is_only_prepared(near: Any, chat: Chat) -> None:
     chat.llm.summary_takes(seconds=0.5)
     await chat.say("hello")

@@ -4,6 +4,9 @@ import asyncio
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
 
 from conversations import turn
 from conversations.errors import Conflict, Invalid, TooLarge
@@ -188,3 +191,24 @@ async def test_a_stopped_reply_can_be_tried_again_and_stays_readable(chat: Chat)
     assert (await chat.ended(again.pk)).status == "complete"
     assert stopped.content not in [message["content"] for message in chat.llm.last_request.messages]
     assert (await Message.objects.aget(pk=stopped.pk)).content == stopped.content
+
+
+async def test_a_connection_that_was_lost_does_not_cost_the_lease(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tasks share it, and nothing but heartbeats may be asked of it for long."""
+    if connection.vendor == "sqlite":
+        pytest.skip("there is no connection to a file that could be lost")
+    monkeypatch.setattr(settings, "LEASE_SECONDS", 0.4)
+    chat.llm.enqueue("one two three four five six seven eight", drip=0.2)
+    begun = await chat.send("hello")
+    while not turn.text_so_far(begun.reply):
+        await asyncio.sleep(0.01)
+    await sync_to_async(lose_connection)()
+    await asyncio.sleep(0.8)
+    row = await Message.objects.aget(pk=begun.reply.pk)
+    assert row.lease_expires_at and row.lease_expires_at > timezone.now()
+    assert (await chat.ended(begun.reply.pk)).content == "one two three four five six seven eight"
+
+
+def lose_connection() -> None:
+    assert connection.connection
+    connection.connection.close()
