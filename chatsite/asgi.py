@@ -22,6 +22,7 @@ except ImproperlyConfigured as error:
 
 # These need the apps.
 from chatsite.lifespan import lifespan
+from chatsite.middleware import API
 from chatsite.origins import same_origin
 from chatsite.receiving import Incoming
 from chatsite.refusals import refuse
@@ -57,7 +58,7 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
 
 
 async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
-    async with request_thread() as thread:
+    async with request_thread(is_page=not scope["path"].startswith(API)) as thread:
         incoming = Incoming(scope, receive, thread)
         try:
             incoming.require_size()

@@ -19,9 +19,13 @@ from django.db import connections
 
 IDLE = 8
 """Threads that are kept for the next requests."""
+PAGES_AT_ONCE = 8
+"""That are made at the same time: more would wait for each other with each row that they read, and take longer."""
+PAGES_WAITING = 1_000
+"""Pages that may wait for a thread, as after a restart, when all that are open come back."""
 MAX_WAITING = 200
-"""Requests that may wait for a thread."""
-WAIT_SECONDS = 10.0
+"""The same of other requests."""
+WAIT_SECONDS = 20.0
 """How long they may."""
 
 
@@ -31,8 +35,8 @@ class Places:
     class Full(Exception):
         """As many are at work, and as many wait, as may."""
 
-    def __init__(self) -> None:
-        self.taken = 0
+    def __init__(self, *, waiting: int = MAX_WAITING) -> None:
+        self.taken, self._may_wait = 0, waiting
         self.waiting: deque[asyncio.Future[None]] = deque()
         self._lock = threading.Lock()
 
@@ -42,7 +46,7 @@ class Places:
             if self.taken < most:
                 self.taken += 1
                 return
-            if len(self.waiting) >= MAX_WAITING:
+            if len(self.waiting) >= self._may_wait:
                 raise self.Full
             turn = asyncio.get_running_loop().create_future()
             self.waiting.append(turn)
@@ -68,7 +72,7 @@ class Places:
             turn.get_loop().call_soon_threadsafe(_give, turn)
 
 
-_places = Places()
+_pages, _calls = Places(waiting=PAGES_WAITING), Places()
 _idle: list[ThreadPoolExecutor] = []
 
 
@@ -77,13 +81,16 @@ class RequestThread:
     a body that is still on its way takes no place.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_page: bool) -> None:
+        """A page never waits for a model; a call of the API may, for as long as a reply takes."""
         self.executor = _idle.pop() if _idle else ThreadPoolExecutor(max_workers=1, thread_name_prefix="request")
+        self._places = _pages if is_page else _calls
+        self._most: int = PAGES_AT_ONCE if is_page else settings.MAX_REQUESTS
         self._is_taken = False
 
     async def take(self) -> None:
         """Wait for a place. Raises Places.Full."""
-        await _places.take(settings.MAX_REQUESTS)
+        await self._places.take(self._most)
         self._is_taken = True
 
     def put_back(self) -> None:
@@ -94,12 +101,12 @@ class RequestThread:
             connections.close_all()
             self.executor.shutdown(wait=False)
         if self._is_taken:
-            _places.leave()
+            self._places.leave()
 
 
 @asynccontextmanager
-async def request_thread() -> AsyncIterator[RequestThread]:
-    thread = RequestThread()
+async def request_thread(*, is_page: bool = True) -> AsyncIterator[RequestThread]:
+    thread = RequestThread(is_page=is_page)
     try:
         async with ThreadSensitiveContext(executor=thread.executor):
             yield thread

@@ -1,7 +1,8 @@
 """Pages that lose their server and find it again, as htmx and `static/chat.js` do it.
 
 A page opens its socket anew after a random part of 1, 2, 4, … 64 seconds. When the socket opens or closes it fetches
-what has changed since the version that it shows; what it asks for while it still waits for an answer is asked after it.
+what has changed since the version that it shows, and again where the site was busy; what it asks for while it still
+waits for an answer is asked after it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from benchmarks.load.pages import Heard, Socket, head, opened
 
 FETCH = "GET /c/{id}/thread?version={{version}} HTTP/1.1\r\nHX-Request: true\r\nConnection: close\r\n"
 VERSION = re.compile(rb'name="version" value="([^"]*)"')
+RETRY_AFTER = 5
+"""Seconds, as a site that is busy says it."""
 PATIENCE = 60
 """Seconds until a page that has not come back is given up."""
 
@@ -70,6 +73,9 @@ class Page:
             answer = b""
         status = answer[9:12].decode()
         self.answers.append(Answer(status, time.monotonic() - began))
+        if status == "503":
+            await asyncio.sleep(RETRY_AFTER * (1 + random.random()))
+            await self.fetch()
         if status == "200":
             self.shown = answer
             if found := VERSION.search(answer):
