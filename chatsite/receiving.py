@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 from django.conf import settings
@@ -51,6 +52,7 @@ class Incoming:
     def close(self) -> None:
         if self._is_large:
             _large.leave()
+            gc.collect()  # what it leaves is in cycles, and large
 
     async def _next(self) -> Any:
         if not self._is_awaited:
