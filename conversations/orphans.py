@@ -20,8 +20,6 @@ from conversations.models import Message
 
 Status = Message.Status
 
-GIVE_UP = timedelta(minutes=10)
-"""After which nothing is taken up again: nobody waits for it any more."""
 SLACK = timedelta(seconds=1)
 NOBODY = "No worker took this up. Your message is kept: try again, and tell the operator if it stays so."
 
@@ -70,7 +68,7 @@ def _see_to(reply: Message, now: datetime) -> None:
         replies.give_up(reply, status=Status.STOPPED)
     elif reply.lease_token is not None and not _is_fresh(reply):
         replies.give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED)
-    elif reply.created_at < now - GIVE_UP:
+    elif reply.created_at < now - lease.GIVE_UP:
         replies.give_up(reply, status=Status.FAILED, error=NOBODY)
     elif _woken(reply):
         background.enqueue("answer", str(reply.conversation_id), str(reply.pk))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from playwright.sync_api import Locator, Page, expect
+
+from tests.servers import free_port, listens
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery"
@@ -27,7 +28,7 @@ class Site:
     """What begins its process: the torture has a faster one."""
 
     def __init__(self, data: Path, *, llm_url: str, window: int = 8_000, **settings: str) -> None:
-        self.data, self.port = data, _free_port()
+        self.data, self.port = data, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "COMPRESSION_"))},
@@ -49,7 +50,7 @@ class Site:
 
     def wait(self) -> Self:
         until = time.monotonic() + 60
-        while not _listens(self.port):
+        while not listens(self.port):
             assert self.process.poll() is None and time.monotonic() < until, (self.data / "serve.log").read_text()
             time.sleep(0.05)
         return self
@@ -147,15 +148,3 @@ def long_conversation(messages: int, *, words: int = 12) -> dict[str, Any]:
             for number in range(messages)
         ],
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
