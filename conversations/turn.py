@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, InterfaceError, close_old_connections, transaction
 
 from compression.core.values import total_tokens
@@ -79,8 +80,8 @@ async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) 
         error = fault.reason
     except Refused as refusal:
         error = refusal.message
-    except Conversation.DoesNotExist:
-        pass  # deleted meanwhile
+    except ObjectDoesNotExist:
+        error = "What this reply needs was deleted meanwhile: the conversation, or its model."
     except Exception:
         logger.exception("reply %s failed", reply_id)
         error = "Something went wrong on this site; the log says what. Your message is kept."

@@ -12,7 +12,7 @@ from conversations import turn
 from conversations.errors import Conflict, Invalid, TooLarge
 from conversations.events import hub
 from conversations.models import Conversation, Message, ModelProfile
-from tests.conversations.chat import Chat
+from tests.conversations.chat import Chat, fill
 
 
 async def test_a_message_is_answered_and_both_are_stored(chat: Chat) -> None:
@@ -212,3 +212,19 @@ async def test_a_connection_that_was_lost_does_not_cost_the_lease(chat: Chat, mo
 def lose_connection() -> None:
     assert connection.connection
     connection.connection.close()
+
+
+async def test_a_conversation_that_another_process_deletes_while_it_is_compressed_is_no_error(
+    conversation: Conversation, chat: Chat, caplog: pytest.LogCaptureFixture
+) -> None:
+    await sync_to_async(fill)(conversation, 40, words=62)
+    chat.llm.summary_takes(seconds=0.5)
+    await chat.send("hello")
+    async with asyncio.timeout(10):
+        while not chat.llm.summaries:
+            await asyncio.sleep(0.01)
+    await sync_to_async(conversation.delete)()
+    async with asyncio.timeout(10):
+        while turn._running:
+            await asyncio.sleep(0.05)
+    assert not [record for record in caplog.records if record.exc_info]
