@@ -62,7 +62,7 @@ async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
         incoming = Incoming(scope, receive, thread)
         try:
             incoming.require_size()
-            await routes(scope, incoming.receive, send)
+            await routes(scope, incoming.receive, thread.letting_go(send))
         except Refused as refusal:
             await refuse(scope, None if incoming.is_whole else receive, send, refusal)
         finally:

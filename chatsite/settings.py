@@ -78,6 +78,10 @@ REDIS_URL = read("REDIS_URL")
 CELERY_BROKER_URL = read("CELERY_BROKER_URL")
 WEB_CONCURRENCY = read("WEB_CONCURRENCY", 1, int, "a number of processes")
 ALIVE_FILE = read("ALIVE_FILE")
+METRICS_TOKEN = read("METRICS_TOKEN")
+# Where several processes add up what each has counted; one alone keeps it in memory.
+METRICS_DIR = read("METRICS_DIR") or (str(DATA_DIR / "metrics") if REDIS_URL else "")
+LOG_FORMAT = read("LOG_FORMAT", "line")
 if REDIS_URL:
     # Not named "default": a socket would subscribe to that one by itself. One message carries the events of a moment
     # for all conversations (`conversations.relay`), so that a few connections are enough.
@@ -196,6 +200,7 @@ HEAD_SECONDS = read("HEAD_SECONDS", 20.0, float, "a number of seconds")
 BODY_SECONDS = read("BODY_SECONDS", 120.0, float, "a number of seconds")
 UNREAD_SECONDS = read("UNREAD_SECONDS", 30.0, float, "a number of seconds")
 MAX_REQUESTS = read("MAX_REQUESTS", 100, int, "a whole number")
+API_REQUESTS_PER_MINUTE = read("API_REQUESTS_PER_MINUTE", 1_200, int, "a whole number")
 MAX_SOCKETS_PER_USER = read("MAX_SOCKETS_PER_USER", 100, int, "a whole number")
 
 OPENAI_API_KEY = read("OPENAI_API_KEY")

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
 from django.conf import settings
@@ -27,6 +28,7 @@ MAX_WAITING = 200
 """The same of other requests."""
 WAIT_SECONDS = 20.0
 """How long they may."""
+EVENT_STREAM = (b"Content-Type", b"text/event-stream")
 
 
 class Places:
@@ -86,12 +88,31 @@ class RequestThread:
         self.executor = _idle.pop() if _idle else ThreadPoolExecutor(max_workers=1, thread_name_prefix="request")
         self._places = _pages if is_page else _calls
         self._most: int = PAGES_AT_ONCE if is_page else settings.MAX_REQUESTS
+        self.context = ThreadSensitiveContext(executor=self.executor)
+        self.is_gone = False
         self._is_taken = False
 
     async def take(self) -> None:
         """Wait for a place. Raises Places.Full."""
         await self._places.take(self._most)
         self._is_taken = True
+
+    def letting_go(self, send: Any) -> Any:
+        """`send`, after which a stream of events has no thread and no place any more: it is open for long, waiting."""
+
+        async def sending(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start" and EVENT_STREAM in message["headers"]:
+                await self.let_go()
+            await send(message)
+
+        return sending
+
+    async def let_go(self) -> None:
+        """What is synchronous from here on is done where sockets have theirs done."""
+        await self.context.__aexit__(None, None, None)
+        # Only after what this request has left in it: nobody shall wait behind that.
+        self.executor.submit(self.put_back)
+        self.is_gone = True
 
     def put_back(self) -> None:
         """The last work of a request in its thread."""
@@ -108,11 +129,12 @@ class RequestThread:
 async def request_thread(*, is_page: bool = True) -> AsyncIterator[RequestThread]:
     thread = RequestThread(is_page=is_page)
     try:
-        async with ThreadSensitiveContext(executor=thread.executor):
+        async with thread.context:
             yield thread
     finally:
         # A request that was given up may have left work in its thread: nobody shall wait behind it.
-        thread.executor.submit(thread.put_back)
+        if not thread.is_gone:
+            thread.executor.submit(thread.put_back)
 
 
 def _give(turn: asyncio.Future[None]) -> None:

@@ -136,6 +136,7 @@ class Checkpoint(models.Model):
     class Meta:
         ordering = ["last_message_at", "number"]
         constraints = [models.UniqueConstraint(fields=["conversation", "number"], name="checkpoint_number")]
+        indexes = [models.Index(fields=["digest"], name="checkpoint_by_digest")]
 
     def __str__(self) -> str:
         return f"checkpoint {self.number}"

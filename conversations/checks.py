@@ -11,6 +11,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 SHORTEST_KEY = 32
+SHORTEST_TOKEN = 16
+LOG_FORMATS = ("line", "json")
 BROKERS = ("redis", "rediss", "amqp", "amqps")
 LEAST = {
     "WEB_CONCURRENCY": 1,
@@ -20,6 +22,7 @@ LEAST = {
     "MAX_TURNS_PER_USER": 1,
     "MAX_COMPACTIONS_PER_USER": 1,
     "MAX_REQUESTS": 2,
+    "API_REQUESTS_PER_MINUTE": 1,
     "MAX_SOCKETS_PER_USER": 1,
     "HEAD_SECONDS": 1,
     "BODY_SECONDS": 1,
@@ -46,6 +49,10 @@ def _faults() -> Iterator[str]:
     for name, least in LEAST.items():
         if not least <= getattr(settings, name) < inf:
             yield f"{name} must be at least {least}."
+    if settings.LOG_FORMAT not in LOG_FORMATS:
+        yield f"LOG_FORMAT must be one of {', '.join(LOG_FORMATS)}."
+    if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
+        yield f"METRICS_TOKEN must have at least {SHORTEST_TOKEN} characters."
     yield from _faults_of_many()
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         if getattr(settings, name) and not _is_address(getattr(settings, name)):

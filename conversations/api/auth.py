@@ -28,7 +28,11 @@ class KeyAuth(HttpBearer):
     """A wrong key is refused, whatever session comes along with it."""
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
-        key = ApiKey.objects.select_related("user").filter(hash=digest(token), user__is_active=True).first()
+        key = (
+            ApiKey.objects.select_related("user")
+            .filter(hash=digest(token), revoked_at=None, user__is_active=True)
+            .first()
+        )
         if key is None:
             raise AuthenticationError
         _note_use(key)

@@ -1,7 +1,19 @@
 from conversations.models.api_key import ApiKey
 from conversations.models.conversation import Conversation
+from conversations.models.gateway import Folding, GatewayCall
 from conversations.models.goal import Goal
 from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
+from conversations.models.wording import Wording
 
-__all__ = ["ApiKey", "Conversation", "Goal", "Message", "ModelProfile", "ToolCall"]
+__all__ = [
+    "ApiKey",
+    "Conversation",
+    "Folding",
+    "GatewayCall",
+    "Goal",
+    "Message",
+    "ModelProfile",
+    "ToolCall",
+    "Wording",
+]

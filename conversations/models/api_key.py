@@ -9,16 +9,23 @@ from django.db import models
 from django.utils import timezone
 
 PREFIX = "cs_"
+HINT = len(PREFIX) + 4
+"""Characters of a key that are kept: the other 39 are as many as nobody guesses."""
 
 
 class ApiKey(models.Model):
-    """A program's way in. Only a hash is stored: the key itself is shown once, when it is made."""
+    """A program's way in. Only a hash is stored: the key itself is shown once, when it is made.
+
+    `hint` is its beginning, by which its owner knows it again. A revoked one lets nobody in, and stays on record.
+    """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=100)
     hash = models.CharField(max_length=64, unique=True, editable=False)
+    hint = models.CharField(max_length=16, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     last_used = models.DateTimeField(null=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, editable=False)
 
     def __str__(self) -> str:
         return self.name
@@ -27,7 +34,7 @@ class ApiKey(models.Model):
     def make(cls, user: AbstractBaseUser, name: str) -> tuple[ApiKey, str]:
         """A new key and its plain text. 256 random bits need no slow hash."""
         plain = PREFIX + secrets.token_urlsafe(32)
-        return cls.objects.create(user=user, name=name, hash=digest(plain)), plain
+        return cls.objects.create(user=user, name=name, hash=digest(plain), hint=plain[:HINT]), plain
 
 
 def digest(plain: str) -> str:

@@ -48,6 +48,13 @@ class Message(models.Model):
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
     cached_tokens = models.PositiveIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
+    # Of a reply that was asked for here: what was sent for it (`conversations.records`), and how that went.
+    # `saved_tokens` are those of the history that a summary stood for, less the summary's.
+    request = models.JSONField(null=True, blank=True, editable=False)
+    saved_tokens = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    cost_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True, editable=False)
+    first_token_ms = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True, editable=False)
     # Of a reply in the making: whose it is to write, until when, and since when it is asked to stop.
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_expires_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -30,7 +30,16 @@ from django.test import override_settings
 from compression.models import Compaction, KeptSummary, PromptTemplate
 from conversations import backups, compaction, goals, turn
 from conversations.backups import lines
-from conversations.models import ApiKey, Conversation, Message, ModelProfile, ToolCall
+from conversations.models import (
+    ApiKey,
+    Conversation,
+    Folding,
+    GatewayCall,
+    Message,
+    ModelProfile,
+    ToolCall,
+    Wording,
+)
 from tests.conversations.chat import START, Chat, fill
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +68,10 @@ def people(user: User, conversation: Conversation) -> None:
     group.permissions.add(Permission.objects.get(codename="view_message"))
     user.groups.add(group)
     user.user_permissions.add(Permission.objects.get(codename="delete_compaction"))
-    ApiKey.make(user, "script")
+    key, _ = ApiKey.make(user, "script")
+    Folding.objects.create(owner=user, digest="d", expires_at=START)
+    GatewayCall.objects.create(owner=user, key=key, conversation=conversation, cost_usd="0.000123")
+    Wording.objects.create(conversation=conversation, digest="d", text="You are …")
     PromptTemplate.objects.create(mode="developer", text="Say it shortly.")
     KeptSummary.objects.create(owner=user, conversation=conversation, key="k", text='Ünïcode 🦊 \u2028 \\ "')
     message = Message.objects.order_by("created_at").first()
