@@ -14,6 +14,7 @@ from ninja.security import APIKeyCookie, HttpBearer
 
 from conversations.models import ApiKey
 from conversations.models.api_key import digest
+from conversations.throttles import note_guess, require_guesses, require_rate
 
 USE_NOTED_EVERY = timedelta(minutes=1)
 
@@ -28,13 +29,17 @@ class KeyAuth(HttpBearer):
     """A wrong key is refused, whatever session comes along with it."""
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
+        address = request.META.get("REMOTE_ADDR", "")
+        require_guesses(address)
         key = (
             ApiKey.objects.select_related("user")
             .filter(hash=digest(token), revoked_at=None, user__is_active=True)
             .first()
         )
         if key is None:
+            note_guess(address)
             raise AuthenticationError
+        require_rate(key.user_id)
         _note_use(key)
         return cast(User, key.user)
 
@@ -46,8 +51,14 @@ class SessionAuth(APIKeyCookie):
 
     def _get_key(self, request: HttpRequest) -> str | None:
         # First who, then CSRF: a caller who forgot the key is told so.
-        if not request.user.is_authenticated:
+        if self.param_name not in request.COOKIES:
             raise AuthenticationError
+        address = request.META.get("REMOTE_ADDR", "")
+        require_guesses(address)
+        if not request.user.is_authenticated:
+            note_guess(address)
+            raise AuthenticationError
+        require_rate(request.user.pk)
         return super()._get_key(request)
 
     def authenticate(self, request: HttpRequest, key: str | None) -> Any:

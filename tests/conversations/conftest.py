@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 
 from tests.conversations.chat import Chat
 from tests.llm_server import LlmServer
+
+
+@pytest.fixture(autouse=True)
+def empty_cache() -> Iterator[None]:
+    """What one test has asked counts for no other: their people have the same numbers."""
+    yield
+    cache.clear()
 
 
 @pytest.fixture
