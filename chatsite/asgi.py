@@ -21,6 +21,7 @@ except ImproperlyConfigured as error:
     give_up(error)
 
 # These need the apps.
+from chatsite import logs
 from chatsite.lifespan import lifespan
 from chatsite.middleware import API
 from chatsite.origins import same_origin
@@ -52,7 +53,8 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
     if not background.attached_to(loop):
         background.attach(loop)
     if scope["type"] == "http":
-        await _answer(scope, receive, send)
+        with logs.of_request(scope, send) as sending:
+            await _answer(scope, receive, sending)
     else:
         await routes(scope, receive, send)
 

@@ -62,7 +62,7 @@ app.conf.update(
 def work(name: str, *args: str) -> None:
     from conversations import background
 
-    background.work(name, *args)
+    background.work(name, *args, request_id=(work.request.headers or {}).get("request_id"))
 
 
 class Loop:

@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_only_middleware
 
+from conversations import logged
+
 View = Callable[[HttpRequest], HttpResponseBase]
 API = "/api/"
 
@@ -23,6 +25,15 @@ def api_apart(get_response: View) -> View:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.path_info.startswith(API):
             request.urlconf = "chatsite.api_urls"
-        return get_response(request)
+        response = get_response(request)
+        _note_person(request)
+        return response
 
     return middleware
+
+
+def _note_person(request: HttpRequest) -> None:
+    """Who has asked, where that had to be known: the owner of a key, or the person of a session."""
+    person = getattr(request, "auth", None) or getattr(request, "_cached_user", None)
+    if person is not None and person.pk is not None:
+        logged.note(user_id=person.pk)

@@ -14,6 +14,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
+from chatsite import logs
 from chatsite.secret_key import read_or_make
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -201,6 +202,7 @@ BODY_SECONDS = read("BODY_SECONDS", 120.0, float, "a number of seconds")
 UNREAD_SECONDS = read("UNREAD_SECONDS", 30.0, float, "a number of seconds")
 MAX_REQUESTS = read("MAX_REQUESTS", 100, int, "a whole number")
 API_REQUESTS_PER_MINUTE = read("API_REQUESTS_PER_MINUTE", 1_200, int, "a whole number")
+MAX_CALLS_PER_USER = read("MAX_CALLS_PER_USER", 64, int, "a whole number")
 MAX_SOCKETS_PER_USER = read("MAX_SOCKETS_PER_USER", 100, int, "a whole number")
 
 OPENAI_API_KEY = read("OPENAI_API_KEY")
@@ -234,23 +236,4 @@ MAX_COMPACTIONS_PER_USER = read("MAX_COMPACTIONS_PER_USER", 4, int, "a whole num
 COMPACTION_LOG_DAYS = read("COMPACTION_LOG_DAYS", 90, int, "a number of days")
 TOOL_RESULT_MAX_CHARS = read("TOOL_RESULT_MAX_CHARS", 2_000, int, "a number of characters")
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {
-        # A wrong Host header is the sender's fault, and answered as such.
-        "django.security.DisallowedHost": {"level": "CRITICAL"},
-        # So is a form of too many fields, or files.
-        "django.security.TooManyFieldsSent": {"level": "CRITICAL"},
-        "django.security.TooManyFilesSent": {"level": "CRITICAL"},
-        "chatsite": {"level": "INFO"},
-        "conversations": {"level": "INFO"},
-        "axes": {"level": "ERROR"},
-        # It writes a traceback a second while Redis is away; `conversations.relay` says that it is, once.
-        "channels_redis": {"level": "CRITICAL"},
-        "django_redis": {"level": "CRITICAL"},
-    },
-}
+LOGGING = logs.config(LOG_FORMAT)

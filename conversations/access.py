@@ -8,6 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import QuerySet
 from django.http import Http404
 
+from conversations import logged
 from conversations.models import Conversation
 
 
@@ -17,6 +18,7 @@ def own_conversations(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Conver
 
 def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
     """The conversation, with its model. Raises Http404 for one that is missing or another person's."""
+    logged.note(conversation_id=str(pk))
     try:
         return own_conversations(user).select_related("model").get(pk=pk)
     except Conversation.DoesNotExist:

@@ -19,6 +19,8 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils.module_loading import import_string
 
+from conversations import logged
+
 logger = logging.getLogger(__name__)
 
 WORK = "chatsite.work"
@@ -37,7 +39,9 @@ class Embedded:
 
     def enqueue(self, name: str, *args: str) -> None:
         # A fresh context: the request's own would tie the task to a thread that ends with the request.
-        self.loop.call_soon_threadsafe(partial(self._start, name, *args), context=Context())
+        context = Context()
+        context.run(logged.note, **_origin())
+        self.loop.call_soon_threadsafe(partial(self._start, name, *args), context=context)
 
     def _start(self, name: str, *args: str) -> None:
         if not self.is_open:
@@ -77,13 +81,14 @@ def attached_to(loop: asyncio.AbstractEventLoop) -> bool:
     return _server is not None and _server.loop is loop
 
 
-def work(name: str, *args: str) -> None:
+def work(name: str, *args: str, request_id: str | None = None) -> None:
     """What a worker does with a message of the broker: begin the task on its loop.
 
     It is not waited for: replies that wait for a compaction would hold up the message that begins it.
     """
     assert _server is not None, "a worker has a loop"
-    _server.enqueue(name, *args)
+    with logged.noted(**({"request_id": request_id} if request_id else {})):
+        _server.enqueue(name, *args)
 
 
 def _dispatch(name: str, *args: str) -> None:
@@ -95,11 +100,16 @@ def _dispatch(name: str, *args: str) -> None:
         async_to_sync(_guarded)(name, *args)
 
 
+def _origin() -> dict[str, str]:
+    """The request that asked for what is enqueued, for the lines of the log."""
+    return {name: str(id) for name, id in logged.ids().items() if name == "request_id"}
+
+
 def _send(name: str, *args: str) -> None:
     from celery import current_app
 
     try:
-        current_app.send_task(WORK, [name, *args])
+        current_app.send_task(WORK, [name, *args], headers=_origin())
     except Exception as error:  # of the broker's own library
         logger.warning(
             "CELERY_BROKER_URL: the broker cannot be used (%s). What was asked for is stored, and begins later.",

@@ -14,7 +14,7 @@ from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import InterfaceError, OperationalError, close_old_connections
 
-from conversations import fragments, limits
+from conversations import fragments, limits, metrics
 from conversations.access import own_conversations
 from conversations.events import RESYNC, Event, Listener, hub
 
@@ -48,6 +48,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.accept()
             await self.close(POLICY)
             return
+        self.open.enter_context(metrics.sockets.track_inprogress())
         # Listening begins before the page hears that it is connected: it fetches then what it has missed.
         listener = self.open.enter_context(hub.listen(self.conversation_id))
         await self.accept()

@@ -22,7 +22,7 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import beat_seconds, expiry
 from compression.models import Compaction
-from conversations import background
+from conversations import background, logged, metrics
 from conversations.errors import Conflict
 from conversations.events import publish
 
@@ -101,10 +101,14 @@ def active(conversation_id: UUID) -> Compaction | None:
     return row
 
 
+def active_rows() -> QuerySet[Compaction]:
+    """Of all conversations. Spelt out, so that SQLite too sees that the index of active ones covers it."""
+    return Compaction.objects.extra(where=["compression_compaction.status IN ('pending', 'running')"])
+
+
 def expired(now: datetime) -> QuerySet[Compaction]:
-    """Rows whose worker is gone. Spelt out, so that SQLite too sees that the index of active ones covers it."""
-    active = Compaction.objects.extra(where=["compression_compaction.status IN ('pending', 'running')"])
-    return active.filter(lease_expires_at__lt=now)
+    """Rows whose worker is gone."""
+    return active_rows().filter(lease_expires_at__lt=now)
 
 
 def recover(row: Compaction, *, now: datetime) -> bool:
@@ -133,16 +137,18 @@ def is_blocked(conversation_id: UUID) -> bool:
 
 def preempt(conversation_id: UUID) -> None:
     """Let what a person asks for go before what is only prepared: its worker finds that it has lost its lease."""
-    Compaction.objects.filter(
+    rows = Compaction.objects.filter(
         conversation_id=conversation_id, trigger=Compaction.Trigger.AHEAD, status__in=Compaction.ACTIVE
-    ).update(status=Compaction.Status.DISCARDED, error=PREEMPTED, finished_at=timezone.now())
+    )
+    found = rows.update(status=Compaction.Status.DISCARDED, error=PREEMPTED, finished_at=timezone.now())
+    transaction.on_commit(partial(metrics.prepared_in_vain, found))
 
 
 def discard_ready(conversation_id: UUID) -> None:
     """What was prepared will not be put in force."""
-    Compaction.objects.filter(conversation_id=conversation_id, status=Compaction.Status.READY).update(
-        status=Compaction.Status.DISCARDED, error=OUTDATED, prepared=None
-    )
+    rows = Compaction.objects.filter(conversation_id=conversation_id, status=Compaction.Status.READY)
+    found = rows.update(status=Compaction.Status.DISCARDED, error=OUTDATED, prepared=None)
+    transaction.on_commit(partial(metrics.prepared_in_vain, found))
 
 
 def release(compaction_id: UUID, *, error: str, token: UUID | None = None) -> None:
@@ -196,6 +202,8 @@ def finish(row: Compaction, status: str, *, among: QuerySet[Compaction] | None =
 def _ended(row: Compaction, fields: dict[str, Any]) -> None:
     for name, value in fields.items():
         setattr(row, name, value)
+    metrics.compaction_ended(row)
+    logger.info("compaction ended", extra=logged.figures_of(row))
     publish(
         row.conversation_id,
         "compression.completed",
@@ -217,13 +225,14 @@ async def advance(row: Compaction, stage: str, percent: int, *, summariser: str)
 @asynccontextmanager
 async def renewed(row: Compaction) -> AsyncIterator[None]:
     """Keep the lease for as long as the work takes."""
-    heartbeat = asyncio.create_task(_renew(row))
-    try:
-        yield
-    finally:
-        heartbeat.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await heartbeat
+    with logged.noted(compaction_id=str(row.pk), conversation_id=str(row.conversation_id)):
+        heartbeat = asyncio.create_task(_renew(row))
+        try:
+            yield
+        finally:
+            heartbeat.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await heartbeat
 
 
 async def _renew(row: Compaction) -> None:

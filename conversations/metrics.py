@@ -1,11 +1,28 @@
-"""What an operator watches, as Prometheus counts it. Labels name models, triggers and reasons, and nobody."""
+"""What an operator watches, as Prometheus counts it. Labels name models, triggers and reasons, and nobody.
+
+docs/metrics.md says what each is for. A counter's samples end in `_total`: the library adds that to its name.
+"""
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Gauge, Histogram
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, Q
+from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.core import GaugeMetricFamily
+
+if TYPE_CHECKING:
+    from compression.models import Compaction
+    from conversations.llm.base import ModelError
+
+disable_created_metrics()  # a series more for each, that nobody looks at
 
 WAITS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 """Seconds: what people, and summaries, wait for models."""
+OVERHEADS = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 1)
+"""Seconds."""
 
 compactions = Counter("compaction_count", "Compactions that have ended.", ["trigger", "status"])
 compaction_seconds = Histogram(
@@ -20,26 +37,33 @@ turn_seconds = Histogram("turn_latency_seconds", "From the question to the end o
 first_token_seconds = Histogram(
     "first_token_seconds", "From the question to the first words of its reply.", ["model"], buckets=WAITS
 )
-provider_errors = Counter("provider_error_count", "Faults of model providers.", ["model", "reason"])
+provider_errors = Counter(
+    "provider_error_count", "Requests to model providers that failed, attempts included.", ["model", "reason"]
+)
 sockets = Gauge("open_sockets", "Pages that hear events, by WebSocket.", multiprocess_mode="livesum")
 streams = Gauge("open_streams", "Programs that hear events, by server-sent events.", multiprocess_mode="livesum")
 gateway_calls = Counter("gateway_call_count", "Calls of the gateway.", ["model", "status", "checkpoint"])
 gateway_seconds = Histogram(
-    "gateway_overhead_seconds",
-    "What the gateway adds to a call, all but the model and compactions.",
-    buckets=(0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 1),
+    "gateway_overhead_seconds", "What the gateway adds to a call, all but the model and compactions.", buckets=OVERHEADS
 )
 gateway_saved = Counter("gateway_tokens_saved", "Tokens that callers sent less those that were forwarded.")
 
 
-def compaction_ended(*, trigger: str, status: str, ms: int | None, before: int | None, after: int | None) -> None:
-    """A compaction's row has got its last status."""
-    compactions.labels(trigger, status).inc()
-    if ms is not None:
-        compaction_seconds.labels(trigger).observe(ms / 1000)
-    if status == "succeeded" and before and after is not None:
-        compaction_reduction.set(round(100 * (1 - after / before), 1))
-        compaction_saved.inc(max(0, before - after))
+def compaction_ended(row: Compaction) -> None:
+    """The row has got its last status, or that of a prepared one."""
+    compactions.labels(row.trigger, row.status).inc()
+    is_put_in_force = row.trigger == row.Trigger.AHEAD and row.status == row.Status.SUCCEEDED
+    if row.duration_ms is not None and not is_put_in_force:  # how long it took was told when it was ready
+        compaction_seconds.labels(row.trigger).observe(row.duration_ms / 1000)
+    if row.status == row.Status.SUCCEEDED and row.pre_tokens and row.post_tokens is not None:
+        compaction_reduction.set(round(100 * (1 - row.post_tokens / row.pre_tokens), 1))
+        compaction_saved.inc(max(0, row.pre_tokens - row.post_tokens))
+
+
+def prepared_in_vain(rows: int) -> None:
+    """So many compactions ahead of time were given up, or are not wanted any more."""
+    if rows:
+        compactions.labels("ahead", "discarded").inc(rows)
 
 
 def turn_ended(*, model: str, status: str, ms: int, first_token_ms: int | None) -> None:
@@ -47,3 +71,26 @@ def turn_ended(*, model: str, status: str, ms: int, first_token_ms: int | None) 
     turn_seconds.labels(model).observe(ms / 1000)
     if first_token_ms is not None:
         first_token_seconds.labels(model).observe(first_token_ms / 1000)
+
+
+def provider_failed(model: str, error: ModelError) -> None:
+    """The reason is the kind of the error: rate_limited, key_refused, …"""
+    provider_errors.labels(model, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()).inc()
+
+
+class Queues:
+    """What waits and what is being done now, by the rows: counted at each scrape, in one query for each kind."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        from compression.models import Compaction
+        from conversations.lease import active_rows
+        from conversations.reply_lease import streaming
+
+        replies = streaming().aggregate(all=Count("pk"), waiting=Count("pk", filter=Q(lease_token=None)))
+        pending = Count("pk", filter=Q(status=Compaction.Status.PENDING))
+        runs = active_rows().aggregate(all=Count("pk"), waiting=pending)
+        depth = GaugeMetricFamily("queue_depth", "What is to be done, by the rows.", labels=["work", "state"])
+        for work, found in (("reply", replies), ("compaction", runs)):
+            depth.add_metric([work, "waiting"], found["waiting"])
+            depth.add_metric([work, "running"], found["all"] - found["waiting"])
+        yield depth

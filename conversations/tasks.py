@@ -4,11 +4,12 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 
-from conversations import compaction, orphans, turn, upkeep
+from conversations import compaction, logged, orphans, turn, upkeep
 
 
 async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
-    await turn.run(UUID(conversation_id), UUID(reply_id), UUID(token) if token else None)
+    with logged.noted(conversation_id=conversation_id, reply_id=reply_id):
+        await turn.run(UUID(conversation_id), UUID(reply_id), UUID(token) if token else None)
 
 
 async def compact(compaction_id: str) -> None:

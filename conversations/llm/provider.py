@@ -11,6 +11,7 @@ from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
 
+from conversations import metrics
 from conversations.llm.attempts import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
 from conversations.llm.base import BrokenReply, Delta, ModelError, NotConfigured, Reply, RequestRefused, Unavailable
 from conversations.llm.clients import Library, client_for
@@ -89,6 +90,7 @@ class Provider(ABC):
                         yield delta
                 return
             except ModelError as error:
+                metrics.provider_failed(self.name, error)
                 if begun:
                     raise
                 await self._pause(error, failed, budget)
@@ -103,10 +105,13 @@ class Provider(ABC):
                     try:
                         return await _whole(self._ask(body, max_tokens, budget))
                     except ModelError as error:
+                        metrics.provider_failed(self.name, error)
                         await self._pause(error, failed, budget)
         except TimeoutError:
             pass
-        raise Unavailable(f"{self.name}: the reply was not whole after {in_words(limit)}.", retryable=False)
+        late = Unavailable(f"{self.name}: the reply was not whole after {in_words(limit)}.", retryable=False)
+        metrics.provider_failed(self.name, late)
+        raise late
 
     async def _pause(self, error: ModelError, failed: int, budget: Attempts) -> None:
         """Wait for the next attempt; raises `error` where there is none, however much a shared budget has left."""
