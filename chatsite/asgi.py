@@ -25,6 +25,7 @@ from chatsite import logs
 from chatsite.lifespan import lifespan
 from chatsite.middleware import API
 from chatsite.origins import same_origin
+from chatsite.programs import GATEWAY, Programs
 from chatsite.receiving import Incoming
 from chatsite.refusals import refuse
 from chatsite.signed_in import signed_in
@@ -45,6 +46,9 @@ routes = ProtocolTypeRouter(
 )
 
 
+programs = Programs()
+
+
 async def application(scope, receive, send):  # type: ignore[no-untyped-def]
     if scope["type"] == "lifespan":
         await lifespan(scope, receive, send)
@@ -60,11 +64,13 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
 
 
 async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
-    async with request_thread(is_page=not scope["path"].startswith(API)) as thread:
+    async with request_thread(is_page=not scope["path"].startswith((API, GATEWAY))) as thread:
         incoming = Incoming(scope, receive, thread)
+        scope["let_go"] = thread.let_go
         try:
             incoming.require_size()
-            await routes(scope, incoming.receive, thread.letting_go(send))
+            answer = programs if scope["path"].startswith(GATEWAY) else routes
+            await answer(scope, incoming.receive, thread.letting_go(send))
         except Refused as refusal:
             await refuse(scope, None if incoming.is_whole else receive, send, refusal)
         finally:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 
 from chatsite.middleware import API
+from chatsite.programs import GATEWAY
 from conversations.errors import Refused
 from conversations.templatetags.chat import words
 
@@ -48,7 +49,7 @@ class Busy(Refused):
 def answer(refusal: Refused, *, path: str, method: str, is_htmx: bool) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Headers and body: JSON for the API, a line for the page that asked, a page of its own for all others."""
     kind, more = "text/html; charset=utf-8", {}
-    if path.startswith(API):
+    if path.startswith((API, GATEWAY)):
         kind = "application/json"
         error = {"code": refusal.code, "message": refusal.message, "detail": refusal.detail}
         text = json.dumps({"error": error})

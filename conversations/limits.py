@@ -19,6 +19,7 @@ RETRY_SECONDS = 5
 
 _sockets: Counter[int] = Counter()
 """Of this process, by their users."""
+_calls: Counter[int] = Counter()
 
 
 def require_turn(owner_id: int) -> None:
@@ -49,6 +50,23 @@ def require_compaction(owner_id: int) -> None:
             "be at once.",
             retry_after=RETRY_SECONDS,
         )
+
+
+@contextmanager
+def one_more_call(user_id: int) -> Iterator[None]:
+    """Of the gateway, in this process; counted while it lasts. Raises TooMany."""
+    if _calls[user_id] >= settings.MAX_CALLS_PER_USER:
+        raise TooMany(
+            f"{_calls[user_id]} of your calls are being answered; at most {settings.MAX_CALLS_PER_USER} may be at once.",
+            retry_after=RETRY_SECONDS,
+        )
+    _calls[user_id] += 1
+    try:
+        yield
+    finally:
+        _calls[user_id] -= 1
+        if not _calls[user_id]:
+            del _calls[user_id]
 
 
 @contextmanager

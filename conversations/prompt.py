@@ -69,7 +69,8 @@ def for_summary(system: str, request: str) -> Prompt:
 
 def instructions_of(head: Head) -> Instructions:
     window = head.window.size if head.window else UNKNOWN_WINDOW
-    return Instructions(head.mode, head.system_prompt, head.goal, tuple(head.rules), window)
+    is_bare = head.kind == Conversation.Kind.GATEWAY  # its caller has a system prompt of its own
+    return Instructions(head.mode, head.system_prompt, head.goal, tuple(head.rules), window, is_bare)
 
 
 def system_tokens(head: Head) -> int:

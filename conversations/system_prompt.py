@@ -43,16 +43,19 @@ RULES = "# Rules\nThe person set these. Follow them in every answer:"
 
 
 class Instructions(NamedTuple):
-    """What a system prompt is made of. `window` is the usable one, in tokens."""
+    """What a system prompt is made of. `window` is the usable one, in tokens. A bare one is the personal part alone."""
 
     mode: str
     personal: str = ""
     goal: str = ""
     rules: tuple[str, ...] = ()
     window: int = UNKNOWN_WINDOW
+    is_bare: bool = False
 
 
 def text(instructions: Instructions) -> str:
+    if instructions.is_bare:
+        return instructions.personal
     name, _ = tier(instructions.window)
     base = " ".join(BY_TIER[name])
     rules = "\n".join((RULES, *(f"- {rule}" for rule in instructions.rules))) if instructions.rules else ""

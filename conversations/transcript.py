@@ -87,8 +87,9 @@ class Loaded:
 
     @property
     def waiting(self) -> int:
-        """1 where the last message is a person's, still to be answered."""
-        return int(bool(self.live) and self.live[-1].role == "user")
+        """1 where the last message is still to be answered: a person's, or whatever a caller of the gateway sends last."""
+        asks = self.head.kind == Conversation.Kind.GATEWAY
+        return int(bool(self.live) and (asks or self.live[-1].role == "user"))
 
     def usage(self, *, system_tokens: int) -> Usage | None:
         """Tokens of the next request by part; None where no model is set."""

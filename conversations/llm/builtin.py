@@ -82,22 +82,28 @@ class Builtin:
             return await model.complete(prompt, max_tokens=min(max_tokens, MAX_REPLY_TOKENS), attempts=attempts)
 
     @asynccontextmanager
-    async def _served(self) -> AsyncIterator[OpenAICompatible]:
+    async def address(self) -> AsyncIterator[tuple[str, str]]:
+        """The base URL and the key by which it is asked as any OpenAI-compatible server, by one at a time."""
         async with self._gate:
             self._engine.enter()
             try:
                 address = await asyncio.to_thread(self._engine.start)
-                yield OpenAICompatible(
-                    name=NAME,
-                    model=MODEL_ID,
-                    base_url=f"{address}/v1",
-                    api_key=self._engine.key,
-                    max_tokens=MAX_REPLY_TOKENS,
-                    timeout=READ_SECONDS,
-                    attempts=1,
-                )
+                yield f"{address}/v1", self._engine.key
             finally:
                 self._engine.leave()
+
+    @asynccontextmanager
+    async def _served(self) -> AsyncIterator[OpenAICompatible]:
+        async with self.address() as (url, key):
+            yield OpenAICompatible(
+                name=NAME,
+                model=MODEL_ID,
+                base_url=url,
+                api_key=key,
+                max_tokens=MAX_REPLY_TOKENS,
+                timeout=READ_SECONDS,
+                attempts=1,
+            )
 
 
 @cache

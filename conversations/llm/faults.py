@@ -129,12 +129,12 @@ def is_too_long(body: object) -> bool:
 
 def code_of(body: object) -> str:
     """The error code of a body, "" where there is none that is plainly a code."""
-    inner = _inner(body)
-    found = inner.get("code") or inner.get("type")
+    error = inner(body)
+    found = error.get("code") or error.get("type")
     return found if isinstance(found, str) and _CODE.fullmatch(found) else ""
 
 
-def _inner(body: object) -> dict[str, Any]:
+def inner(body: object) -> dict[str, Any]:
     """The error itself, where a body is one or holds one."""
     if not isinstance(body, dict):
         return {}
@@ -174,7 +174,7 @@ def _cause(fault: Exception) -> str:
 
 def _midway(body: object, asked: Asked, begun: bool) -> ModelError:
     """An error event within a stream that began with 200; some gateways put an HTTP status into its code."""
-    code, number = code_of(body), str(_inner(body).get("code"))
+    code, number = code_of(body), str(inner(body).get("code"))
     status = int(number) if number.isdecimal() else _STATUS.get(code, 0)
     if is_too_long(body):
         return of_status(400, body, asked)

@@ -65,6 +65,13 @@ def profile_for(profile_id: int | None) -> ModelProfile:
     return profile
 
 
+def learn_correction(profile: ModelProfile, *, estimated: int, reported: int) -> None:
+    """Learn from what a provider reports for a request that we counted as `estimated` tokens."""
+    found = correction.learned(profile.token_correction, estimated=estimated, reported=reported)
+    if abs(found - profile.token_correction) > 0.005:
+        ModelProfile.objects.filter(pk=profile.pk).update(token_correction=found)
+
+
 def summary_profiles(quality: Quality, chat_profile: ModelProfile) -> list[ModelProfile]:
     """Who summarises, and who else where that fails: the profile of that role, of the other one, the chat's own.
 
@@ -95,11 +102,14 @@ def connect(profile: ModelProfile) -> Model:
         "api_key": profile.api_key,
         "timeout": settings.MODEL_TIMEOUT_SECONDS,
     }
-    # Never more than the window keeps free for the reply; only Anthropic's API must be told a limit.
-    reserve = profile.usable_window.reserve
-    if profile.provider == Provider.ANTHROPIC:
-        return Anthropic(max_tokens=reserve, **how)
-    return OpenAICompatible(max_tokens=reserve if profile.max_reply_tokens else None, **how)
+    library = Anthropic if profile.provider == Provider.ANTHROPIC else OpenAICompatible
+    return library(max_tokens=reply_limit(profile), **how)
+
+
+def reply_limit(profile: ModelProfile) -> int | None:
+    """Never more than the window keeps free for the reply; only Anthropic's API must be told a limit."""
+    must = profile.max_reply_tokens or profile.provider == Provider.ANTHROPIC
+    return profile.usable_window.reserve if must else None
 
 
 def _openai() -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
@@ -11,6 +12,8 @@ from django.utils import timezone
 PREFIX = "cs_"
 HINT = len(PREFIX) + 4
 """Characters of a key that are kept: the other 39 are as many as nobody guesses."""
+
+USE_NOTED_EVERY = timedelta(minutes=1)
 
 
 class ApiKey(models.Model):
@@ -35,6 +38,15 @@ class ApiKey(models.Model):
         """A new key and its plain text. 256 random bits need no slow hash."""
         plain = PREFIX + secrets.token_urlsafe(32)
         return cls.objects.create(user=user, name=name, hash=digest(plain), hint=plain[:HINT]), plain
+
+
+def key_of(plain: str) -> ApiKey | None:
+    """The key with this text, with its user, and that it was used; None for one that lets nobody in."""
+    key = ApiKey.objects.select_related("user").filter(hash=digest(plain), revoked_at=None, user__is_active=True).first()
+    now = timezone.now()
+    if key and (key.last_used is None or now - key.last_used > USE_NOTED_EVERY):
+        ApiKey.objects.filter(pk=key.pk).update(last_used=now)
+    return key
 
 
 def digest(plain: str) -> str:

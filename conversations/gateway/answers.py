@@ -1,0 +1,109 @@
+"""What a caller gets: errors in the one shape, with what OpenAI's clients look for beside it; streams as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from typing import Any
+
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+
+from conversations.errors import Refused
+from conversations.gateway.calls import GONE, Call
+from conversations.gateway.upstream import Tally, failed
+from conversations.llm.base import BrokenReply, ModelError
+
+logger = logging.getLogger(__name__)
+
+TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+BROKE_OFF = "The provider broke the reply off. Try again."
+
+
+class Unauthenticated(Refused):
+    code = "invalid_api_key"
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("Send `Authorization: Bearer <key>` with a valid key of this site.")
+
+
+class Broken(Refused):
+    code = "internal"
+    status = 500
+
+    def __init__(self) -> None:
+        super().__init__("Something went wrong on this site; its log says what.")
+
+
+def error_of(refusal: Refused) -> dict[str, Any]:
+    kind = TYPES.get(refusal.status, "invalid_request_error" if refusal.status < 500 else "server_error")
+    own = {"code": refusal.code, "message": refusal.message, "detail": refusal.detail}
+    return {"error": own | {"type": kind, "param": refusal.detail.get("field")}}
+
+
+def refused(refusal: Refused, call: Call) -> HttpResponse:
+    call.status, call.error = refusal.status, refusal.code
+    response = JsonResponse(error_of(refusal), status=refusal.status, headers=call.headers)
+    if refusal.status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    if after := refusal.detail.get("retry_after"):
+        response["Retry-After"] = str(after)
+    return response
+
+
+def as_refusal(fault: Exception) -> Refused:
+    """Any fault, as the refusal that the caller is told."""
+    if isinstance(fault, Refused):
+        return fault
+    if isinstance(fault, ModelError):
+        return failed(fault)
+    logger.error("a call of the gateway failed", exc_info=fault)
+    return Broken()
+
+
+class Stream:
+    """The body of a streamed answer. Whoever ends it, the provider's connection is closed and the call is recorded.
+
+    Django closes a response even where nothing of it was read.
+    """
+
+    def __init__(
+        self, events: AsyncGenerator[str], tally: Tally, call: Call, close: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        self._events, self._tally, self._call, self._close = events, tally, call, close
+        self._loop = asyncio.get_running_loop()
+        self._is_over = False
+
+    async def __aiter__(self) -> AsyncGenerator[str]:
+        status, error = GONE, "client_gone"
+        try:
+            async for event in self._events:
+                self._call.answered()
+                yield event
+            if not self._tally.is_whole:
+                raise BrokenReply(BROKE_OFF)
+            status, error = 200, ""
+        except Exception as fault:
+            refusal = as_refusal(fault)
+            status, error = refusal.status, refusal.code
+            yield f"data: {json.dumps(error_of(refusal))}\n\n"
+        finally:
+            self._call.status, self._call.error, self._call.spent = status, error, self._tally.spent
+            self._is_over = True
+            await self._close()
+
+    def close(self) -> None:
+        """From any thread: whoever was to read it may have gone before the first word."""
+        if not self._is_over:
+            self._call.status, self._call.error = GONE, "client_gone"
+            self._is_over = True
+            asyncio.run_coroutine_threadsafe(self._close(), self._loop)
+
+
+def stream(body: Stream, call: Call) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(body, content_type="text/event-stream", headers=call.headers)
+    response["Cache-Control"] = "no-cache"
+    response["X-Accel-Buffering"] = "no"
+    return response

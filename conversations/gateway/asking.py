@@ -1,0 +1,101 @@
+"""What a call asks for: the model, the history, and how much of the window is to stay free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Case, Q, When
+
+from compression import conf
+from compression.core.policy import Policy
+from compression.core.values import Usage, Window, total_tokens
+from conversations.errors import Invalid, NotFound, TooLarge
+from conversations.gateway import known
+from conversations.gateway.history import History, read
+from conversations.gateway.known import State
+from conversations.models import ModelProfile
+from conversations.usage import parts, too_large
+from conversations.validation import clean_text
+
+EXTRAS = ("tools", "functions", "response_format")
+"""Fields whose text is part of the prompt too."""
+LIMITS = ("max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call, understood. `body` is the caller's, untouched."""
+
+    body: dict[str, Any]
+    profile: ModelProfile
+    history: History
+    window: Window
+    policy: Policy
+
+    @property
+    def is_stream(self) -> bool:
+        return self.body.get("stream") is True
+
+    @property
+    def wants_usage(self) -> bool:
+        return "stream_options" in self.body
+
+    def usage(self, state: State | None) -> Usage:
+        return known.measured(self.history, state, self.window)
+
+    def is_due(self, state: State | None) -> bool:
+        """Whether it is to be compressed (further) before it is sent."""
+        used, place = self.usage(state), state.place if state else 0
+        if self.policy.enabled:
+            messages = len(self.history.lines) - place
+            return self.policy.is_due(used, messages=messages, local=self.profile.is_local)
+        return used.over_budget
+
+    def forwarded(self, state: State | None) -> dict[str, Any]:
+        """The body with the summary in place of what it stands for. Raises TooLarge where it does not fit even so."""
+        used = self.usage(state)
+        if used.over_budget:
+            raise TooLarge(f"{too_large(used)} (context_length_exceeded)", **parts(used))
+        return self.body if state is None else self.body | {"messages": known.assemble(self.history, state)}
+
+    def estimated(self, state: State | None) -> int:
+        """By our own count, for what the provider reports to be learned from; 0 where some of it is only guessed."""
+        if not self.history.is_text:
+            return 0
+        sent = [line.turn for line in self.history.lines[state.place if state else 0 :]]
+        kept = [self.history.lines[number].turn for number in state.kept] if state else []
+        return self.history.fixed_tokens + (state.tokens if state else 0) + total_tokens([*kept, *sent])
+
+
+def understood(body: object) -> Asked:
+    """Raises Invalid, naming the field, or NotFound for a model that is not there."""
+    if not isinstance(body, dict):
+        raise Invalid("body: must be a JSON object.", field="body")
+    if not isinstance(body.get("stream", False), bool | None):
+        raise Invalid("stream: must be true or false.", field="stream")
+    profile = model_of(body.get("model"))
+    history = read(body.get("messages"), [body.get(name) for name in EXTRAS])
+    return Asked(body, profile, history, _window(profile, body), conf.policy())
+
+
+def models() -> list[ModelProfile]:
+    """Those that can be asked for, by their names."""
+    return list(ModelProfile.objects.filter(enabled=True, role=ModelProfile.Role.CHAT).order_by("id"))
+
+
+def model_of(name: object) -> ModelProfile:
+    """By the name of its profile, else by its own id."""
+    name = clean_text("model", name, limit=200)
+    found = ModelProfile.objects.filter(Q(name=name) | Q(model_id=name), enabled=True, role=ModelProfile.Role.CHAT)
+    profile = found.order_by(Case(When(name=name, then=0), default=1), "id").first()
+    if profile is None:
+        raise NotFound(f"model: there is no model called {name!r}; GET /v1/models lists them.", code="model_not_found")
+    return profile
+
+
+def _window(profile: ModelProfile, body: dict[str, Any]) -> Window:
+    """As much stays free as the caller wants for the reply, up to half of the window."""
+    window = profile.usable_window
+    wanted = next((body[name] for name in LIMITS if type(body.get(name)) is int), 0)
+    return replace(window, reserve=min(max(window.reserve, wanted), window.size // 2))

@@ -1,0 +1,216 @@
+"""The addresses of the gateway: read, make room, forward, answer. Each view is a coroutine, and waits on no thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import wraps
+from time import perf_counter
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.csrf import csrf_exempt
+
+from conversations import limits, throttles
+from conversations.errors import Invalid, NotFound, Refused
+from conversations.gateway import known, upstream
+from conversations.gateway.answers import Stream, Unauthenticated, as_refusal, refused, stream
+from conversations.gateway.asking import Asked, model_of, models, understood
+from conversations.gateway.calls import GONE, MADE, Call, record
+from conversations.gateway.folding import alone, fold
+from conversations.gateway.known import State
+from conversations.llm.base import ContextTooLong
+from conversations.models import ModelProfile
+from conversations.models.api_key import key_of
+from conversations.validation import parse_json
+
+JSON = "application/json"
+TRIES = 3
+"""How often others may have folded the history otherwise than this call sends it, before it goes as it is."""
+
+_recording: set[asyncio.Task[None]] = set()
+
+View = Callable[..., Any]
+
+
+class WrongMethod(Refused):
+    code = "method_not_allowed"
+    status = 405
+
+
+class WrongType(Refused):
+    code = "unsupported_media_type"
+    status = 415
+
+
+def endpoint(method: str) -> Callable[[View], View]:
+    """A view that tells every fault in the shape of an error, and whose call is recorded however it ends."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        async def answer(request: HttpRequest, *args: Any) -> HttpResponseBase:
+            call = Call()
+            try:
+                if request.method != method:
+                    raise WrongMethod(f"Only {method} can be asked of this address.")
+                return await view(request, call, *args)
+            except asyncio.CancelledError:
+                call.status, call.error = GONE, "client_gone"
+                _record_later(call)
+                raise
+            except Exception as fault:
+                response = refused(as_refusal(fault), call)
+                _record_later(call)
+                return response
+
+        return answer
+
+    return decorate
+
+
+@endpoint("POST")
+async def chat_completions(request: HttpRequest, call: Call) -> HttpResponseBase:
+    """OpenAI's chat completions, however long the history grows."""
+    asked, state = await sync_to_async(_begun)(request, call)
+    await _let_thread_go(request)
+    async with AsyncExitStack() as held:
+        held.enter_context(limits.one_more_call(call.owner_id))
+        state = await _with_room(asked, state, call)
+        try:
+            return await _forwarded(asked, state, call, held)
+        except ContextTooLong:
+            # The provider counts otherwise than we do: once more, with less.
+            state = await _with_room(asked, state, call, overflowed=True)
+            return await _forwarded(asked, state, call, held)
+
+
+@endpoint("GET")
+async def list_models(request: HttpRequest, call: Call) -> HttpResponseBase:
+    await sync_to_async(_signed_in)(request, call)
+    return JsonResponse({"object": "list", "data": [_model(profile) for profile in await sync_to_async(models)()]})
+
+
+@endpoint("GET")
+async def one_model(request: HttpRequest, call: Call, name: str) -> HttpResponseBase:
+    await sync_to_async(_signed_in)(request, call)
+    return JsonResponse(_model(await sync_to_async(model_of)(name)))
+
+
+@csrf_exempt
+async def nowhere(request: HttpRequest) -> HttpResponseBase:
+    return refused(NotFound("There is no such address below /v1/."), Call())
+
+
+def _begun(request: HttpRequest, call: Call) -> tuple[Asked, State | None]:
+    """Who calls and what for; the summary that is there for it, where the history is too long without. In a thread."""
+    _signed_in(request, call)
+    if request.content_type != JSON:
+        raise WrongType("Send the body as application/json.")
+    try:
+        text = request.body.decode()
+    except UnicodeDecodeError as error:
+        raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
+    asked = understood(parse_json(text))
+    call.profile, call.is_stream = asked.profile, asked.is_stream
+    call.before = call.after = asked.usage(None).total
+    return asked, known.find(call.owner_id, asked.history) if asked.is_due(None) else None
+
+
+def _signed_in(request: HttpRequest, call: Call) -> None:
+    """By a key of this site, which OpenAI's clients send as theirs. Raises Refused."""
+    try:
+        request.get_host()
+    except DisallowedHost:
+        raise Invalid("host: this site has another name.", field="host") from None
+    address = request.META.get("REMOTE_ADDR", "")
+    throttles.require_guesses(address)
+    kind, _, plain = request.headers.get("Authorization", "").partition(" ")
+    key = key_of(plain.strip()) if kind.lower() == "bearer" else None
+    if key is None:
+        throttles.note_guess(address)
+        raise Unauthenticated
+    call.key = key
+    throttles.require_rate(key.user_id)
+
+
+async def _let_thread_go(request: HttpRequest) -> None:
+    """From here on the call mostly waits, and holds nobody up."""
+    if let_go := request.scope.get("let_go"):  # type: ignore[attr-defined]
+        await let_go()
+
+
+async def _with_room(asked: Asked, state: State | None, call: Call, *, overflowed: bool = False) -> State | None:
+    """The summary to send, made first where none is there that is enough; `overflowed`: even if it seems to be.
+
+    What is begun is ended, even where the caller goes away meanwhile: its next call finds it.
+    """
+    if not overflowed and not asked.is_due(state):
+        return state
+    began = perf_counter()
+    try:
+        return await asyncio.shield(asyncio.ensure_future(_folded(asked, state, call, overflowed)))
+    finally:
+        call.folded += perf_counter() - began
+
+
+async def _folded(asked: Asked, state: State | None, call: Call, overflowed: bool) -> State | None:
+    """Others may fold the same history meanwhile, or have: theirs is taken where it is enough."""
+    history, owner_id = asked.history, call.owner_id
+    for _ in range(TRIES):
+        async with alone(owner_id, state.digest if state else history.origin):
+            newer = await sync_to_async(known.find)(owner_id, history)
+            if _digest(newer) == _digest(state):
+                id = await fold(owner_id, history, state, asked.profile, overflowed=overflowed)
+                found = await sync_to_async(known.present)(id, history)
+                call.checkpoint = MADE if _digest(found) != _digest(state) else call.checkpoint
+                return found
+        state = newer
+        if not asked.is_due(state):
+            break
+    return state
+
+
+def _digest(state: State | None) -> str:
+    return state.digest if state else ""
+
+
+async def _forwarded(asked: Asked, state: State | None, call: Call, held: AsyncExitStack) -> HttpResponseBase:
+    """The provider's answer, as it comes; `held` is let go of once it has come. Raises Refused or ModelError."""
+    body = asked.forwarded(state)
+    call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
+    response = await held.enter_async_context(upstream.asked(asked.profile, body, asking=call.asking))
+    if "event-stream" not in response.headers.get("content-type", ""):
+        content, call.spent = await upstream.whole(response)
+        call.answered()
+        _record_later(call)
+        return HttpResponse(content, content_type=JSON, headers=call.headers)
+    tally, kept = upstream.Tally(), held.pop_all()
+    events = upstream.events(response, tally, with_usage=asked.wants_usage)
+
+    async def close() -> None:
+        await kept.aclose()
+        _record_later(call)
+
+    return stream(Stream(events, tally, call, close), call)
+
+
+def _record_later(call: Call) -> None:
+    """Nobody waits for it."""
+    task = asyncio.ensure_future(sync_to_async(record)(call))
+    _recording.add(task)
+    task.add_done_callback(_recording.discard)
+
+
+def _model(profile: ModelProfile) -> dict[str, Any]:
+    """As OpenAI's API lists it, with the window beside it, as other servers do."""
+    return {
+        "id": profile.name,
+        "object": "model",
+        "created": 0,
+        "owned_by": profile.provider,
+        "context_window": profile.usable_window.size,
+    }

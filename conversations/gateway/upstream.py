@@ -1,0 +1,190 @@
+"""The provider behind a call: asked once, with what the caller sends, and its answer as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from django.conf import settings
+
+from conversations.errors import Refused
+from conversations.llm import base, builtin, faults
+from conversations.llm.base import BrokenReply, ModelError, Spent
+from conversations.llm.clients import client_for
+from conversations.llm.dialects import dialect_of, learn
+from conversations.llm.faults import Asked, explain
+from conversations.llm.known import ANTHROPIC_URL, OPENAI_URL
+from conversations.llm.openai import Options, spent_of
+from conversations.llm.provider import CONNECT_SECONDS, WHOLE_REPLY
+from conversations.models import ModelProfile
+
+DONE = "[DONE]"
+LONGEST_ANSWER = 50_000_000
+"""Bytes of an answer that comes as one."""
+_USAGE = re.compile(r'"usage":\s*\{')
+_FINISHED = re.compile(r'"finish_reason":\s*"')
+_KEYS = re.compile(r"\b(sk|cs|key|Bearer)[-_ ][\w*.-]{6,}")
+
+STATUS: dict[type[ModelError], tuple[int, str]] = {
+    base.NotConfigured: (503, "no_model"),
+    base.KeyRefused: (502, "provider_key_refused"),
+    base.ModelNotFound: (502, "provider_model_not_found"),
+    base.RequestRefused: (400, "provider_refused"),
+    base.ContextTooLong: (413, "context_too_large"),
+    base.RateLimited: (429, "provider_rate_limited"),
+    base.Unavailable: (502, "provider_unavailable"),
+    base.BrokenReply: (502, "provider_broken"),
+}
+"""What the caller is told of a fault of the provider: whose key was refused is never the caller's."""
+
+
+class Target(NamedTuple):
+    """Where a profile's model is asked by OpenAI's API; a key of "" is none."""
+
+    base_url: str
+    api_key: str
+    model: str
+
+
+class Tally:
+    """What is learned of a stream while it passes: what it cost, and whether it came to its end."""
+
+    def __init__(self) -> None:
+        self.spent: Spent | None = None
+        self.is_whole = False
+        self.has_begun = False
+
+
+def failed(error: ModelError, *, said: str = "") -> Refused:
+    """A fault of the provider, as a refusal; `said` is what it gave as its reason."""
+    status, code = STATUS[type(error)]
+    detail: dict[str, Any] = {"retry_after": round(error.retry_after)} if error.retry_after else {}
+    if said:
+        detail["provider"] = said
+    refusal = Refused(f"{error.reason} It said: {said}" if said else error.reason, code=code, **detail)
+    refusal.status = status
+    return refusal
+
+
+@asynccontextmanager
+async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable[[], None]) -> AsyncIterator[Any]:
+    """The provider's response to the caller's `body`, its content still to come. Raises ModelError or Refused.
+
+    `asking` is called just before. A stream is asked for its usage too, where the server takes that.
+    """
+    async with _target(profile) as target:
+        who = Asked(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")
+        asking()
+        try:
+            response = await _opened(target, body, who)
+        except Exception as fault:
+            raise _explained(fault, who) from None
+        try:
+            if "html" in response.headers.get("content-type", ""):
+                raise BrokenReply(f"{who.name}: {who.host} sent a web page. Check the base URL.")
+            yield response
+        except Exception as fault:
+            raise explain(fault, who, begun=True) from None
+        finally:
+            await response.aclose()
+
+
+async def whole(response: Any) -> tuple[bytes, Spent | None]:
+    """A response that is one JSON object, as it came, and what it cost. Raises BrokenReply for anything else."""
+    pieces, size = [], 0
+    async with asyncio.timeout(settings.MODEL_TIMEOUT_SECONDS * WHOLE_REPLY):
+        async for piece in response.aiter_bytes():
+            pieces.append(piece)
+            size += len(piece)
+            if size > LONGEST_ANSWER:
+                raise BrokenReply("The provider does not end its reply.", retryable=False)
+    content = b"".join(pieces)
+    try:
+        answer = json.loads(content)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise BrokenReply("What the provider sent is not a reply.")
+    return content, spent_of(answer.get("usage"))
+
+
+async def events(response: Any, tally: Tally, *, with_usage: bool) -> AsyncGenerator[str]:
+    """The events of a stream, each as it came; the one that only tells the usage is left out if nobody asked for it."""
+    lines = aiter(response.aiter_lines())
+    event: list[str] = []
+    while True:
+        async with asyncio.timeout(settings.MODEL_TIMEOUT_SECONDS):
+            line = await anext(lines, None)
+        if line:
+            event.append(line)
+            continue
+        if event and _is_told(event, tally, with_usage=with_usage):
+            yield "\n".join(event) + "\n\n"
+        event = []
+        if line is None:
+            return
+
+
+def _is_told(event: list[str], tally: Tally, *, with_usage: bool) -> bool:
+    data = "\n".join(line[5:].lstrip() for line in event if line.startswith("data:"))
+    tally.has_begun = True
+    tally.is_whole = tally.is_whole or data == DONE or bool(_FINISHED.search(data))
+    if not _USAGE.search(data):
+        return True
+    try:
+        told = json.loads(data)
+    except ValueError:
+        return True
+    tally.spent = spent_of(told.get("usage")) or tally.spent
+    return with_usage or bool(told.get("choices"))
+
+
+@asynccontextmanager
+async def _target(profile: ModelProfile) -> AsyncIterator[Target]:
+    if profile.provider == ModelProfile.Provider.BUILTIN:
+        async with builtin.shared().address() as (url, key):
+            yield Target(url, key, profile.model_id)
+        return
+    url = profile.base_url or OPENAI_URL
+    if profile.provider == ModelProfile.Provider.ANTHROPIC:
+        # Anthropic answers OpenAI's API too, below the same address.
+        url = (profile.base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1") + "/v1"
+    if not profile.api_key and url in (OPENAI_URL, f"{ANTHROPIC_URL}/v1"):
+        raise base.NotConfigured(f"{profile.name}: the provider wants an API key, and this model has none.")
+    yield Target(url, profile.api_key, profile.model_id)
+
+
+async def _opened(target: Target, body: dict[str, Any], who: Asked) -> Any:
+    client = await client_for("openai", target.base_url, target.api_key)
+    dialect = dialect_of(target.base_url, target.model, first=Options())
+    adds = bool(body.get("stream")) and "stream_options" not in body and getattr(dialect, "reports_usage", False)
+    own = {"stream_options": {"include_usage": True}} if adds else {}
+    sdk, http = import_module("openai"), import_module("httpx2")
+    patience = who.timeout if body.get("stream") else who.timeout * WHOLE_REPLY
+    how: dict[str, Any] = {
+        "cast_to": http.Response,
+        "stream": True,
+        "options": {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout))},
+    }
+    try:
+        return await client.post("/chat/completions", body=body | own | {"model": target.model}, **how)
+    except (sdk.BadRequestError, sdk.UnprocessableEntityError) as refusal:
+        if not adds or "stream_options" not in str(refusal.body):
+            raise
+        learn(target.base_url, target.model, Options(reports_usage=False))
+        return await client.post("/chat/completions", body=body | {"model": target.model}, **how)
+
+
+def _explained(fault: Exception, who: Asked) -> Exception:
+    """With the provider's reason where the caller can do something about it: never where it may be about our key."""
+    error = explain(fault, who, begun=False)
+    if not isinstance(error, base.RequestRefused):
+        return error
+    inner = faults.inner(getattr(fault, "body", None))
+    said = inner.get("message")
+    return failed(error, said=_KEYS.sub("[…]", said)[:1_000] if isinstance(said, str) else "")

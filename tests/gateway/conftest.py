@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.serving import Served, serving
+from tests.gateway.caller import Caller
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One site for the tests of a file: a window of 4,000 tokens, of which 1,000 are kept for the reply."""
+    folder: Path = tmp_path_factory.mktemp("site")
+    with serving("uvicorn", folder, OPENAI_CONTEXT_WINDOW="4000", COMPRESSION_COOLDOWN_SECONDS="0") as site:
+        yield site
+
+
+@pytest.fixture
+def caller(served: Served) -> Caller:
+    """A program that calls the gateway; the model has heard nothing yet."""
+    served.llm.clear()
+    return Caller(served)
