@@ -203,7 +203,6 @@ UNREAD_SECONDS = read("UNREAD_SECONDS", 30.0, float, "a number of seconds")
 MAX_REQUESTS = read("MAX_REQUESTS", 100, int, "a whole number")
 API_REQUESTS_PER_MINUTE = read("API_REQUESTS_PER_MINUTE", 1_200, int, "a whole number")
 MAX_CALLS_PER_USER = read("MAX_CALLS_PER_USER", 64, int, "a whole number")
-MAX_CALLS_PER_USER = read("MAX_CALLS_PER_USER", 64, int, "a whole number")
 MAX_SOCKETS_PER_USER = read("MAX_SOCKETS_PER_USER", 100, int, "a whole number")
 
 OPENAI_API_KEY = read("OPENAI_API_KEY")
