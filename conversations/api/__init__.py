@@ -13,7 +13,7 @@ from django.urls import re_path
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 
-from conversations.api import context, conversations, errors, files, goals, messages
+from conversations.api import context, conversations, errors, events, files, goals, messages
 from conversations.api.auth import KeyAuth, SessionAuth
 from conversations.api.parsing import StrictParser
 
@@ -61,6 +61,6 @@ def _nowhere(request: HttpRequest) -> HttpResponseBase:
 
 api = Api(title="chatsite", version="1", docs_url=None, auth=[KeyAuth(), SessionAuth()], parser=StrictParser())
 errors.install(api)
-for router in (conversations.router, messages.router, files.router, goals.router):
+for router in (conversations.router, messages.router, events.router, files.router, goals.router):
     api.add_router("/conversations", router)
 api.add_router("", context.router)

@@ -20,9 +20,10 @@ from compression.models import Compaction
 from conversations import branches, forks, turn, usage
 from conversations.access import get_conversation
 from conversations.api.auth import Request
-from conversations.api.paging import Cursor, Limit, not_ours, read_cursor, write_cursor
+from conversations.api.paging import MICROSECOND, Cursor, Limit, not_ours, read_cursor, write_cursor
 from conversations.api.parsing import require_body_if_declared
-from conversations.api.streams import event_stream, until_ended
+from conversations.api.places import before
+from conversations.api.streams import event_stream, numbered, until_ended
 from conversations.events import hub
 from conversations.models import Conversation, Message
 from conversations.protection import protect
@@ -129,7 +130,8 @@ async def _answered(
         begun = await sync_to_async(begin)()
         events = until_ended(listener, begun.reply.pk, ask_first=begun.replayed)
         if stream:
-            return event_stream(events, listening.pop_all().close)
+            place = before(conversation, begun.question.created_at - MICROSECOND)
+            return event_stream(numbered(events, place), listening.pop_all().close)
         async for _ in events:
             pass
     return Status(200 if begun.replayed else 201, await sync_to_async(_outcome)(conversation, begun, since))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from uuid import UUID
@@ -10,6 +9,9 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
+from conversations.api.missed import Told
+from conversations.api.places import Place
+from conversations.api.telling import heard
 from conversations.events import RESYNC, Event, Listener
 from conversations.models import Message
 from conversations.shapes import message_json
@@ -17,6 +19,7 @@ from conversations.shapes import message_json
 HEARTBEAT = 5.0
 """Seconds without an event after which a comment is sent, and the row is asked whether the reply has ended."""
 ENDS = ("message.done", "message.failed")
+BEAT = ": heartbeat\n\n"
 
 
 async def until_ended(listener: Listener, reply_id: UUID, *, ask_first: bool) -> AsyncIterator[Event | None]:
@@ -29,16 +32,25 @@ async def until_ended(listener: Listener, reply_id: UUID, *, ask_first: bool) ->
         if missed and (end := await sync_to_async(_end)(reply_id)):
             yield end
             return
-        event = await _next(listener)
+        event = await heard(listener, HEARTBEAT)
         missed = event is None or event == RESYNC
         yield event
         if event and event.type in ENDS and event.data["message"]["id"] == str(reply_id):
             return
 
 
-def event_stream(events: AsyncIterator[Event | None], close: Callable[[], None]) -> StreamingHttpResponse:
-    """`close` is called when the stream is over, whoever ended it."""
-    response = StreamingHttpResponse(_Stream(events, close), content_type="text/event-stream")
+async def numbered(events: AsyncIterator[Event | None], place: Place) -> AsyncIterator[Told | None]:
+    """With how far one is after each of them, from `place` on."""
+    async for event in events:
+        place = place.after(event) if event else place
+        yield Told(event, place) if event else None
+
+
+def event_stream(
+    events: AsyncIterator[Told | None], close: Callable[[], object], *, first: str = ""
+) -> StreamingHttpResponse:
+    """`first` is sent at once; `close` is called when the stream is over, whoever ended it."""
+    response = StreamingHttpResponse(_Stream(events, close, first), content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     return response
@@ -47,20 +59,19 @@ def event_stream(events: AsyncIterator[Event | None], close: Callable[[], None])
 class _Stream:
     """Django closes it even where nothing was read of it, as it does with files; a generator would not notice."""
 
-    def __init__(self, events: AsyncIterator[Event | None], close: Callable[[], None]) -> None:
-        self.events = events
+    def __init__(self, events: AsyncIterator[Told | None], close: Callable[[], object], first: str) -> None:
+        self.events, self.first = events, first
         self.close = close
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        async for event in self.events:
-            yield f"event: {event.type}\ndata: {json.dumps(event.data)}\n\n" if event else ": heartbeat\n\n"
+        if self.first:
+            yield self.first
+        async for told in self.events:
+            yield written(told) if told else BEAT
 
 
-async def _next(listener: Listener) -> Event | None:
-    try:
-        return await asyncio.wait_for(listener.queue.get(), HEARTBEAT)
-    except TimeoutError:
-        return None
+def written(told: Told) -> str:
+    return f"id: {told.place.id}\nevent: {told.event.type}\ndata: {json.dumps(told.event.data)}\n\n"
 
 
 def _end(reply_id: UUID) -> Event | None:

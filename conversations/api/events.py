@@ -1,0 +1,71 @@
+"""/api/conversations/{id}/events: what happens in a conversation, as it happens, and what was missed of it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from functools import partial
+from typing import Annotated
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.http.response import HttpResponseBase
+from ninja import Query, Router
+
+from conversations import leaving, limits, metrics
+from conversations.access import get_conversation
+from conversations.api import missed, places
+from conversations.api.auth import Request
+from conversations.api.streams import BEAT, event_stream
+from conversations.api.telling import Telling
+from conversations.errors import TooMany
+from conversations.events import hub
+
+router = Router(tags=["events"])
+
+RETRY_MS = 2_000
+"""After which a program connects again."""
+HEARTBEAT = 15.0
+"""Seconds without an event after which a comment is sent."""
+LONGEST = 900.0
+"""Seconds after which a stream ends: whoever connects again is asked for a key that is still valid."""
+
+
+@router.get(
+    "/{uuid:conversation_id}/events", openapi_extra={"responses": {200: {"content": {"text/event-stream": {}}}}}
+)
+async def events(
+    request: Request, conversation_id: UUID, last_event_id: Annotated[str, Query(max_length=200)] = ""
+) -> HttpResponseBase:
+    """Server-sent events, without an end. After a `Last-Event-ID`, what was missed since is told first."""
+    last = request.headers.get(places.HEADER) or last_event_id
+    place = places.read(last) if last else None
+    with ExitStack() as open_:
+        _count(request.auth, open_)
+        # Before the rows are read: what happens meanwhile is heard.
+        listener = open_.enter_context(hub.listen(conversation_id))
+        open_.enter_context(leaving.told(listener))
+        begun = await sync_to_async(_begin)(request.auth, conversation_id, place)
+        telling = Telling(conversation_id, listener, begun)
+        events = telling.told(silence=HEARTBEAT, until=listener.loop.time() + LONGEST)
+        first = f"retry: {RETRY_MS}\nid: {begun.start.id}\n\n{BEAT}"
+        # Django closes a response in any thread; what is counted here is counted on the loop.
+        close = partial(asyncio.get_running_loop().call_soon_threadsafe, open_.pop_all().close)
+        return event_stream(events, close, first=first)
+
+
+def _begin(user: User, conversation_id: UUID, place: places.Place | None) -> missed.Missed:
+    get_conversation(user, conversation_id)
+    return missed.since(conversation_id, place)
+
+
+def _count(user: User, open_: ExitStack) -> None:
+    """One more of this person's. Raises TooMany."""
+    if not open_.enter_context(limits.one_more_socket(user.pk)):
+        raise TooMany(
+            "As many of your sockets and streams are open as may be. Close one, or try again soon.",
+            retry_after=limits.RETRY_SECONDS,
+        )
+    metrics.streams.inc()
+    open_.callback(metrics.streams.dec)

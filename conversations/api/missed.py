@@ -1,0 +1,145 @@
+"""What a program has missed, told again from the rows: events are kept by nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from compression.models import Compaction
+from conversations import turn, usage
+from conversations.api import places
+from conversations.api.paging import EPOCH, MICROSECOND
+from conversations.api.places import ENDED, Place, microseconds
+from conversations.events import RESYNC, Event
+from conversations.models import Conversation, Message
+from conversations.shapes import message_json, usage_json
+
+MOST = 500
+"""Messages, and compactions, that are told again. Beyond it the conversation is better fetched."""
+DELETED = "conversation.deleted"
+
+
+class Told(NamedTuple):
+    """An event, and how far one is with it."""
+
+    event: Event
+    place: Place
+
+
+@dataclass(slots=True)
+class Missed:
+    """What is told, in order, from `start` to `place`; `reply_id` is of the reply that is in the making there."""
+
+    start: Place
+    place: Place
+    told: list[Told] = field(default_factory=list)
+    reply_id: str = ""
+    ended: set[tuple[str, str]] = field(default_factory=set)
+    """Compactions that were told as ended, and how."""
+
+    def tell(self, event: Event, **place: Any) -> None:
+        self.place = self.place._replace(**place)
+        self.told.append(Told(event, self.place))
+
+
+def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -> Missed:
+    """From `place` on. `resync` says to fetch the conversation; it is told by itself where there is more to know.
+
+    None is now: what a reply in the making has said so far, and the compaction that runs, are told all the same.
+    """
+    conversation = Conversation.objects.select_related("model").filter(pk=conversation_id).first()
+    if conversation is None:
+        assert place is not None
+        missed = Missed(place, place)
+        missed.tell(Event(DELETED))
+        return missed
+    news = _news(conversation, place) if place else None
+    if place is None or news is None:
+        resync = place is not None
+        place = _now(conversation)
+        news = _news(conversation, place) or []
+    missed = Missed(place, place)
+    for message in news:
+        _tell_message(missed, message)
+    resync = resync or any(message.replaced_by_id for message in news)
+    _tell_compactions(missed, conversation)
+    if places.print_of(conversation.title) != place.title:
+        missed.tell(Event("title.updated", {"title": conversation.title}), title=places.print_of(conversation.title))
+    if used := usage.of(conversation):
+        missed.tell(Event("usage.updated", usage_json(used)))
+    if resync or missed.place.version != conversation.compression_version:
+        missed.tell(RESYNC, version=conversation.compression_version)
+    return missed
+
+
+def _now(conversation: Conversation) -> Place:
+    last = conversation.messages.order_by("-created_at").values_list("created_at", "status").first()
+    at, status = last or (EPOCH, "")
+    return places.before(conversation, at, received=0 if status == Message.Status.STREAMING else ENDED)
+
+
+def _news(conversation: Conversation, place: Place) -> list[Message] | None:
+    """The message at the place, and those after it; None where that is nothing to go on from."""
+    if place.conversation != places.short(conversation.pk):
+        return None
+    rows = conversation.messages.filter(created_at__gte=EPOCH + place.at * MICROSECOND).order_by("created_at")
+    found = list(rows[: MOST + 2])
+    if place.at and not (found and microseconds(found[0].created_at) == place.at):
+        return None
+    return found if len(found) <= MOST + 1 else None
+
+
+def _tell_message(missed: Missed, row: Message) -> None:
+    """As far as it is not known. One that was replaced since is told only to who knows of it."""
+    at, told = microseconds(row.created_at), message_json(row)
+    if at > missed.place.at:
+        if row.replaced_by_id:
+            return
+        missed.tell(Event("message.created", {"message": told | _begun(row)}), at=at, received=_received(row))
+    if missed.place.received == ENDED:
+        return
+    _tell_words(missed, row)
+    if row.is_streaming:
+        missed.reply_id = str(row.pk)
+    else:
+        missed.tell(Event("message.failed" if row.is_failed else "message.done", {"message": told}), received=ENDED)
+
+
+def _begun(row: Message) -> dict[str, str]:
+    """Where it is another than its row: the words of a reply in the making come by themselves, from the first."""
+    return {"content": ""} if row.is_streaming else {}
+
+
+def _received(row: Message) -> int:
+    """How much is known of a message that was told as created."""
+    if row.is_streaming:
+        return 0
+    return len(row.content) if row.role == Message.Role.ASSISTANT else ENDED
+
+
+def _tell_words(missed: Missed, row: Message) -> None:
+    at, text = missed.place.received, turn.text_so_far(row) if row.is_streaming else row.content
+    if len(text) > at:
+        missed.tell(Event("message.delta", {"id": str(row.pk), "text": text[at:], "at": at}), received=len(text))
+
+
+def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
+    """Those that ended since, and the one that is at work."""
+    since = EPOCH + missed.place.folded * MICROSECOND
+    for row in conversation.compactions.filter(finished_at__gt=since).order_by("finished_at")[:MOST]:
+        missed.ended.add((str(row.pk), row.status))
+        version = missed.place.version + (row.status == Compaction.Status.SUCCEEDED)
+        missed.tell(_completed(row), folded=microseconds(row.finished_at or since), folding="", version=version)
+    for row in conversation.compactions.filter(status__in=Compaction.ACTIVE):
+        id, blocking = str(row.pk), row.trigger != Compaction.Trigger.AHEAD
+        if missed.place.folding != places.short(id):
+            begun = {"id": id, "trigger": row.trigger, "blocking": blocking}
+            missed.tell(Event("compression.started", begun), folding=places.short(id))
+        if row.stage:
+            missed.tell(Event("compression.progress", {"id": id, "stage": row.stage, "percent": row.percent}))
+
+
+def _completed(row: Compaction) -> Event:
+    figures = {"before": row.pre_tokens, "after": row.post_tokens, "error": row.error or None}
+    return Event("compression.completed", {"id": str(row.pk), "status": row.status} | figures)

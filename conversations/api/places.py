@@ -1,0 +1,101 @@
+"""How far a program was told of a conversation: what the id of an event says, and a new connection goes on from."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import NamedTuple, Self
+from uuid import UUID
+from zlib import crc32
+
+from django.utils import timezone
+
+from conversations.api.paging import EPOCH, MICROSECOND
+from conversations.errors import Invalid
+from conversations.events import Event
+from conversations.models import Conversation
+
+HEADER = "Last-Event-ID"
+SHAPE = re.compile(
+    r"([0-9a-f]{8})\.(-?\d{1,17})\.(-1|\d{1,9})\.(\d{1,17})\.([0-9a-f]{0,8})\.(\d{1,9})\.(\d{1,10})", re.ASCII
+)
+
+ENDED = -1
+
+
+class Place(NamedTuple):
+    """Moments are microseconds since 1970, as the rows have them.
+
+    `at` is the `created_at` of the last message that was told, `received` the characters of it, or ENDED. Compactions
+    that ended up to `folded` are known, and that one is at work which `folding` begins to name.
+    """
+
+    conversation: str
+    at: int
+    received: int
+    folded: int
+    folding: str
+    version: int
+    title: int
+
+    @property
+    def id(self) -> str:
+        return ".".join(map(str, self))
+
+    def after(self, event: Event) -> Self:
+        """Once this one was told, which was heard just now."""
+        data = event.data
+        match event.type:
+            case "message.created" if (at := moment_of(data["message"])) > self.at:
+                return self._replace(at=at, received=0 if data["message"]["status"] == "streaming" else ENDED)
+            case "message.delta" if data["at"] == self.received:
+                return self._replace(received=self.received + len(data["text"]))
+            case "message.done" | "message.failed" if moment_of(data["message"]) == self.at:
+                return self._replace(received=ENDED)
+            case "compression.started":
+                return self._replace(folding=short(data["id"]))
+            case "compression.completed":
+                version = self.version + (data["status"] == "succeeded")
+                return self._replace(folded=microseconds(timezone.now()), folding="", version=version)
+            case "title.updated":
+                return self._replace(title=print_of(data["title"]))
+        return self
+
+
+def read(text: str) -> Place:
+    """What `Place.id` wrote. Raises Invalid for anything else."""
+    if not (found := SHAPE.fullmatch(text)):
+        raise Invalid(f"{HEADER}: take it from `id` of an event.", field=HEADER)
+    conversation, at, received, folded, folding, version, title = found.groups()
+    return Place(conversation, int(at), int(received), int(folded), folding, int(version), int(title))
+
+
+def before(conversation: Conversation, at: datetime, *, received: int = ENDED) -> Place:
+    """Where everything is known but what comes after a moment."""
+    return Place(
+        conversation=short(str(conversation.pk)),
+        at=microseconds(at),
+        received=received,
+        folded=microseconds(timezone.now()),
+        folding="",
+        version=conversation.compression_version,
+        title=print_of(conversation.title),
+    )
+
+
+def microseconds(moment: datetime) -> int:
+    return (moment - EPOCH) // MICROSECOND
+
+
+def moment_of(message: dict[str, str]) -> int:
+    """Of a message as JSON; one that was deleted has none."""
+    return microseconds(datetime.fromisoformat(message["created_at"])) if "created_at" in message else 0
+
+
+def short(id: str | UUID) -> str:
+    """The end of an id, which is its random part."""
+    return str(id)[-8:]
+
+
+def print_of(title: str) -> int:
+    return crc32(title.encode())

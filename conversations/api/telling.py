@@ -1,0 +1,123 @@
+"""What a listener hears, as a program is told it: nothing twice, and no reply with a gap."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.db import InterfaceError, OperationalError, close_old_connections
+
+from conversations.api import missed, places
+from conversations.api.missed import Missed, Told
+from conversations.api.places import Place
+from conversations.events import RESYNC, Event, Listener
+from conversations.leaving import END
+
+logger = logging.getLogger(__name__)
+
+BLIND_SECONDS = 5.0
+"""Between two looks at the rows for words that were not heard: another process writes them, and saves them at times."""
+
+
+class Telling:
+    """A conversation from `begun` on, which was read once `listener` heard already."""
+
+    def __init__(self, conversation_id: UUID, listener: Listener, begun: Missed) -> None:
+        self.conversation_id, self.listener = conversation_id, listener
+        self._blind_until = 0.0
+        self.ended: set[tuple[str, str]] = set()
+        self.place: Place = begun.place
+        self._take(begun)
+
+    async def told(self, *, silence: float, until: float) -> AsyncIterator[Told | None]:
+        """Until the conversation is deleted, the server stops, or the loop's clock says `until`; None for a silence."""
+        waiting = self.waiting
+        while True:
+            for told in waiting:
+                yield told
+            if waiting and waiting[-1].event.type == missed.DELETED:
+                return
+            left = until - self.listener.loop.time()
+            event = await heard(self.listener, min(silence, left)) if left > 0 else END
+            if event == END:
+                return
+            if event is None:
+                yield None
+            try:
+                waiting = await self._after(event) if event else []
+            except (OperationalError, InterfaceError) as error:
+                logger.error("events: the database cannot be used (%s)", type(error).__name__)
+                await sync_to_async(close_old_connections)()
+                return
+
+    async def _after(self, event: Event) -> list[Told]:
+        """What there is to tell once this was heard."""
+        before: list[Told] = []
+        if event == RESYNC or self._lacks(event):
+            before = await self._read(resync=event == RESYNC)
+        fresh = self._fresh(event)
+        return [*before, self._tell(fresh)] if fresh else before
+
+    def _fresh(self, event: Event) -> Event | None:
+        """The part of it that was not told from the rows."""
+        data, place = event.data, self.place
+        match event.type:
+            case "message.created":
+                return event if places.moment_of(data["message"]) > place.at else None
+            case "message.delta":
+                return self._unheard(event)
+            case "message.done" | "message.failed":
+                return event if data["message"]["id"] == self.reply_id else None
+            case "compression.started":
+                known = places.short(data["id"]) == place.folding or data["id"] in {id for id, _ in self.ended}
+                return None if known else event
+            case "compression.progress":
+                return event if places.short(data["id"]) == place.folding else None
+            case "compression.completed":
+                return None if (data["id"], data["status"]) in self.ended else event
+            case "resync":
+                return None
+        return event
+
+    def _unheard(self, event: Event) -> Event | None:
+        text, known = event.data["text"], self.place.received - event.data["at"]
+        if event.data["id"] != self.reply_id or not 0 <= known < len(text):
+            return None
+        return replace(event, data=event.data | {"text": text[known:], "at": self.place.received}) if known else event
+
+    def _lacks(self, event: Event) -> bool:
+        """Whether words are missing before these, and the rows have not been asked for them just now."""
+        is_gap = event.type == "message.delta" and event.data["id"] == self.reply_id
+        if not is_gap or event.data["at"] <= self.place.received or self.listener.loop.time() < self._blind_until:
+            return False
+        self._blind_until = self.listener.loop.time() + BLIND_SECONDS
+        return True
+
+    def _tell(self, event: Event) -> Told:
+        self.place = self.place.after(event)
+        if event.type == "message.created":
+            self.reply_id = event.data["message"]["id"] if self.place.received == 0 else ""
+        elif event.type in ("message.done", "message.failed"):
+            self.reply_id = ""
+        return Told(event, self.place)
+
+    async def _read(self, *, resync: bool) -> list[Told]:
+        found = await sync_to_async(missed.since)(self.conversation_id, self.place, resync=resync)
+        self._take(found)
+        return found.told
+
+    def _take(self, found: Missed) -> None:
+        self.place, self.reply_id, self.waiting = found.place, found.reply_id, found.told
+        self.ended |= found.ended
+
+
+async def heard(listener: Listener, seconds: float) -> Event | None:
+    """The next event; None where none has come in time."""
+    try:
+        return await asyncio.wait_for(listener.queue.get(), seconds)
+    except TimeoutError:
+        return None
