@@ -1,4 +1,5 @@
 from importlib import import_module
+from pathlib import Path
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -8,5 +9,7 @@ class ChatsiteConfig(AppConfig):
     name = "chatsite"
 
     def ready(self) -> None:
+        if settings.METRICS_DIR:
+            import_module("chatsite.tallies").begin(Path(settings.METRICS_DIR))
         if settings.CELERY_BROKER_URL:
             import_module("chatsite.celery")  # what is enqueued here goes to its broker

@@ -79,6 +79,12 @@ class Loop:
     async def _begun(self, process: Any) -> Any:
         return process(self.loop, hears=False)
 
+    def is_alive(self) -> None:
+        from conversations.health import worker_is_here
+
+        touch(settings.ALIVE_FILE)
+        self.loop.run_in_executor(None, worker_is_here)
+
     def stop(self) -> None:
         """Begin to: Celery takes leave of its broker meanwhile."""
         if self.stopping is None:
@@ -154,7 +160,7 @@ def _clock_is_alive(**_: Any) -> None:
 def _worker_is_alive(**_: Any) -> None:
     """By its loop, so that one that hangs is noticed; heartbeats end while the broker is away."""
     if _loop:
-        _loop.loop.call_soon_threadsafe(touch, settings.ALIVE_FILE)
+        _loop.loop.call_soon_threadsafe(_loop.is_alive)
 
 
 @worker_shutting_down.connect

@@ -104,6 +104,7 @@ if REDIS_URL:
     SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
 
 INSTALLED_APPS = [
+    "chatsite",  # first: it says where what others count is kept
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -113,7 +114,6 @@ INSTALLED_APPS = [
     "axes",
     "channels",
     "django_htmx",
-    "chatsite",
     "conversations",
     "compression",
 ]

@@ -1,15 +1,103 @@
-"""Whether this server can do its work, for whoever restarts it."""
+"""Whether this server can answer, for whoever restarts it, and can do its work, for whoever sends people to it."""
 
 from __future__ import annotations
 
-from django.db import DatabaseError, connection
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from threading import Lock, Thread
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import DatabaseError, InterfaceError, connection, connections
 from django.http import HttpRequest, JsonResponse
+
+from conversations.llm import reach
+
+SECONDS = 3.0
+"""That all questions together may take."""
+HEARD_SECONDS = 30
+"""How long a worker is thought to be there that was heard of."""
+WORKER = "worker"
+OK, NOT_USED = "ok", "not used"
+
+
+class Check:
+    """A question to what may never answer, in a thread of its own. `ask` returns OK, NOT_USED, or what is wrong.
+
+    It is asked once at a time: who wants to know meanwhile is told the same.
+    """
+
+    def __init__(self, ask: Callable[[], str]) -> None:
+        self._ask = ask
+        self._lock = Lock()
+        self._pending: Future[str] | None = None
+
+    def begin(self) -> Future[str]:
+        with self._lock:
+            if self._pending is None or self._pending.done():
+                self._pending = Future()
+                # A daemon: one that hangs does not keep the process from its end.
+                Thread(target=self._answer, args=[self._pending], name="check", daemon=True).start()
+            return self._pending
+
+    def _answer(self, future: Future[str]) -> None:
+        try:
+            future.set_result(self._ask())
+        except (DatabaseError, InterfaceError) as error:
+            future.set_result(f"the database cannot be used ({type(error).__name__})")
+        except Exception as error:
+            future.set_result(f"cannot be used ({type(error).__name__})")
+        finally:
+            connections.close_all()
+
+
+def _database() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return OK
+
+
+def _redis() -> str:
+    if not settings.REDIS_URL:
+        return NOT_USED
+    from django_redis import get_redis_connection
+
+    get_redis_connection("default").ping()
+    return OK
+
+
+def _worker() -> str:
+    if not settings.CELERY_BROKER_URL:
+        return NOT_USED
+    return OK if cache.get(WORKER) else f"none was heard of in {HEARD_SECONDS} s"
+
+
+CHECKS = {
+    "database": Check(_database),
+    "redis": Check(_redis),
+    "worker": Check(_worker),
+    "model": Check(lambda: reach.fault() or OK),
+}
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        _database()
     except DatabaseError:
         return JsonResponse({"status": "no database"}, status=503)
-    return JsonResponse({"status": "ok"})
+    return JsonResponse({"status": OK})
+
+
+def readyz(request: HttpRequest) -> JsonResponse:
+    asked = {name: check.begin() for name, check in CHECKS.items()}
+    wait(asked.values(), timeout=SECONDS)
+    late = f"no answer within {SECONDS:g} s"
+    found = {name: future.result() if future.done() else late for name, future in asked.items()}
+    is_ready = set(found.values()) <= {OK, NOT_USED}
+    status, code = ("ready", 200) if is_ready else ("not ready", 503)
+    return JsonResponse({"status": status, "checks": found}, status=code, headers={"Cache-Control": "no-store"})
+
+
+def worker_is_here() -> None:
+    """Of a worker, for the processes that serve pages."""
+    cache.set(WORKER, True, timeout=HEARD_SECONDS)

@@ -6,7 +6,6 @@ docs/metrics.md says what each is for. A counter's samples end in `_total`: the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from django.db.models import Count, Q
@@ -78,19 +77,16 @@ def provider_failed(model: str, error: ModelError) -> None:
     provider_errors.labels(model, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()).inc()
 
 
-class Queues:
-    """What waits and what is being done now, by the rows: counted at each scrape, in one query for each kind."""
+def queue_depth() -> GaugeMetricFamily:
+    """What waits and what is being done now, by the rows: one query for each kind, of those rows alone."""
+    from compression.models import Compaction
+    from conversations.lease import active_rows
+    from conversations.reply_lease import streaming
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        from compression.models import Compaction
-        from conversations.lease import active_rows
-        from conversations.reply_lease import streaming
-
-        replies = streaming().aggregate(all=Count("pk"), waiting=Count("pk", filter=Q(lease_token=None)))
-        pending = Count("pk", filter=Q(status=Compaction.Status.PENDING))
-        runs = active_rows().aggregate(all=Count("pk"), waiting=pending)
-        depth = GaugeMetricFamily("queue_depth", "What is to be done, by the rows.", labels=["work", "state"])
-        for work, found in (("reply", replies), ("compaction", runs)):
-            depth.add_metric([work, "waiting"], found["waiting"])
-            depth.add_metric([work, "running"], found["all"] - found["waiting"])
-        yield depth
+    depth = GaugeMetricFamily("queue_depth", "What is to be done, by the rows.", labels=["work", "state"])
+    waiting = {"reply": Q(lease_token=None), "compaction": Q(status=Compaction.Status.PENDING)}
+    for work, rows in (("reply", streaming()), ("compaction", active_rows())):
+        found = rows.aggregate(all=Count("pk"), waiting=Count("pk", filter=waiting[work]))
+        depth.add_metric([work, "waiting"], found["waiting"])
+        depth.add_metric([work, "running"], found["all"] - found["waiting"])
+    return depth

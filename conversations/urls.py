@@ -1,7 +1,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from conversations.health import healthz
+from conversations.health import healthz, readyz
 from conversations.views import account, acts, branches, chat, compaction, home, manage, settings
 
 urlpatterns = [
@@ -40,4 +40,5 @@ urlpatterns = [
     path("c/<uuid:pk>/delete", manage.delete, name="delete"),
     path("c/<uuid:pk>/export", manage.export, name="export"),
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
 ]

@@ -1,0 +1,82 @@
+"""The page that Prometheus reads. Only for who may: a token, an administrator, or a program on this very machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
+from secrets import compare_digest
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import DatabaseError, InterfaceError
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+from prometheus_client import REGISTRY, Metric
+from prometheus_client.exposition import choose_encoder
+
+from chatsite import tallies
+from conversations import metrics
+from conversations.models.api_key import key_of
+
+PROXIED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
+"""Headers that only a proxy sends: who stands behind it is not on this machine."""
+
+
+class Everything:
+    """What this process has counted, or all of the machine where there are several, and the rows say."""
+
+    def collect(self) -> Iterator[Metric]:
+        folder = settings.METRICS_DIR
+        yield from tallies.collect(Path(folder)) if folder else REGISTRY.collect()
+        with suppress(DatabaseError, InterfaceError):  # the rest is worth the more while the database is away
+            yield metrics.queue_depth()
+
+
+@require_safe
+def view(request: HttpRequest) -> HttpResponse:
+    status = _status_for(request)
+    if status != 200:
+        return _refusal(status)
+    encode, kind = choose_encoder(request.headers.get("Accept", ""))
+    return HttpResponse(encode(Everything()), content_type=kind, headers={"Cache-Control": "no-store"})
+
+
+def _status_for(request: HttpRequest) -> int:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        if settings.METRICS_TOKEN and compare_digest(token.encode(), settings.METRICS_TOKEN.encode()):
+            return 200
+    elif _is_local(request):
+        return 200
+    try:
+        person = _owner(token) if token else request.user
+        if person is None or not person.is_authenticated:
+            return 401
+        return 200 if getattr(person, "is_staff", False) else 403
+    except (DatabaseError, InterfaceError):
+        return 401
+
+
+def _owner(key: str) -> AbstractBaseUser | None:
+    found = key_of(key)
+    return found.user if found else None
+
+
+def _is_local(request: HttpRequest) -> bool:
+    """Whether a program on this machine asks, and not through a proxy, which may ask for anybody."""
+    try:
+        address = ip_address(request.META.get("REMOTE_ADDR", ""))
+    except ValueError:
+        return False
+    return address.is_loopback and not any(header in request.headers for header in PROXIED)
+
+
+def _refusal(status: int) -> HttpResponse:
+    said = {
+        401: "Metrics are for who sends METRICS_TOKEN or an administrator's key as a bearer token.\n",
+        403: "Metrics are for administrators.\n",
+    }
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return HttpResponse(said[status], status=status, content_type="text/plain; charset=utf-8", headers=headers)

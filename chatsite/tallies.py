@@ -1,0 +1,83 @@
+"""What the processes of a machine have counted, in files of one folder, so that each can tell of all of them.
+
+A process takes a slot: a number that is locked for as long as it lives, however it ends. It goes on counting in the
+files of whoever had the slot before it: nothing that was counted is lost, and there are no more files than there were
+processes at a time. What is open now is not taken over, and in a slot that nobody holds it does not count.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import struct
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from django.core.exceptions import ImproperlyConfigured
+from prometheus_client import Metric, values
+from prometheus_client.mmap_dict import MmapedDict
+from prometheus_client.multiprocess import MultiProcessCollector
+
+SLOTS = 1_000
+OPEN = "gauge_live"
+"""What the names of files begin with that hold what is open now."""
+
+_held: list[IO[bytes]] = []
+"""The lock of this process's own slot."""
+
+
+def begin(folder: Path) -> None:
+    """Have all that this process counts written there. Before the first metric is made."""
+    assert "conversations.metrics" not in sys.modules, "what was made before counts for itself"
+    slot = _taken(folder)
+    for file in folder.glob(f"*_{slot}.db"):
+        if file.name.startswith(OPEN) or not _is_whole(file):
+            file.unlink()
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # the library looks there whenever it opens a file
+    values.ValueClass = values.MultiProcessValue(lambda: slot)
+
+
+def collect(folder: Path) -> Iterable[Metric]:
+    """What all processes have counted, those too that have ended."""
+    files = [file for file in folder.glob("*.db") if not file.name.startswith(OPEN) or _is_held(file)]
+    return MultiProcessCollector.merge([str(file) for file in files])
+
+
+def _taken(folder: Path) -> str:
+    """A slot that nobody holds, ours from now on."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for slot in map(str, range(SLOTS)):
+            with suppress(BlockingIOError, PermissionError):  # another process has it, or another user
+                file = (folder / f"{slot}.lock").open("ab")
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _held.append(file)
+                return slot
+    except OSError:
+        pass
+    raise ImproperlyConfigured(f"METRICS_DIR must be a folder that can be written and locked: {folder}.")
+
+
+def _is_held(file: Path) -> bool:
+    """Whether the process lives that writes it."""
+    slot = file.stem.rpartition("_")[2]
+    with file.with_name(f"{slot}.lock").open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _is_whole(file: Path) -> bool:
+    """Not so where a machine lost its power while it was written."""
+    try:
+        for key, *_ in MmapedDict.read_all_values_from_file(str(file)):
+            json.loads(key)
+    except (RuntimeError, ValueError, struct.error):
+        return False
+    return True
