@@ -123,8 +123,8 @@ def turn(conversation: Any) -> None:
     assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.Held.OURS
     prepare(conversation)
     replies.finish(
-        begun.reply.pk, token, status="complete", content="an answer " * 60, tokens=124, error="", profile=None,
-        spent=None, estimated=0,
+        begun.reply.pk, token, status="complete", content="an answer " * 60, tokens=124, error="", sent=None,
+        spent=None,
     )  # fmt: skip
 
 

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
 
 
 def uuid7() -> UUID:
     """A version 7 UUID (RFC 9562, 5.7): 48 bits of milliseconds, then 74 random bits."""
-    milliseconds = time.time_ns() // 1_000_000
-    random = int.from_bytes(os.urandom(10))
+    return _uuid7(time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10)))
+
+
+def first_id(moment: datetime) -> UUID:
+    """The smallest id that can have been made at `moment` or later: rows since then are a range of their key."""
+    return _uuid7(max(0, (moment - EPOCH) // MILLISECOND), 0)
+
+
+def moment_of(id: UUID) -> datetime:
+    """When an id was made, to the millisecond."""
+    return EPOCH + (id.int >> 80) * MILLISECOND
+
+
+def _uuid7(milliseconds: int, random: int) -> UUID:
     return UUID(
         int=milliseconds << 80 | 0x7 << 76 | (random >> 68 & 0xFFF) << 64 | 0x2 << 62 | random & (1 << 62) - 1,
     )
+
+
+def milliseconds_since(id: UUID) -> int:
+    """How long ago a version 7 UUID was made, by this machine's clock; never less than 0."""
+    return max(0, time.time_ns() // 1_000_000 - (id.int >> 80))

@@ -109,7 +109,7 @@ def _copy_goal(source: Conversation, copy: Conversation, state: Snapshot) -> Ids
 
 
 def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime) -> Ids:
-    """The history, tool calls too. What its replies cost was paid once, and stays with the original."""
+    """The history, tool calls too. What its replies were asked with, and cost, stays with the original."""
     ids: Ids = {}
     rows = Message.objects.filter(HISTORY, conversation=source, created_at__lte=up_to).order_by("created_at")
     for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
@@ -117,6 +117,7 @@ def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime)
         for row in batch:
             _as_copy(row, copy, ids)
             row.client_id = row.prompt_tokens = row.completion_tokens = row.cached_tokens = None
+            row.request = row.saved_tokens = row.cost_usd = row.first_token_ms = row.duration_ms = None
         Message.objects.bulk_create(batch)
         for call in calls:
             call.pk, call.message_id = None, UUID(ids[str(call.message_id)])

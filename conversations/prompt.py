@@ -58,7 +58,7 @@ def assemble(loaded: Loaded) -> Prompt:
     if loaded.head.compressed_context is not None:
         messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
     for turn in loaded.turns:
-        messages.extend(_sent(turn))
+        messages.extend(as_messages(turn))
     return Prompt(tuple(messages))
 
 
@@ -77,7 +77,8 @@ def system_tokens(head: Head) -> int:
     return system_prompt.tokens(instructions_of(head))
 
 
-def _sent(turn: Turn) -> Iterator[dict[str, Any]]:
+def as_messages(turn: Turn) -> Iterator[dict[str, Any]]:
+    """A message of the history as it is sent, then the results of its calls, which were cut when they were read."""
     if turn.role == "tool":
         # A result whose call is not known: no provider takes it as one.
         content = transcript.ELIDED if turn.elided else turn.content
@@ -91,5 +92,6 @@ def _sent(turn: Turn) -> Iterator[dict[str, Any]]:
         ]
     yield message
     for use in turn.tools:
-        result = transcript.ELIDED if turn.elided else transcript.truncated(use.result)
+        result = transcript.NO_RESULT if use.result is None else use.result
+        result = transcript.ELIDED if turn.elided else result
         yield {"role": "tool", "tool_call_id": use.call_id, "content": result}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -11,15 +12,18 @@ from django.db import transaction
 from django.utils import timezone
 
 from compression.core.values import MESSAGE_OVERHEAD
-from compression.ids import uuid7
+from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
-from conversations import background, limits, reply_lease, transcript
+from conversations import background, limits, metrics, records, reply_lease, transcript
 from conversations.errors import Conflict
 from conversations.events import publish
-from conversations.llm.base import Spent
+from conversations.llm.base import MOST_TOKENS, Spent
 from conversations.llm.correction import learned
 from conversations.llm.profiles import profile_for
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.records import Sent
+
+logger = logging.getLogger(__name__)
 
 Status, Role = Message.Status, Message.Role
 
@@ -79,37 +83,65 @@ def finish(
     content: str,
     tokens: int,
     error: str,
-    profile: ModelProfile | None,
+    sent: Sent | None,
     spent: Spent | None,
-    estimated: int,
+    first_token_ms: int | None = None,
 ) -> Message | None:
-    """End a reply that is ours to write, once. None where it has ended already, is another worker's, or is gone."""
+    """End a reply that is ours to write, once. None where it has ended already, is another worker's, or is gone.
+
+    What it was asked with (`sent`, None where nothing was) is noted with it.
+    """
     ended = reply_lease.held(reply_id, token).update(
         status=status,
         content=content,
         token_count=tokens,
         error=error,
-        model=profile.name if profile else "",
-        prompt_tokens=spent.prompt if spent else None,
-        completion_tokens=spent.completion if spent else None,
-        cached_tokens=spent.cached if spent else None,
-        lease_token=None,
-        lease_expires_at=None,
+        first_token_ms=first_token_ms,
+        **_over(reply_id),
+        **(records.note(sent) | records.spent(sent.profile, spent) if sent else {}),
     )
-    if profile and spent:
-        _learn(profile, spent, estimated)
-    return Message.objects.get(pk=reply_id) if ended else None
+    if sent and spent:
+        _learn(sent.profile, spent, sent.estimated)
+    if not ended:
+        return None
+    reply = Message.objects.get(pk=reply_id)
+    _report(reply)
+    return reply
 
 
 def give_up(reply: Message, *, status: str, error: str = "") -> bool:
     """End a reply that nobody is writing, with what was saved of it; False where somebody has taken it up."""
     rows = Message.objects.filter(pk=reply.pk, status=Status.STREAMING, lease_token=reply.lease_token)
     ended = rows.filter(lease_expires_at=reply.lease_expires_at).update(
-        status=status, error=error, token_count=tokens_of(reply.content), lease_token=None, lease_expires_at=None
+        status=status, error=error, token_count=tokens_of(reply.content), **_over(reply.pk)
     )
     if ended:
         publish(reply.conversation_id, "resync")
+        for row in Message.objects.filter(pk=reply.pk):
+            _report(row)
     return bool(ended)
+
+
+def _over(reply_id: UUID) -> dict[str, Any]:
+    """The columns of a reply that nobody writes any more: its time is from when it was asked for until now."""
+    took = min(milliseconds_since(reply_id), MOST_TOKENS)
+    return {"duration_ms": took, "lease_token": None, "lease_expires_at": None}
+
+
+def _report(reply: Message) -> None:
+    """Count and log a reply that has ended: ids and figures, and nothing that was said."""
+    took = reply.duration_ms or 0
+    metrics.turn_ended(model=reply.model, status=reply.status, ms=took, first_token_ms=reply.first_token_ms)
+    figures = {
+        "conversation_id": str(reply.conversation_id),
+        "reply_id": str(reply.pk),
+        "model": reply.model,
+        "status": reply.status,
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
+        "ms": took,
+    }
+    logger.info("reply ended: %s", " ".join(f"{name}={value}" for name, value in figures.items()), extra=figures)
 
 
 def settle_model(conversation_id: UUID) -> None:

@@ -25,14 +25,15 @@ from compression.records import active_checkpoints
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.prepared import Prepared
 
-HISTORY = Q(replaced_by=None) & (
-    Q(status=Message.Status.COMPLETE)
-    | Q(status__in=(Message.Status.STOPPED, Message.Status.INTERRUPTED)) & ~Q(content="")
+SAID = Q(status=Message.Status.COMPLETE) | (
+    Q(status__in=(Message.Status.STOPPED, Message.Status.INTERRUPTED)) & ~Q(content="")
 )
+HISTORY = Q(replaced_by=None) & SAID
 """The messages that a model is ever told about."""
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 """Before every message."""
 TRUNCATED = "… [truncated]"
+NO_RESULT = "[no result recorded]"
 ORPHAN = "[Result of a tool]\n"
 ELIDED = "[This result was left out to make room; it is stored in full.]"
 
@@ -180,11 +181,11 @@ def tool_tokens(use: ToolUse) -> int:
     return count_tokens(use.name) + count_tokens(use.arguments) + count_tokens(truncated(use.result)) + MESSAGE_OVERHEAD
 
 
-def truncated(result: str | None) -> str:
-    """A tool's result as it is sent."""
+def truncated(result: str | None, limit: int | None = None) -> str:
+    """A tool's result as it is sent, cut to `limit` characters (None: as the settings say)."""
     if result is None:
-        return "[no result recorded]"
-    limit = settings.TOOL_RESULT_MAX_CHARS
+        return NO_RESULT
+    limit = settings.TOOL_RESULT_MAX_CHARS if limit is None else limit
     return result if len(result) <= limit else result[:limit] + TRUNCATED
 
 

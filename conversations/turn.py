@@ -15,8 +15,7 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, InterfaceError, close_old_connections, transaction
 
-from compression.core.values import total_tokens
-from compression.ids import uuid7
+from compression.ids import milliseconds_since, uuid7
 from conversations import orphans, prompt, replies, reply_lease, room, usage
 from conversations.errors import Refused
 from conversations.events import hub, publish
@@ -24,6 +23,7 @@ from conversations.llm.base import ContextTooLong, ModelError, Spent
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.questions import begin
+from conversations.records import Sent
 from conversations.replies import retry
 from conversations.reply_lease import Held
 from conversations.shapes import message_json
@@ -49,9 +49,9 @@ class Running:
     pieces: list[str] = field(default_factory=list)
     written: int = 0
     stopping: bool = False
-    profile: ModelProfile | None = None
+    sent: Sent | None = None
     spent: Spent | None = None
-    estimated: int = 0
+    first_token_ms: int | None = None
 
     @property
     def text(self) -> str:
@@ -155,12 +155,14 @@ async def _answer(running: Running) -> None:
 
 
 async def _stream(running: Running, loaded: Loaded) -> None:
-    running.profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
-    running.estimated = prompt.system_tokens(loaded.head) + loaded.head.compressed_tokens + total_tokens(loaded.turns)
+    profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
+    running.sent = Sent(loaded, prompt.assemble(loaded), profile)
     id = str(running.reply_id)
-    async with aclosing(connect(running.profile).stream(prompt.assemble(loaded))) as deltas:
+    async with aclosing(connect(profile).stream(running.sent.prompt)) as deltas:
         async for delta in deltas:
             if delta.text:
+                if not running.pieces:
+                    running.first_token_ms = milliseconds_since(running.reply_id)
                 running.pieces.append(delta.text)
                 hub.feed(running.conversation_id, id, delta.text, at=running.written)
                 running.written += len(delta.text)
@@ -195,9 +197,9 @@ async def _end(running: Running, status: str, error: str) -> None:
         content=running.text,
         tokens=tokens,
         error=error,
-        profile=running.profile,
+        sent=running.sent,
         spent=running.spent,
-        estimated=running.estimated,
+        first_token_ms=running.first_token_ms,
     )
     try:
         reply = await _insisted(save)

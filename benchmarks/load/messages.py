@@ -76,8 +76,7 @@ def turn(conversation: Any) -> None:
     token = begun.reply.lease_token
     assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.Held.OURS
     ended = replies.finish(
-        begun.reply.pk, token, status="complete", content=ANSWER, tokens=200, error="", profile=None, spent=None,
-        estimated=0,
+        begun.reply.pk, token, status="complete", content=ANSWER, tokens=200, error="", sent=None, spent=None,
     )  # fmt: skip
     assert ended
 
