@@ -14,6 +14,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import CloseCode, Frame
 
 from chatsite.servers.unread import give_up_unread
+from conversations import leaving
 
 MAX_HEAD_BYTES = 65_536
 """Of a request's first line and headers."""
@@ -58,6 +59,10 @@ class Http(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._forget_head()
         super().on_headers_complete()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        leaving.tell_all()
 
     def _await_head(self) -> None:
         self._head_size = 0

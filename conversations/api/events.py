@@ -67,5 +67,4 @@ def _count(user: User, open_: ExitStack) -> None:
             "As many of your sockets and streams are open as may be. Close one, or try again soon.",
             retry_after=limits.RETRY_SECONDS,
         )
-    metrics.streams.inc()
-    open_.callback(metrics.streams.dec)
+    open_.enter_context(metrics.streams.track_inprogress())
