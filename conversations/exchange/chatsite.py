@@ -1,16 +1,19 @@
-"""Our own export, version 1. The messages come back as they were; compression starts anew from them."""
+"""Our own export: the conversation comes back as it was, with the state of compression that it was in.
+
+Version 1 had too little of that state: compression starts anew from its messages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
 from conversations.errors import Invalid
 from conversations.exchange.aims import read_goal
 from conversations.exchange.messages import Reader
-from conversations.exchange.reading import fault, read_choice, read_date, read_list, read_object, read_text
-from conversations.exchange.source import Line, Source
+from conversations.exchange.reading import fault, read_choice, read_date, read_object, read_text
+from conversations.exchange.source import Source
+from conversations.exchange.states import read_ranges, read_state, require_within
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
 from conversations.rules import clean_rules
@@ -18,8 +21,10 @@ from conversations.validation import clean_policy
 
 NAME = "chatsite's own export"
 FORMAT = "chatsite"
-VERSION = 1
-MAX_CHECKPOINTS = 10_000
+VERSION = 2
+WITH_STATE = 2
+"""The first version that has the whole state of compression."""
+MAX_ID = 100
 MODES = tuple(Conversation.Mode.values)
 
 
@@ -28,16 +33,25 @@ def recognises(data: object) -> bool:
 
 
 def read(data: dict[str, Any]) -> Source:
-    _check_version(data.get("version"))
+    version = _checked_version(data.get("version"))
     row = read_object("conversation", data.get("conversation"))
+    source = _source(data, row)
+    if version >= WITH_STATE:
+        updated = read_date("conversation.updated_at", row.get("updated_at"))
+        return replace(source, updated=updated, state=read_state(data, source))
+    # The summaries are not stored, but a file whose summaries do not fit its messages is not to be trusted.
+    require_within(read_date("conversation.compressed_at", row.get("compressed_at")), source.lines)
+    read_ranges(data.get("checkpoints", []), source.lines)
+    return source
+
+
+def _source(data: dict[str, Any], row: dict[str, Any]) -> Source:
+    """All but what is of one version."""
     reader = Reader()
-    lines = tuple(reader.read(data.get("messages")))
-    _check_cut(read_date("conversation.compressed_at", row.get("compressed_at")), lines)
-    _check_checkpoints(data.get("checkpoints", []), lines)
     return Source(
         title=read_text("conversation.title", row.get("title"), limit=MAX_TITLE),
         system_prompt=read_text("conversation.system_prompt", row.get("system_prompt"), limit=MAX_SYSTEM_PROMPT),
-        lines=lines,
+        lines=tuple(reader.read(data.get("messages"))),
         results=reader.results,
         model=read_text("conversation.model", row.get("model"), limit=100),
         started=read_date("conversation.created_at", row.get("created_at")),
@@ -47,10 +61,11 @@ def read(data: dict[str, Any]) -> Source:
         },
         rules=clean_rules("conversation.rules", row["rules"]) if "rules" in row else None,
         goal=read_goal(row.get("goal")),
+        id=read_text("conversation.id", row.get("id"), limit=MAX_ID) or None,
     )
 
 
-def _check_version(version: object) -> None:
+def _checked_version(version: object) -> int:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise fault("version", "must be a whole number from 1.")
     if version > VERSION:
@@ -60,29 +75,4 @@ def _check_version(version: object) -> None:
             version=version,
             supported=VERSION,
         )
-
-
-def _check_cut(cut: datetime | None, lines: Sequence[Line]) -> None:
-    last = max((line.created_at for line in lines if line.created_at), default=None)
-    if cut and (last is None or cut > last):
-        raise fault("conversation.compressed_at", "is beyond the last message.")
-
-
-def _check_checkpoints(raw: object, lines: Sequence[Line]) -> None:
-    """Checkpoints are not stored, but a file whose summaries do not fit its messages is not to be trusted."""
-    position = {line.id: index for index, line in enumerate(lines) if line.id}
-    end = -1
-    for index, entry in enumerate(read_list("checkpoints", raw, limit=MAX_CHECKPOINTS)):
-        place = f"checkpoints[{index}]"
-        checkpoint = read_object(place, entry)
-        first, last = (_position(place, key, checkpoint, position) for key in ("first_message", "last_message"))
-        if first > last or last <= end:
-            raise fault(place, "covers messages out of order.")
-        end = last
-
-
-def _position(place: str, key: str, checkpoint: dict[str, Any], position: dict[str, int]) -> int:
-    message_id = checkpoint.get(key)
-    if not isinstance(message_id, str) or message_id not in position:
-        raise fault(f"{place}.{key}", "is no message of this file.")
-    return position[message_id]
+    return version

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -12,6 +12,7 @@ from compression.models import Checkpoint, Compaction
 from conversations import goals
 from conversations.exchange.aims import goal_of
 from conversations.exchange.chatsite import FORMAT, VERSION
+from conversations.exchange.states import checkpoints_json
 from conversations.models import Conversation, Message, ToolCall
 from conversations.shapes import conversation_json
 from conversations.transcript import HISTORY
@@ -24,17 +25,21 @@ EXPORTED = (
 def as_json(conversation: Conversation) -> dict[str, Any]:
     """Everything that makes up the conversation, without its owner, keys or addresses of models."""
     messages = list(_history(conversation))
-    checkpoints = [checkpoint_json(row) for row in conversation.checkpoints.filter(active=True)]
+    checkpoints = list(conversation.checkpoints.filter(active=True))
+    compactions = list(_compactions(conversation).only("strategy", "finished_at"))
+    states = checkpoints_json(checkpoints, messages)
+    marks = {"is_kept": set(conversation.verbatim_ids), "is_elided": set(conversation.elided)}
     return {
         "format": FORMAT,
         "version": VERSION,
         "conversation": _conversation_json(conversation),
-        "messages": [entry for message in messages for entry in _message_entries(message)],
-        "checkpoints": checkpoints,
+        "messages": [entry for message in messages for entry in _message_entries(message, marks)],
+        "checkpoints": [checkpoint_json(row) | state for row, state in zip(checkpoints, states, strict=True)],
+        "compression": _compression_json(compactions[0]) if compactions else None,
         "totals": {
             "messages": len(messages),
             "tokens": sum(message.token_count for message in messages),
-            "compressions": _compressions(conversation),
+            "compressions": len(compactions),
             "summary_tokens": conversation.compressed_tokens,
         },
     }
@@ -47,7 +52,7 @@ def as_markdown(conversation: Conversation) -> str:
         "",
         f"- Started: {conversation.created_at:%Y-%m-%d %H:%M} UTC",
         f"- Messages: {len(messages)}",
-        f"- Compressions: {_compressions(conversation)}",
+        f"- Compressions: {_compactions(conversation).count()}",
     ]
     return "\n".join([*head, *(line for message in messages for line in _message_lines(message)), ""])
 
@@ -56,8 +61,13 @@ def _history(conversation: Conversation) -> QuerySet[Message]:
     return conversation.messages.filter(HISTORY).order_by("created_at").prefetch_related("tool_calls")
 
 
-def _compressions(conversation: Conversation) -> int:
-    return conversation.compactions.filter(status=Compaction.Status.SUCCEEDED).count()
+def _compactions(conversation: Conversation) -> QuerySet[Compaction]:
+    """Those in effect, the latest first."""
+    return conversation.compactions.filter(status=Compaction.Status.SUCCEEDED)
+
+
+def _compression_json(latest: Compaction) -> dict[str, Any]:
+    return {"strategy": latest.strategy, "compacted_at": latest.finished_at and latest.finished_at.isoformat()}
 
 
 def _conversation_json(conversation: Conversation) -> dict[str, Any]:
@@ -66,8 +76,11 @@ def _conversation_json(conversation: Conversation) -> dict[str, Any]:
     return {name: told[name] for name in EXPORTED} | {"goal": goal_of(goal) if goal else None}
 
 
-def _message_entries(message: Message) -> Iterator[dict[str, Any]]:
-    """The message, then a message for each result of its calls, as OpenAI's API has it."""
+def _message_entries(message: Message, marks: Mapping[str, set[str]]) -> Iterator[dict[str, Any]]:
+    """The message, then a message for each result of its calls, as OpenAI's API has it.
+
+    `marks` are flags of its state of compression, by name: the ids that have them.
+    """
     calls = list(message.tool_calls.all())
     entry: dict[str, Any] = {
         "id": str(message.id),
@@ -78,7 +91,11 @@ def _message_entries(message: Message) -> Iterator[dict[str, Any]]:
         "is_protected": message.is_protected,
         "token_count": message.token_count,
     }
-    optional = {"name": message.name, "model": message.model, "tool_calls": [_call_json(call) for call in calls]}
+    optional = {
+        "name": message.name,
+        "model": message.model,
+        "tool_calls": [_call_json(call) for call in calls],
+    } | {name: str(message.id) in ids for name, ids in marks.items()}
     yield entry | {key: value for key, value in optional.items() if value}
     for call in calls:
         if call.result is not None:

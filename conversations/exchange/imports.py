@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -10,13 +12,16 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 
 from conversations.errors import Invalid
-from conversations.exchange import chatsite, neutral
+from conversations.exchange import archive, chatgpt, chatsite, claude, neutral
+from conversations.exchange.messages import MAX_MESSAGES
+from conversations.exchange.reading import fault
+from conversations.exchange.source import Source
 from conversations.exchange.storing import store
 from conversations.models import Conversation
 from conversations.validation import parse_json
 
-FORMATS = (chatsite, neutral)
-FOREIGN = {"mapping": "ChatGPT's export", "chat_messages": "Claude's export"}
+FORMATS = (chatsite, neutral, chatgpt, claude)
+MAX_CONVERSATIONS = 5_000
 # UTF-32 first: its mark begins with that of UTF-16.
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -27,12 +32,67 @@ MARKS = {
 }
 
 
-def import_conversations(user: AbstractBaseUser, payload: bytes) -> list[Conversation]:
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The conversations of a file in its order, with how many messages each has; `skipped` ones had none."""
+
+    conversations: tuple[Conversation, ...]
+    messages: tuple[int, ...]
+    skipped: int
+
+    def __iter__(self) -> Iterator[Conversation]:
+        return iter(self.conversations)
+
+
+def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
     """New conversations of `user`'s out of a file. Raises Invalid, naming the place; nothing is stored then."""
     if len(payload) > settings.MAX_BODY_BYTES:
         raise Invalid(f"file: at most {settings.MAX_BODY_BYTES:,} bytes.", field="file", limit=settings.MAX_BODY_BYTES)
-    data = parse_json(_decode(payload))
-    return [store(user, _format_of(data).read(data))]
+    found = list(_sources(payload))
+    _require_once(found)
+    sources = [source for source in found if source.lines or source.may_be_empty]
+    conversations = store(user, sources)
+    counts = tuple(len(source.lines) for source in sources)
+    return Imported(tuple(conversations), counts, skipped=len(found) - len(sources))
+
+
+def _sources(payload: bytes) -> Iterator[Source]:
+    """The conversations of a file, or of each part of a zip file: only one part is held whole at a time."""
+    number = messages = 0
+    for part in archive.members(payload) if archive.is_zip(payload) else (payload,):
+        data = parse_json(_decode(part))
+        entries = data if isinstance(data, list) and data else [data]
+        if number + len(entries) > MAX_CONVERSATIONS:
+            raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
+        for entry in entries:
+            source = _source(entry, place=f"[{number}]" if entry is not data else "")
+            number += 1
+            messages += len(source.lines)
+            if messages > MAX_MESSAGES:
+                raise fault("file", f"at most {MAX_MESSAGES:,} messages in all.")
+            yield source
+        del data, entries
+
+
+def _source(entry: object, *, place: str) -> Source:
+    """A conversation that stands at `place` of its file, as what is wrong with it says. Raises Invalid."""
+    module = _format_of(entry, place=place or "file")
+    try:
+        return module.read(entry)
+    except Invalid as refusal:
+        if not place:
+            raise
+        detail: dict[str, Any] = refusal.detail | {"field": f"{place}.{refusal.detail.get('field', '')}"}
+        raise Invalid(f"{place}.{refusal.message}", **detail) from None
+
+
+def _require_once(sources: list[Source]) -> None:
+    seen: set[str] = set()
+    for number, source in enumerate(sources):
+        if source.id in seen:
+            raise fault(f"[{number}].id", f"the conversation id {source.id[:60]!r} appears twice.")
+        if source.id:
+            seen.add(source.id)
 
 
 def _decode(payload: bytes) -> str:
@@ -44,16 +104,9 @@ def _decode(payload: bytes) -> str:
         raise Invalid(f"file: not {name} text, from byte {error.start:,} on.", field="file") from None
 
 
-def _format_of(data: object) -> ModuleType:
+def _format_of(data: object, *, place: str) -> ModuleType:
     for module in FORMATS:
         if module.recognises(data):
             return module
-    names = " and ".join(module.NAME for module in FORMATS)
-    raise Invalid(f"file: {_guess(data)} is not read. Read today: {names}.", field="file")
-
-
-def _guess(data: Any) -> str:
-    """What the file seems to be, for the person who chose it."""
-    first = data[0] if isinstance(data, list) and data else data
-    keys = first if isinstance(first, dict) else ()
-    return next((name for key, name in FOREIGN.items() if key in keys), "this form of JSON")
+    names = ", ".join(module.NAME for module in FORMATS)
+    raise fault(place, f"this form of JSON is not read. Read are: {names}.")

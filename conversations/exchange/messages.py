@@ -61,6 +61,8 @@ class Reader:
             status=read_choice(f"{place}.status", message.get("status", "complete"), STATUSES),
             model=read_text(f"{place}.model", message.get("model"), limit=200),
             id=self._id(place, message.get("id")),
+            is_kept=read_flag(f"{place}.is_kept", message.get("is_kept")),
+            is_elided=read_flag(f"{place}.is_elided", message.get("is_elided")),
         )
 
     def _answers(self, place: str, message: dict[str, Any]) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 from conversations.errors import Invalid
 from conversations.validation import MAX_CONTENT, clean_text
 
+MAX_NUMBER = 2_000_000_000
+"""What a column of a number holds."""
 LAST_YEAR = 9998
 """Room after the last message of a file, so that the conversation can go on."""
 
@@ -57,6 +59,28 @@ def read_date(place: str, value: object) -> datetime | None:
         date = (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise fault(place, "must be a date such as 2026-11-21T09:30:00Z.") from None
+    return _storable(place, date)
+
+
+def read_timestamp(place: str, value: object) -> datetime | None:
+    """A date in seconds since 1970, as ChatGPT writes them; None where there is none."""
+    if value is None or isinstance(value, str):
+        return read_date(place, value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise fault(place, "must be a date in seconds since 1970.")
+    try:
+        return _storable(place, datetime.fromtimestamp(value, UTC))
+    except (ValueError, OverflowError, OSError):
+        raise fault(place, "must be a date in seconds since 1970.") from None
+
+
+def read_number(place: str, value: object, *, low: int = 0, high: int = MAX_NUMBER) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise fault(place, f"must be a whole number from {low:,} to {high:,}.")
+    return value
+
+
+def _storable(place: str, date: datetime) -> datetime:
     if date.year > LAST_YEAR:
         raise fault(place, f"must not be after the year {LAST_YEAR}.")
     return date

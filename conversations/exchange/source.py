@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from compression.core.goal import Progress
+from compression.core.values import ToolUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message that becomes a row. `created_at` is the file's own date, which may be missing or out of order."""
+    """One message that becomes a row. `created_at` is the file's own date, which may be missing or out of order.
+
+    A kept one stands before the cut and is sent verbatim all the same, an elided one is sent without results of tools.
+    """
 
     role: str
     content: str
@@ -44,6 +48,13 @@ class Line:
     status: str = "complete"
     model: str = ""
     id: str | None = None
+    is_kept: bool = False
+    is_elided: bool = False
+
+    @property
+    def is_said(self) -> bool:
+        """Whether a model is told about it: a reply that was stopped at once is not."""
+        return self.status == "complete" or bool(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +67,44 @@ class Aim:
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """An active checkpoint. The messages that it is of are told by their place among the lines of its source."""
+
+    number: int
+    level: int
+    age: int
+    text: str
+    birth_tokens: int
+    original_tokens: int
+    first: int
+    last: int
+    stragglers: tuple[int, ...]
+    model: str
+    is_provisional: bool
+    created_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a conversation is compressed: summaries in order; the cut is the end of the last one's run."""
+
+    summaries: tuple[Summary, ...]
+    strategy: str
+    compacted_at: datetime | None
+
+    @property
+    def end(self) -> int:
+        """How many lines stand before the cut."""
+        return self.summaries[-1].last + 1 if self.summaries else 0
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One conversation of a file.
 
     `results` are by the number of their call, `model` is a profile's name, `fields` are further ones of the row.
-    `rules` of None: they are to be found in what the person says.
+    `rules` of None: they are to be found in what the person says. `id` is what the file calls it. One that may not be
+    empty is left out where it has no lines. Without a `state` it is not compressed.
     """
 
     title: str
@@ -72,3 +116,11 @@ class Source:
     fields: Mapping[str, Any] = field(default_factory=dict)
     rules: list[str] | None = None
     goal: Aim | None = None
+    id: str | None = None
+    updated: datetime | None = None
+    may_be_empty: bool = True
+    state: State | None = None
+
+    def tool_use(self, call: Call) -> ToolUse:
+        result = self.results.get(call.number)
+        return ToolUse(call.call_id, call.name, call.arguments, result.content if result else None)

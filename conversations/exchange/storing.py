@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import batched
+from itertools import batched, chain
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
 from compression.core.rules import find_rules
-from compression.core.values import ToolUse
 from conversations import goals
+from conversations.exchange.restoring import Restored, put_in_force, restored
 from conversations.exchange.source import Call, Line, Source
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
@@ -24,22 +25,55 @@ TICK = timedelta(microseconds=1)
 TITLE_FROM_TEXT = 80
 
 
-def store(user: AbstractBaseUser, source: Source) -> Conversation:
-    """A new conversation of `user`'s. Tokens are counted before the write lock is taken: that takes far longer."""
-    costs = [_cost(source, line) for line in source.lines]
-    conversation = _conversation(user, source)
+Cost = tuple[int, list[int]]
+"""Tokens of a message without its calls, and of each call with its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A conversation with all that takes long done."""
+
+    source: Source
+    conversation: Conversation
+    costs: list[Cost]
+    state: Restored | None
+
+
+def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversation]:
+    """New conversations of `user`'s, all or none. Tokens are counted before the write lock is taken: that takes longer.
+
+    Raises Invalid where a state of compression does not fit the model.
+    """
+    default = default_profile()
+    ready = [_ready(user, source, default) for source in sources]
     with transaction.atomic():
-        conversation.save(force_insert=True)
-        for batch in batched(_rows(conversation, source, costs), BATCH):
+        Conversation.objects.bulk_create([one.conversation for one in ready], BATCH)
+        for batch in batched(chain.from_iterable(map(_rows, ready)), BATCH):
             Message.objects.bulk_create([message for message, _ in batch])
             ToolCall.objects.bulk_create([call for _, calls in batch for call in calls])
-        if aim := source.goal:
-            goals.set_goal(conversation, description=aim.description, priority=aim.priority, progress=aim.progress)
-    return conversation
+        for one in ready:
+            _complete(one)
+    return [one.conversation for one in ready]
 
 
-def _conversation(user: AbstractBaseUser, source: Source) -> Conversation:
-    model = _model(source.model)
+def _ready(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Ready:
+    conversation = _conversation(user, source, default)
+    costs = [_cost(source, line) for line in source.lines]
+    tokens = [own + sum(calls) for own, calls in costs]
+    state = restored(conversation, source, source.state, tokens) if source.state else None
+    return Ready(source, conversation, costs, state)
+
+
+def _complete(one: Ready) -> None:
+    """What refers to messages that are stored."""
+    if aim := one.source.goal:
+        goals.set_goal(one.conversation, description=aim.description, priority=aim.priority, progress=aim.progress)
+    if one.state:
+        put_in_force(one.conversation, one.state)
+
+
+def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Conversation:
+    model, now = _model(source.model) or default, timezone.now()
     return Conversation(
         owner_id=user.pk,
         title=source.title or _first_words(source.lines),
@@ -47,14 +81,15 @@ def _conversation(user: AbstractBaseUser, source: Source) -> Conversation:
         model=model,
         rules=_rules(source, model) if source.rules is None else source.rules,
         created_at=source.started or _first_date(source.lines),
+        updated_at=min(source.updated or now, now),
         **source.fields,
     )
 
 
 def _model(name: str) -> ModelProfile | None:
-    """The profile of that name, else the default one."""
-    named = ModelProfile.objects.filter(name=name, enabled=True, role=ModelProfile.Role.CHAT)
-    return named.first() or default_profile()
+    """The profile of that name."""
+    rows = ModelProfile.objects.filter(name=name, enabled=True, role=ModelProfile.Role.CHAT)
+    return rows.first() if name else None
 
 
 def _rules(source: Source, model: ModelProfile | None) -> list[str]:
@@ -65,17 +100,15 @@ def _rules(source: Source, model: ModelProfile | None) -> list[str]:
     return with_found([], found, (model or ModelProfile()).usable_window)
 
 
-def _cost(source: Source, line: Line) -> tuple[int, list[int]]:
-    """Tokens of a message without its calls, and of each call with its result."""
-    return message_tokens(line.content, role=line.role), [tool_tokens(_tool_use(source, call)) for call in line.calls]
+def _cost(source: Source, line: Line) -> Cost:
+    return message_tokens(line.content, role=line.role), [tool_tokens(source.tool_use(call)) for call in line.calls]
 
 
-def _rows(
-    conversation: Conversation, source: Source, costs: Iterable[tuple[int, list[int]]]
-) -> Iterator[tuple[Message, list[ToolCall]]]:
-    for line, date, (own, calls) in zip(source.lines, _increasing(source.lines), costs, strict=True):
+def _rows(ready: Ready) -> Iterator[tuple[Message, list[ToolCall]]]:
+    source = ready.source
+    for line, date, (own, calls) in zip(source.lines, _increasing(source.lines), ready.costs, strict=True):
         message = Message(
-            conversation=conversation,
+            conversation=ready.conversation,
             role=line.role,
             name=line.name,
             content=line.content,
@@ -99,11 +132,6 @@ def _tool_call(message: Message, source: Source, call: Call, tokens: int) -> Too
         created_at=(result and result.created_at) or message.created_at,
         token_count=tokens,
     )
-
-
-def _tool_use(source: Source, call: Call) -> ToolUse:
-    result = source.results.get(call.number)
-    return ToolUse(call.call_id, call.name, call.arguments, result.content if result else None)
 
 
 def _increasing(lines: Iterable[Line]) -> Iterator[datetime]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
@@ -62,11 +64,25 @@ def export(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def import_(request: Request) -> HttpResponse:
-    """Into new conversations; a single one opens."""
+    """Into new conversations; a single one opens, of more the list says how many came in."""
     file = cleaned(ImportForm(request.POST, request.FILES))["file"]
     imported = imports.import_conversations(request.user, file.read())
-    target = reverse("chat", args=[imported[0].pk]) if len(imported) == 1 else reverse("home")
+    if len(imported.conversations) == 1:
+        target = reverse("chat", args=[imported.conversations[0].pk])
+    else:
+        target = reverse("home")
+        messages.success(request, _came_in(imported))
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+
+
+def _came_in(imported: imports.Imported) -> str:
+    came, said, left_out = len(imported.conversations), sum(imported.messages), imported.skipped
+    told = [f"{came:,} conversation{pluralize(came)} came in, with {said:,} message{pluralize(said)}."]
+    if left_out:
+        told.append(f"{left_out:,} without a message {pluralize(left_out, 'was,were')} left out.")
+    if came:
+        told.append("The list has them by the date of their last change.")
+    return " ".join(told)
 
 
 def _is_open(request: Request, pk: UUID) -> bool:

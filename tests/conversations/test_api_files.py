@@ -37,7 +37,7 @@ def test_an_import_tells_what_it_made(api: Api) -> None:
         (file_of("a")[:-3], "not valid JSON"),
         (file_of("a", "b\0"), "messages[1].content"),
         (b'{"format": "chatsite", "version": 9}', "newer version (9)"),
-        (b'[{"mapping": {}}]', "ChatGPT's export is not read"),
+        (b'[{"mapping": {"a": 1}}]', "[0].mapping.a: must be an object"),
     ],
 )
 def test_a_faulty_file_is_400_and_leaves_nothing(api: Api, body: bytes, message: str) -> None:

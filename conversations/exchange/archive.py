@@ -1,0 +1,80 @@
+"""Zip files, as other sites hand their exports out. Members are read in memory; nothing is written to disk."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from conversations.exchange.reading import fault
+
+MARKS = (b"PK\x03\x04", b"PK\x05\x06")
+"""What a zip file begins with; the second one is empty."""
+ENTRY = b"PK\x01\x02"
+MAX_MEMBERS = 10_000
+MAX_BYTES = 100_000_000
+"""Of all that is read, unpacked: four times what a file may have that is not packed."""
+MAX_RATIO = 100
+SMALL = 1_000_000
+"""Bytes up to which any ratio of compression is taken: short and repetitive texts have high ones."""
+WANTED = re.compile(r"(?:.*/)?conversations\.json")
+SHARD = re.compile(r"(?:.*/)?conversations-\d{1,6}\.json")
+ENCRYPTED = 0x1
+BROKEN = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+
+
+def is_zip(payload: bytes) -> bool:
+    return payload.startswith(MARKS)
+
+
+def members(payload: bytes) -> Iterator[bytes]:
+    """What `conversations.json` holds, or `conversations-000.json` and so on. Raises Invalid, naming the member."""
+    if payload.count(ENTRY) > MAX_MEMBERS:
+        raise fault("file", f"a zip file has at most {MAX_MEMBERS:,} members.")
+    try:
+        with ZipFile(io.BytesIO(payload)) as archive:
+            for chosen in _chosen(archive.infolist()):
+                yield _content(archive, chosen)
+    except BROKEN:
+        raise fault("file", "the zip file is damaged or cut off.") from None
+
+
+def _chosen(found: list[ZipInfo]) -> list[ZipInfo]:
+    for member in found:
+        _require_plain_name(member.orig_filename)
+    chosen = [member for member in found if WANTED.fullmatch(member.filename)]
+    several = chosen or sorted((one for one in found if SHARD.fullmatch(one.filename)), key=lambda one: one.filename)
+    if not several:
+        raise fault("file", "the zip file has no conversations.json.")
+    if len(chosen) > 1:
+        raise fault("file", f"the zip file has two of them: {_told(chosen[0])} and {_told(chosen[1])}.")
+    total = sum(member.file_size for member in several)
+    if total > MAX_BYTES:
+        raise fault(_told(several[0]), f"at most {MAX_BYTES:,} bytes when it is unpacked, not {total:,}.")
+    return several
+
+
+def _require_plain_name(name: str) -> None:
+    """Nothing is unpacked to disk; a file with such names is not what these sites hand out all the same."""
+    path = name.replace("\\", "/")
+    if path.startswith("/") or ".." in path.split("/") or re.match(r"[A-Za-z]:", path) or "\0" in path:
+        raise fault("file", f"the zip file has a member that would be outside of its folder: {name[:100]!r}.")
+
+
+def _content(archive: ZipFile, member: ZipInfo) -> bytes:
+    place = _told(member)
+    if member.flag_bits & ENCRYPTED:
+        raise fault(place, "is encrypted: it cannot be read.")
+    if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise fault(place, "is packed in a way that is not read here: only stored and deflated members are.")
+    if member.file_size > max(SMALL, MAX_RATIO * member.compress_size):
+        raise fault(place, f"is packed more than {MAX_RATIO} times: this is not what an export looks like.")
+    with archive.open(member) as file:
+        return file.read()  # ends at the declared size, and compares the checksum
+
+
+def _told(member: ZipInfo) -> str:
+    return f"file, {member.filename[:100]}"

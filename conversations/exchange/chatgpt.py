@@ -1,0 +1,118 @@
+"""ChatGPT's export: a tree of messages for each conversation, of which the branch that was last seen is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from conversations.exchange import foreign
+from conversations.exchange.chatgpt_messages import Said, instructions_in, said_in
+from conversations.exchange.messages import MAX_MESSAGES
+from conversations.exchange.reading import fault, read_object, read_timestamp
+from conversations.exchange.source import Call, Line, Result, Source
+from conversations.exchange.tree import latest_leaf, path
+from conversations.models import Message
+from conversations.models.conversation import MAX_SYSTEM_PROMPT
+
+NAME = "ChatGPT's export"
+Role = Message.Role
+
+
+def recognises(data: object) -> bool:
+    return isinstance(data, dict) and "mapping" in data
+
+
+def read(data: dict[str, Any]) -> Source:
+    """Hidden, empty and reasoning messages are left out. Raises Invalid, naming the place."""
+    messages = _branch(data)
+    told = [one for place, message in messages if (one := said_in(place, message))]
+    opening = [one for one in told[:1] if one.role == Role.SYSTEM]
+    lines, results = _lines(told[len(opening) :])
+    return Source(
+        title=foreign.title(data.get("title")),
+        system_prompt=_system_prompt(messages, opening),
+        lines=lines,
+        results=results,
+        id=foreign.stored(data.get("conversation_id") or data.get("id")) or None,
+        started=read_timestamp("create_time", data.get("create_time")),
+        updated=read_timestamp("update_time", data.get("update_time")),
+        may_be_empty=False,
+    )
+
+
+def _branch(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The messages from the root to the current node, with their places."""
+    nodes = _nodes(data.get("mapping"))
+    if not nodes:
+        return []
+    parents = {name: _parent(name, node, nodes) for name, node in nodes.items()}
+    leaf = data.get("current_node")
+    if leaf is None:
+        leaf = latest_leaf(parents, {name: _date(name, node) for name, node in nodes.items()}, place="mapping")
+    elif not isinstance(leaf, str) or leaf not in nodes:
+        raise fault("current_node", "is no node of the mapping.")
+    found = ((_place(name), nodes[name].get("message")) for name in path(parents, leaf, place="mapping"))
+    return [(place, read_object(place, message)) for place, message in found if message is not None]
+
+
+def _nodes(value: object) -> dict[str, dict[str, Any]]:
+    mapping = read_object("mapping", value)
+    if len(mapping) > MAX_MESSAGES:
+        raise fault("mapping", f"at most {MAX_MESSAGES:,}, not {len(mapping):,}.")
+    return {name: read_object(f"mapping.{name[:60]}", node) for name, node in mapping.items()}
+
+
+def _parent(name: str, node: dict[str, Any], nodes: Mapping[str, Any]) -> str | None:
+    parent = node.get("parent")
+    if parent is not None and (not isinstance(parent, str) or parent not in nodes):
+        raise fault(f"mapping.{name[:60]}.parent", "is no node of the mapping.")
+    return parent
+
+
+def _place(name: str) -> str:
+    return f"mapping.{name[:60]}.message"
+
+
+def _date(name: str, node: dict[str, Any]) -> Any:
+    message = node.get("message")
+    date = message.get("create_time") if isinstance(message, dict) else None
+    return read_timestamp(f"{_place(name)}.create_time", date)
+
+
+def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iterable[Said]) -> str:
+    """What a system message opens with, and the custom instructions that held last."""
+    custom = [text for _, message in messages if (text := instructions_in(message))]
+    text = foreign.joined(*(one.text for one in opening), *custom[-1:])
+    if len(text) > MAX_SYSTEM_PROMPT:
+        raise fault("mapping", f"custom instructions have at most {MAX_SYSTEM_PROMPT:,} characters, not {len(text):,}.")
+    return text
+
+
+def _lines(told: list[Said]) -> tuple[tuple[Line, ...], dict[int, Result]]:
+    """A request to a tool and the tool's answer right after it become a call with its result; else both are text."""
+    lines: list[Line] = []
+    results: dict[int, Result] = {}
+    answered = False
+    for one, following in _with_next(told):
+        if answered:
+            answered = False
+        elif following and one.is_answered_by(following):
+            call = Call(len(results), f"call-{len(results) + 1}", one.recipient, one.text)
+            results[call.number] = Result(following.text, following.created_at)
+            lines.append(Line(Role.ASSISTANT.value, "", one.created_at, calls=(call,), model=one.model))
+            answered = True
+        elif one.text.strip():
+            lines.append(_line(one))
+    return tuple(lines), results
+
+
+def _with_next(told: list[Said]) -> Iterator[tuple[Said, Said | None]]:
+    yield from pairwise(told)
+    yield from ((one, None) for one in told[-1:])
+
+
+def _line(one: Said) -> Line:
+    content = f"[Call of {one.recipient}]\n{one.text}" if one.recipient else one.text
+    # A system message in the middle is an instruction that must stay in force.
+    return Line(one.role, content, one.created_at, is_protected=one.role == Role.SYSTEM, model=one.model)

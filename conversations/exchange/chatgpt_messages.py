@@ -1,0 +1,117 @@
+"""One message of ChatGPT's export: who said it to whom, and its many kinds of content as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from conversations.exchange import foreign
+from conversations.exchange.reading import fault, read_choice, read_object, read_timestamp
+from conversations.models import Message
+
+ROLES = tuple(Message.Role.values)
+CUSTOM = "user_editable_context"
+LEFT_OUT = (CUSTOM, "model_editable_context", "thoughts", "reasoning_recap")
+"""What a person typed elsewhere, what a model was told about them, and what it thought to itself."""
+EVERYONE = (None, "", "all")
+MAX_TOOL_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message that is shown. `recipient` is the tool that it asks, "" for everyone; `author` a tool's name."""
+
+    role: str
+    text: str
+    created_at: datetime | None
+    recipient: str = ""
+    author: str = ""
+    model: str = ""
+
+    def is_answered_by(self, other: Said) -> bool:
+        """Tools answer by their own name or that of one of their functions: `file_search.msearch`."""
+        asked, answers = self.recipient.partition(".")[0], other.author.partition(".")[0]
+        return bool(asked) and other.role == Message.Role.TOOL and asked == answers
+
+
+def said_in(place: str, message: dict[str, Any]) -> Said | None:
+    """None for what is hidden, for reasoning and for custom instructions. Raises Invalid, naming the place."""
+    metadata = _object(message.get("metadata"))
+    content = _object(message.get("content"))
+    if metadata.get("is_visually_hidden_from_conversation") or content.get("content_type") in LEFT_OUT:
+        return None
+    author = read_object(f"{place}.author", message.get("author"))
+    role = read_choice(f"{place}.author.role", author.get("role"), ROLES)
+    recipient = message.get("recipient")
+    asks = role == Message.Role.ASSISTANT and recipient not in EVERYONE
+    text = _text(content, metadata, is_code=not asks)
+    if not text.strip() and role != Message.Role.TOOL:  # a tool's empty answer still answers
+        return None
+    return Said(
+        role,
+        foreign.cut(text) if role == Message.Role.TOOL else foreign.said(f"{place}.content", text),
+        read_timestamp(f"{place}.create_time", message.get("create_time")),
+        recipient=_tool(f"{place}.recipient", recipient) if asks else "",
+        author=_tool(f"{place}.author.name", author.get("name")) if role == Message.Role.TOOL else "",
+        model=foreign.stored(metadata.get("model_slug"))[:200] if role == Message.Role.ASSISTANT else "",
+    )
+
+
+def instructions_in(message: dict[str, Any]) -> str:
+    """The custom instructions of a person, which stand in a message of their own; older exports have them beside it."""
+    content = _object(message.get("content"))
+    if content.get("content_type") == CUSTOM:
+        told, names = content, ("user_profile", "user_instructions")
+    else:
+        told = _object(_object(message.get("metadata")).get("user_context_message_data"))
+        names = ("about_user_message", "about_model_message")
+    return foreign.joined(*(foreign.stored(told.get(name)) for name in names))
+
+
+def _text(content: dict[str, Any], metadata: dict[str, Any], *, is_code: bool) -> str:
+    attachments = {str(entry.get("id")): entry for entry in foreign.objects(metadata.get("attachments"))}
+    texts = [_part(part, attachments) for part in _parts(content)]
+    if content.get("content_type") == "code" and is_code:
+        language = foreign.stored(content.get("language"))
+        texts = [f"```{'' if language == 'unknown' else language}\n{text}\n```" for text in texts if text.strip()]
+    # What no part has named: a document, or an image that only the interface showed.
+    return "\n".join(text for text in (*texts, *map(_attached, attachments.values())) if text.strip())
+
+
+def _parts(content: dict[str, Any]) -> list[Any]:
+    """The parts of a content, whose field is another one for nearly every type."""
+    if isinstance(content.get("parts"), list):
+        return list(content["parts"])
+    if content.get("content_type") == "tether_quote":
+        return [content.get(name) for name in ("title", "url", "text")]
+    return [next((content[name] for name in ("text", "result", "summary") if content.get(name)), "")]
+
+
+def _part(part: object, attachments: dict[str, dict[str, Any]]) -> str:
+    """A part as text; what it shows is taken out of `attachments`, so that nothing is named twice."""
+    if not isinstance(part, dict):
+        return foreign.stored(part)
+    if text := foreign.stored(part.get("text")):
+        return text
+    pointer = part.get("asset_pointer") or _object(part.get("audio_asset_pointer")).get("asset_pointer")
+    asset = foreign.stored(pointer).rpartition("://")[2]
+    name = attachments.pop(asset, {}).get("name") or asset
+    return (foreign.image if part.get("content_type") == "image_asset_pointer" else foreign.file)(name)
+
+
+def _attached(attachment: dict[str, Any]) -> str:
+    is_image = foreign.stored(attachment.get("mime_type")).startswith("image/")
+    return (foreign.image if is_image else foreign.file)(attachment.get("name") or attachment.get("id"))
+
+
+def _tool(place: str, value: object) -> str:
+    name = foreign.stored(value)
+    if len(name) > MAX_TOOL_NAME:
+        raise fault(place, f"at most {MAX_TOOL_NAME} characters, not {len(name)}.")
+    return name
+
+
+def _object(value: object) -> dict[str, Any]:
+    """An object that may be missing."""
+    return value if isinstance(value, dict) else {}

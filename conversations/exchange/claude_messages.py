@@ -1,0 +1,137 @@
+"""Messages of Claude's export: their blocks as text, calls of tools and results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from conversations.exchange import foreign
+from conversations.exchange.reading import fault, read_choice, read_date, read_list, read_object
+from conversations.exchange.source import Call, Line, Result
+from conversations.models import Message
+from conversations.validation import MAX_CONTENT
+
+ROLES = {"human": Message.Role.USER.value, "assistant": Message.Role.ASSISTANT.value}
+LEFT_OUT = ("thinking", "redacted_thinking", "token_budget", "flag")
+MAX_BLOCKS = 10_000
+MAX_CALL_TEXT = 200
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".svg", ".bmp")
+PASTED = "pasted text"
+ROOM_FOR_NAMES = 5_000
+"""Characters of a message that the texts of its files leave to their names."""
+
+
+@dataclass
+class Segment:
+    """What becomes one line: text, then calls. Text after a call begins the next one."""
+
+    role: str
+    created_at: datetime | None
+    texts: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+
+class Reader:
+    """Reads the messages of one conversation in order, and knows which calls are still to be answered."""
+
+    def __init__(self) -> None:
+        self.results: dict[int, Result] = {}
+        self._calls = 0
+        self._open: dict[str, int] = {}
+
+    def lines(self, place: str, message: dict[str, Any]) -> Iterator[Line]:
+        """A line for each run of text and the calls after it; none where nothing is said. Raises Invalid."""
+        role = ROLES[read_choice(f"{place}.sender", message.get("sender"), tuple(ROLES))]
+        date = read_date(f"{place}.created_at", message.get("created_at"))
+        segment = Segment(role, date)
+        for number, block in enumerate(_blocks(place, message)):
+            kind, where = block.get("type"), f"{place}.content[{number}]"
+            if kind == "tool_use" and role == Message.Role.ASSISTANT:
+                segment.calls.append(self._call(where, block))
+            elif kind == "tool_result":
+                if not self._answers(block, date):
+                    yield from _line(place, segment)
+                    segment = Segment(role, date)
+                    yield Line(Message.Role.TOOL.value, foreign.cut(_result(block)), date)
+            elif text := _text(block):
+                if segment.calls:
+                    yield from _line(place, segment)
+                    segment = Segment(role, date)
+                segment.texts.append(text)
+        if files := _files(message, room=MAX_CONTENT - ROOM_FOR_NAMES - sum(map(len, segment.texts))):
+            segment.texts.append(files)
+        yield from _line(place, segment)
+
+    def _call(self, place: str, block: dict[str, Any]) -> Call:
+        self._calls += 1
+        name, given = foreign.stored(block.get("name")).strip(), foreign.stored(block.get("id"))
+        if not name or len(name) > MAX_CALL_TEXT:
+            raise fault(f"{place}.name", f"must be text of 1 to {MAX_CALL_TEXT} characters.")
+        # An id that was used before would tie a result to two calls.
+        fresh = 0 < len(given) <= MAX_CALL_TEXT and given not in self._open
+        call_id = given if fresh else f"call-{self._calls}"
+        self._open[given or call_id] = self._calls
+        arguments = foreign.stored(json.dumps(block.get("input") or {}, ensure_ascii=False))
+        return Call(self._calls, call_id, name, foreign.said(f"{place}.input", arguments))
+
+    def _answers(self, block: dict[str, Any], date: datetime | None) -> bool:
+        """The call of its id is answered; where a result names none, the first that is still open."""
+        given = block.get("tool_use_id")
+        waiting = [number for number in self._open.values() if number not in self.results]
+        number = self._open.get(given) if isinstance(given, str) and given else next(iter(waiting), None)
+        if number is None or number in self.results:
+            return False
+        self.results[number] = Result(foreign.cut(_result(block)), date)
+        return True
+
+
+def _blocks(place: str, message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The blocks of a message; old exports have its text alone."""
+    raw = read_list(f"{place}.content", message.get("content") or [], limit=MAX_BLOCKS)
+    blocks = [read_object(f"{place}.content[{number}]", block) for number, block in enumerate(raw)]
+    return blocks or [{"type": "text", "text": message.get("text")}]
+
+
+def _line(place: str, segment: Segment) -> Iterator[Line]:
+    text = foreign.said(place, foreign.joined(*segment.texts))
+    if text.strip() or segment.calls:
+        yield Line(segment.role, text, segment.created_at, calls=tuple(segment.calls))
+
+
+def _text(block: dict[str, Any]) -> str:
+    kind = block.get("type")
+    if kind in LEFT_OUT:
+        return ""
+    if kind in ("image", "document"):
+        name = block.get("file_name") or block.get("file_uuid")
+        return foreign.image(name) if kind == "image" else foreign.file(name)
+    return foreign.stored(block.get("text"))
+
+
+def _result(block: dict[str, Any]) -> str:
+    """What a tool answered: text, or a list of texts, pages that were found, and images."""
+    content = block.get("content")
+    parts = [_found(part) for part in foreign.objects(content)]
+    return foreign.stored(content) or foreign.joined(*parts)
+
+
+def _found(part: dict[str, Any]) -> str:
+    lines = [foreign.stored(part.get(name)) for name in ("title", "url")]
+    return "\n".join(line for line in (*lines, _text(part)) if line)
+
+
+def _files(message: dict[str, Any], *, room: int) -> str:
+    """The text of what was attached, cut to `room` characters in all, and the names of other files."""
+    texts = []
+    for attachment in foreign.objects(message.get("attachments")):
+        name = foreign.file(attachment.get("file_name") or PASTED)
+        content = foreign.cut(foreign.stored(attachment.get("extracted_content")), limit=room)
+        room -= len(content)
+        texts.append(f"{name}\n{content}" if content.strip() else name)
+    for entry in foreign.objects(message.get("files") or message.get("files_v2")):
+        name, kind = foreign.stored(entry.get("file_name")), entry.get("file_kind")
+        texts.append((foreign.image if kind == "image" or name.lower().endswith(IMAGES) else foreign.file)(name))
+    return foreign.joined(*texts)

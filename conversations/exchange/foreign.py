@@ -1,0 +1,56 @@
+"""What messages of other sites are made of, as text that can be stored: what is no text is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conversations.exchange.reading import fault
+from conversations.llm.storable import Storable
+from conversations.models.conversation import MAX_TITLE
+from conversations.validation import MAX_CONTENT
+
+MAX_NAME = 200
+NAMELESS = "without a name"
+
+
+def stored(value: object) -> str:
+    """Text without what no database holds: nobody can put an export right by hand. "" for what is no text."""
+    return Storable().take(value) if isinstance(value, str) else ""
+
+
+def said(place: str, text: str) -> str:
+    """What a person or a model said: whole, or refused. Raises Invalid."""
+    if len(text) > MAX_CONTENT:
+        raise fault(place, f"at most {MAX_CONTENT:,} characters, not {len(text):,}.")
+    return text
+
+
+def cut(text: str, *, limit: int = MAX_CONTENT) -> str:
+    """What a tool answered, or a file holds: its beginning, where it is longer than a message may be."""
+    note = f"\n[… cut: {len(text):,} characters in all]"
+    return text if len(text) <= limit else text[: max(0, limit - len(note))] + note
+
+
+def title(value: object) -> str:
+    return " ".join(stored(value).split())[:MAX_TITLE]
+
+
+def image(name: object) -> str:
+    return f"[Image: {_name(name)}]"
+
+
+def file(name: object) -> str:
+    return f"[File: {_name(name)}]"
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """The objects of a list; other sites' additions to it are left alone."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def joined(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text.strip())
+
+
+def _name(value: object) -> str:
+    return " ".join(stored(value).split())[:MAX_NAME] or NAMELESS

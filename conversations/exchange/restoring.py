@@ -1,0 +1,173 @@
+"""A state of compression out of a file becomes the live one: computed anew from the messages, and undone as any is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+
+from compression.core import goal as core_goal
+from compression.core.context import FRAME
+from compression.core.tokens import count_tokens
+from compression.core.values import ToolUse
+from compression.models import Checkpoint, Compaction, Snapshot
+from conversations import goals, system_prompt
+from conversations.exchange.reading import fault
+from conversations.exchange.source import Line, Source, State, Summary
+from conversations.exchange.states import running_digests, turn_of
+from conversations.models import Conversation, Message, ModelProfile
+from conversations.system_prompt import Instructions
+from conversations.transcript import ELIDED, message_tokens, truncated
+
+CAME_SO = "it came in with a file, compressed as it is"
+STATE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version")
+
+Rows = Sequence[tuple[UUID, datetime]]
+"""The ids and dates of the messages that were stored, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A state with its figures. Messages are told by their place; `elided` is what those cost without results.
+
+    `before` and `after` are the tokens of what is condensed or elided, and of what takes its place.
+    """
+
+    state: State
+    context: str | None
+    context_tokens: int
+    summary_tokens: tuple[int, ...]
+    digests: tuple[str, ...]
+    kept: tuple[int, ...]
+    elided: dict[int, int]
+    condensed: int
+    before: int
+    after: int
+
+
+def restored(conversation: Conversation, source: Source, state: State, tokens: list[int]) -> Restored:
+    """Of the file's figures none is taken that can be computed; `tokens` are those of its lines. Raises Invalid."""
+    lines, end, summaries = source.lines, state.end, state.summaries
+    context = "\n\n".join((FRAME, *(summary.text for summary in summaries))) if summaries else None
+    context_tokens = message_tokens(context) if context else 0
+    _require_room(conversation, source, context_tokens)
+    kept = tuple(at for at in range(end) if lines[at].is_kept or lines[at].is_protected)
+    condensed = set(range(end)).difference(kept)
+    elided = {at: _bare_tokens(source, line) for at, line in enumerate(lines) if line.is_elided and at not in condensed}
+    turns = [turn_of(line, _as_sent(source, line)) for line in lines[:end]]
+    return Restored(
+        state=state,
+        context=context,
+        context_tokens=context_tokens,
+        summary_tokens=tuple(count_tokens(summary.text) for summary in summaries),
+        digests=tuple(running_digests(turns, [summary.last for summary in summaries])),
+        kept=kept,
+        elided=elided,
+        condensed=len(condensed),
+        before=sum(tokens[at] for at in condensed.union(elided)),
+        after=context_tokens + sum(elided.values()),
+    )
+
+
+def put_in_force(conversation: Conversation, ready: Restored) -> None:
+    """The state, and the compaction that undoing takes it back with; in the transaction that stored the messages."""
+    stored = Message.objects.filter(conversation=conversation).order_by("created_at")
+    rows = list(stored.values_list("pk", "created_at"))
+    summaries = ready.state.summaries
+    compaction = _compaction(conversation, ready, rows)
+    compaction.save(force_insert=True)
+    Snapshot.objects.create(
+        conversation=conversation,
+        compaction=compaction,
+        purpose=Snapshot.Purpose.ROLLBACK,
+        goal=goals.saved(conversation.pk),
+        created_at=compaction.created_at,
+    )
+    Checkpoint.objects.bulk_create(
+        _checkpoint(compaction, summary, tokens, digest, rows)
+        for summary, tokens, digest in zip(summaries, ready.summary_tokens, ready.digests, strict=True)
+    )
+    conversation.compressed_context = ready.context
+    conversation.compressed_tokens = ready.context_tokens
+    conversation.compressed_at = rows[ready.state.end - 1][1] if summaries else None
+    conversation.verbatim_ids = [str(rows[at][0]) for at in ready.kept]
+    conversation.elided = {str(rows[at][0]): tokens for at, tokens in ready.elided.items()}
+    conversation.compression_version = 1
+    conversation.save(update_fields=STATE)
+
+
+def _compaction(conversation: Conversation, ready: Restored, rows: Rows) -> Compaction:
+    """One for all that the state is made of; what they cost was paid where they were made."""
+    summaries, now = ready.state.summaries, timezone.now()
+    done = min(ready.state.compacted_at or now, now)
+    return Compaction(
+        conversation=conversation,
+        trigger=Compaction.Trigger.MANUAL,
+        status=Compaction.Status.SUCCEEDED,
+        strategy=ready.state.strategy,
+        percent=100,
+        summariser=summaries[-1].model if summaries else "",
+        level=summaries[-1].level if summaries else None,
+        first_message=rows[summaries[0].first][0] if summaries else None,
+        last_message=rows[summaries[-1].last][0] if summaries else None,
+        messages_condensed=ready.condensed,
+        pre_tokens=ready.before,
+        post_tokens=ready.after,
+        reduction_percent=round(100 * (1 - ready.after / ready.before), 1) if ready.before else None,
+        summary_preview=" ".join(summaries[-1].text.replace("## Summary", "").split())[:100] if summaries else "",
+        steps=[{"summariser": "", "action": CAME_SO}],
+        created_at=done,
+        finished_at=done,
+    )
+
+
+def _checkpoint(compaction: Compaction, summary: Summary, tokens: int, digest: str, rows: Rows) -> Checkpoint:
+    return Checkpoint(
+        conversation_id=compaction.conversation_id,
+        compaction=compaction,
+        number=summary.number,
+        level=summary.level,
+        age=summary.age,
+        summary=summary.text,
+        token_count=tokens,
+        birth_tokens=max(summary.birth_tokens, tokens),
+        original_tokens=summary.original_tokens,
+        first_message=rows[summary.first][0],
+        last_message=rows[summary.last][0],
+        last_message_at=rows[summary.last][1],
+        model=summary.model,
+        provisional=summary.is_provisional,
+        stragglers=[str(rows[at][0]) for at in summary.stragglers],
+        digest=digest,
+        created_at=summary.created_at or compaction.created_at,
+    )
+
+
+def _require_room(conversation: Conversation, source: Source, tokens: int) -> None:
+    """The summaries must leave a request possible with the model that is here."""
+    window, aim = (conversation.model or ModelProfile()).usable_window, source.goal
+    goal = core_goal.render(aim.description, aim.priority, aim.progress) if aim else ""
+    rules = tuple(conversation.rules)
+    system = system_prompt.tokens(Instructions(conversation.mode, conversation.system_prompt, goal, rules, window.size))
+    if tokens and window.corrected(system + tokens) > window.budget:
+        raise fault(
+            "checkpoints",
+            f"the summaries take {tokens:,} tokens, and with the system prompt that is more than the {window.budget:,} "
+            "that the model here can be sent.",
+        )
+
+
+def _as_sent(source: Source, line: Line) -> list[ToolUse]:
+    """Calls with their results as they are read from rows: these enter the digest of a row."""
+    uses = map(source.tool_use, line.calls)
+    return [use if use.result is None else replace(use, result=truncated(use.result)) for use in uses]
+
+
+def _bare_tokens(source: Source, line: Line) -> int:
+    """What a message costs with a placeholder in place of each result."""
+    if line.role == Message.Role.TOOL:
+        return message_tokens(ELIDED, role=line.role)
+    return message_tokens(line.content, [replace(source.tool_use(call), result=ELIDED) for call in line.calls])
