@@ -109,10 +109,12 @@ class RequestThread:
 
     async def let_go(self) -> None:
         """What is synchronous from here on is done where sockets have theirs done."""
+        if self.is_gone:
+            return
+        self.is_gone = True
         await self.context.__aexit__(None, None, None)
         # Only after what this request has left in it: nobody shall wait behind that.
         self.executor.submit(self.put_back)
-        self.is_gone = True
 
     def put_back(self) -> None:
         """The last work of a request in its thread."""

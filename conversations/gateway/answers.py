@@ -13,12 +13,11 @@ from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from conversations.errors import Refused
 from conversations.gateway.calls import GONE, Call
 from conversations.gateway.upstream import Tally, failed
-from conversations.llm.base import BrokenReply, ModelError
+from conversations.llm.base import ModelError
 
 logger = logging.getLogger(__name__)
 
 TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
-BROKE_OFF = "The provider broke the reply off. Try again."
 
 
 class Unauthenticated(Refused):
@@ -82,8 +81,6 @@ class Stream:
             async for event in self._events:
                 self._call.answered()
                 yield event
-            if not self._tally.is_whole:
-                raise BrokenReply(BROKE_OFF)
             status, error = 200, ""
         except Exception as fault:
             refusal = as_refusal(fault)

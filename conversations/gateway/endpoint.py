@@ -52,12 +52,12 @@ def endpoint(method: str) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        async def answer(request: HttpRequest, *args: Any) -> HttpResponseBase:
+        async def answer(request: HttpRequest, **named: str) -> HttpResponseBase:
             call = Call()
             try:
                 if request.method != method:
                     raise WrongMethod(f"Only {method} can be asked of this address.")
-                return await view(request, call, *args)
+                return await view(request, call, **named)
             except asyncio.CancelledError:
                 call.status, call.error = GONE, "client_gone"
                 _record_later(call)
@@ -182,14 +182,14 @@ async def _forwarded(asked: Asked, state: State | None, call: Call, held: AsyncE
     """The provider's answer, as it comes; `held` is let go of once it has come. Raises Refused or ModelError."""
     body = asked.forwarded(state)
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
-    response = await held.enter_async_context(upstream.asked(asked.profile, body, asking=call.asking))
-    if "event-stream" not in response.headers.get("content-type", ""):
-        content, call.spent = await upstream.whole(response)
+    provider = await held.enter_async_context(upstream.asked(asked.profile, body, asking=call.asking))
+    if not provider.is_stream:
+        content, call.spent = await upstream.whole(provider)
         call.answered()
         _record_later(call)
         return HttpResponse(content, content_type=JSON, headers=call.headers)
     tally, kept = upstream.Tally(), held.pop_all()
-    events = upstream.events(response, tally, with_usage=asked.wants_usage)
+    events = upstream.events(provider, tally, with_usage=asked.wants_usage)
 
     async def close() -> None:
         await kept.aclose()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -51,13 +51,31 @@ class Target(NamedTuple):
     model: str
 
 
+class Upstream(NamedTuple):
+    """A provider that has accepted a request: its response, whose content is still to come."""
+
+    response: Any
+    who: Asked
+
+    @property
+    def is_stream(self) -> bool:
+        return "event-stream" in self.response.headers.get("content-type", "")
+
+    @contextmanager
+    def faults_explained(self) -> Iterator[None]:
+        """What goes wrong from here on, as ModelError."""
+        try:
+            yield
+        except Exception as fault:
+            raise explain(fault, self.who, begun=True) from None
+
+
 class Tally:
     """What is learned of a stream while it passes: what it cost, and whether it came to its end."""
 
     def __init__(self) -> None:
         self.spent: Spent | None = None
         self.is_whole = False
-        self.has_begun = False
 
 
 def failed(error: ModelError, *, said: str = "") -> Refused:
@@ -72,8 +90,8 @@ def failed(error: ModelError, *, said: str = "") -> Refused:
 
 
 @asynccontextmanager
-async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable[[], None]) -> AsyncIterator[Any]:
-    """The provider's response to the caller's `body`, its content still to come. Raises ModelError or Refused.
+async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable[[], None]) -> AsyncIterator[Upstream]:
+    """The provider, with the caller's `body` accepted. Raises ModelError or Refused.
 
     `asking` is called just before. A stream is asked for its usage too, where the server takes that.
     """
@@ -87,39 +105,42 @@ async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable
         try:
             if "html" in response.headers.get("content-type", ""):
                 raise BrokenReply(f"{who.name}: {who.host} sent a web page. Check the base URL.")
-            yield response
-        except Exception as fault:
-            raise explain(fault, who, begun=True) from None
+            yield Upstream(response, who)
         finally:
             await response.aclose()
 
 
-async def whole(response: Any) -> tuple[bytes, Spent | None]:
-    """A response that is one JSON object, as it came, and what it cost. Raises BrokenReply for anything else."""
+async def whole(of: Upstream) -> tuple[bytes, Spent | None]:
+    """A response that is one JSON object, as it came, and what it cost. Raises ModelError for anything else."""
     pieces, size = [], 0
-    async with asyncio.timeout(settings.MODEL_TIMEOUT_SECONDS * WHOLE_REPLY):
-        async for piece in response.aiter_bytes():
-            pieces.append(piece)
-            size += len(piece)
-            if size > LONGEST_ANSWER:
-                raise BrokenReply("The provider does not end its reply.", retryable=False)
+    with of.faults_explained():
+        async with asyncio.timeout(of.who.timeout * WHOLE_REPLY):
+            async for piece in of.response.aiter_bytes():
+                pieces.append(piece)
+                size += len(piece)
+                if size > LONGEST_ANSWER:
+                    raise BrokenReply(f"{of.who.name} does not end its reply.", retryable=False)
     content = b"".join(pieces)
     try:
         answer = json.loads(content)
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise BrokenReply("What the provider sent is not a reply.")
+        raise BrokenReply(f"{of.who.name}: what the provider sent is not a reply. Try again.")
     return content, spent_of(answer.get("usage"))
 
 
-async def events(response: Any, tally: Tally, *, with_usage: bool) -> AsyncGenerator[str]:
-    """The events of a stream, each as it came; the one that only tells the usage is left out if nobody asked for it."""
-    lines = aiter(response.aiter_lines())
+async def events(of: Upstream, tally: Tally, *, with_usage: bool) -> AsyncGenerator[str]:
+    """The events of a stream, each as it came; the one that only tells the usage is left out if nobody asked for it.
+
+    Raises ModelError where it breaks off, or ends without an end.
+    """
+    lines = aiter(of.response.aiter_lines())
     event: list[str] = []
     while True:
-        async with asyncio.timeout(settings.MODEL_TIMEOUT_SECONDS):
-            line = await anext(lines, None)
+        with of.faults_explained():
+            async with asyncio.timeout(of.who.timeout):
+                line = await anext(lines, None)
         if line:
             event.append(line)
             continue
@@ -127,12 +148,13 @@ async def events(response: Any, tally: Tally, *, with_usage: bool) -> AsyncGener
             yield "\n".join(event) + "\n\n"
         event = []
         if line is None:
-            return
+            break
+    if not tally.is_whole:
+        raise BrokenReply(f"{of.who.name}: the provider broke the reply off. Try again.")
 
 
 def _is_told(event: list[str], tally: Tally, *, with_usage: bool) -> bool:
     data = "\n".join(line[5:].lstrip() for line in event if line.startswith("data:"))
-    tally.has_begun = True
     tally.is_whole = tally.is_whole or data == DONE or bool(_FINISHED.search(data))
     if not _USAGE.search(data):
         return True

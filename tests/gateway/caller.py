@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
+import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import httpx2
 import openai
 
 from tests.faults.serving import Served
 
 Messages = list[dict[str, Any]]
+MARK = "[Compressed Message Summary]"
+ANSWER = {"role": "assistant", "content": "All right."}
 _topics = itertools.count(1)
 
 
@@ -19,14 +25,19 @@ _topics = itertools.count(1)
 class Caller:
     served: Served
     topic: int = field(default_factory=lambda: next(_topics))
+    key: str = ""
 
     @cached_property
     def client(self) -> openai.OpenAI:
         """The official client: nothing is set but its base URL and its key."""
-        return openai.OpenAI(base_url=f"{self.served.site.url}/v1", api_key=self.served.key, max_retries=0)
+        return openai.OpenAI(base_url=self.url, api_key=self.key or self.served.key, max_retries=0)
+
+    @property
+    def url(self) -> str:
+        return f"{self.served.site.url}/v1"
 
     def history(self, count: int, *, words: int = 10) -> Messages:
-        """A system prompt and `count` messages of its own, the last a person's; about `words` + 20 tokens each."""
+        """A system prompt and `count` messages of a topic of its own, the last a person's."""
         said = [
             {
                 "role": "assistant" if (count - number) % 2 == 0 else "user",
@@ -39,9 +50,45 @@ class Caller:
     def ask(self, messages: Messages, **more: Any) -> Any:
         """The raw response, with its headers; `.parse()` gives the completion."""
         create = self.client.chat.completions.with_raw_response.create
-        return create(model="scripted", messages=messages, **more)  # type: ignore[call-overload]
+        return create(**{"model": "scripted", "messages": messages} | more)
+
+    def post(self, body: bytes | str, *, path: str = "/chat/completions", **headers: str) -> httpx2.Response:
+        """A body as it stands."""
+        given = {"Authorization": f"Bearer {self.key or self.served.key}", "Content-Type": "application/json"}
+        return httpx2.post(self.url + path, content=body, headers=given | headers, timeout=30)
 
     @property
     def sent(self) -> Messages:
         """What the model was sent last."""
         return list(self.served.llm.chats[-1].body["messages"])
+
+    @property
+    def summaries(self) -> int:
+        return len(self.served.llm.summaries)
+
+    def call(self, *, count: int = 1) -> dict[str, Any]:
+        """The last row of the site's calls, once there are `count`: they are recorded after the answer."""
+        rows: list[dict[str, Any]] = []
+        until = time.monotonic() + 5
+        while len(rows) < count and time.monotonic() < until:
+            rows = self.rows("SELECT * FROM conversations_gatewaycall ORDER BY id")
+            time.sleep(0.02)
+        assert len(rows) >= count, "the call was not recorded"
+        return rows[-1]
+
+    def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
+        """Rows of the site's database."""
+        with closing(sqlite3.connect(self.served.site.data / "chatsite.sqlite3", timeout=10)) as database:
+            database.row_factory = sqlite3.Row
+            found = [dict(row) for row in database.execute(query, values)]
+            database.commit()
+            return found
+
+
+def checkpoint(response: Any) -> str:
+    return str(response.headers["x-chatsite-checkpoint"])
+
+
+def tokens(response: Any) -> tuple[int, int]:
+    """Before and after."""
+    return tuple(int(response.headers[f"x-chatsite-tokens-{when}"]) for when in ("before", "after"))  # type: ignore[return-value]

@@ -8,17 +8,26 @@ import pytest
 from tests.faults.serving import Served, serving
 from tests.gateway.caller import Caller
 
+SETTINGS = {
+    "OPENAI_CONTEXT_WINDOW": "4000",
+    "COMPRESSION_COOLDOWN_SECONDS": "0",
+    "MODEL_TIMEOUT_SECONDS": "2",
+    "LEASE_SECONDS": "4",
+}
+
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One site for the tests of a file: a window of 4,000 tokens, of which 1,000 are kept for the reply."""
+    """One site for the tests of a file: a window of 4,000 tokens, of which a local model has 3,400."""
     folder: Path = tmp_path_factory.mktemp("site")
-    with serving("uvicorn", folder, OPENAI_CONTEXT_WINDOW="4000", COMPRESSION_COOLDOWN_SECONDS="0") as site:
+    with serving("uvicorn", folder, **SETTINGS) as site:
         yield site
 
 
 @pytest.fixture
 def caller(served: Served) -> Caller:
-    """A program that calls the gateway; the model has heard nothing yet."""
+    """A program that calls the gateway; the model has heard nothing yet, and no call is recorded."""
     served.llm.clear()
-    return Caller(served)
+    caller = Caller(served)
+    caller.rows("DELETE FROM conversations_gatewaycall")
+    return caller
