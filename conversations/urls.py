@@ -2,13 +2,16 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from conversations.health import healthz, readyz
-from conversations.views import account, acts, branches, chat, compaction, home, manage, settings
+from conversations.views import account, acts, branches, chat, compaction, home, keys, manage, settings
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("setup/", account.setup, name="setup"),
     path("accounts/login/", account.SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
+    path("settings/", keys.settings, name="settings"),
+    path("settings/keys", keys.make_key, name="make_key"),
+    path("settings/keys/<int:key_id>/revoke", keys.revoke_key, name="revoke_key"),
     path("import", manage.import_, name="import"),
     path("c/new", home.new, name="new"),
     path("c/<uuid:pk>/", chat.chat, name="chat"),

@@ -7,7 +7,8 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from conversations.models import ApiKey
+from conversations import keys
+from conversations.errors import Refused
 
 
 class Command(BaseCommand):
@@ -21,5 +22,7 @@ class Command(BaseCommand):
         user = get_user_model().objects.filter(username=username).first()
         if user is None:
             raise CommandError(f"There is no user called {username!r}.")
-        _, plain = ApiKey.make(user, name[:100])
-        self.stdout.write(plain)
+        try:
+            self.stdout.write(keys.make(user, name).plain)
+        except Refused as refusal:
+            raise CommandError(refusal.message) from None

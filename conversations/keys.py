@@ -1,0 +1,60 @@
+"""Keys that a person gives to programs: made, listed, taken back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.contrib.auth.models import AbstractBaseUser, User
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from conversations.errors import Conflict, NotFound
+from conversations.models import ApiKey
+from conversations.validation import clean_text
+
+MAX_NAME = 100
+MOST = 50
+"""Keys that are in use at once."""
+REVOKED_SHOWN = timedelta(days=30)
+"""After which one that was revoked leaves the list; its row stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new key, and its plain text, which is known only now."""
+
+    key: ApiKey
+    plain: str = field(repr=False)
+
+
+def make(user: AbstractBaseUser, name: str) -> Made:
+    """Raises Invalid, or Conflict where there are as many as may be."""
+    name = " ".join(clean_text("name", name, limit=MAX_NAME).split())
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=user.pk)  # one's own are counted one after the other
+        if _mine(user).filter(revoked_at=None).count() >= MOST:
+            raise Conflict(
+                f"You have {MOST} keys, as many as may be. Revoke one first.", code="too_many_keys", limit=MOST
+            )
+        return Made(*ApiKey.make(user, name))
+
+
+def revoke(user: AbstractBaseUser, key_id: int) -> ApiKey:
+    """From now on it lets nobody in; one that was revoked before stays as it is. Raises NotFound."""
+    _mine(user).filter(pk=key_id, revoked_at=None).update(revoked_at=timezone.now())
+    key = _mine(user).filter(pk=key_id).first()
+    if key is None:
+        raise NotFound("You have no such key.")
+    return key
+
+
+def listed(user: AbstractBaseUser) -> QuerySet[ApiKey]:
+    """Those in use, the newest first, then those that were revoked lately."""
+    shown = Q(revoked_at=None) | Q(revoked_at__gt=timezone.now() - REVOKED_SHOWN)
+    return _mine(user).filter(shown).order_by(F("revoked_at").desc(nulls_first=True), "-created_at", "-pk")
+
+
+def _mine(user: AbstractBaseUser) -> QuerySet[ApiKey]:
+    return ApiKey.objects.filter(user_id=user.pk)

@@ -1,0 +1,24 @@
+"""`manage.py revoke_api_key cs_AbCd`: a key that may be known to others lets nobody in any more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from conversations import keys
+from conversations.models import ApiKey
+
+
+class Command(BaseCommand):
+    help = "Revoke an API key, by its beginning as lists show it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("hint", help="its first characters: cs_ and four more")
+
+    def handle(self, *args: Any, hint: str, **options: Any) -> None:
+        found = list(ApiKey.objects.select_related("user").filter(hint=hint.rstrip("…"), revoked_at=None))
+        if len(found) != 1:
+            raise CommandError(f"{len(found) or 'No'} keys in use begin with {hint}.")
+        key = keys.revoke(found[0].user, found[0].pk)
+        self.stdout.write(f"The key {key.name!r} of {key.user.get_username()} is revoked.")
