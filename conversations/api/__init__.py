@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from http import HTTPStatus
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -12,14 +13,33 @@ from django.http.response import HttpResponseBase, HttpResponseNotAllowed
 from django.urls import re_path
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import Operation
 
-from conversations.api import context, conversations, errors, events, files, goals, messages
+from conversations.api import context, conversations, errors, events, files, goals, messages, models, records, usage
+from conversations.api.about import ABOUT, TAGS
 from conversations.api.auth import KeyAuth, SessionAuth
+from conversations.api.openapi import complete
 from conversations.api.parsing import StrictParser
 
 
 class Api(NinjaAPI):
-    """ninja's own answers to a wrong address or method are in its own shape: here they get ours."""
+    """ninja's own answers to a wrong address or method are in its own shape: here they get ours.
+
+    Its description does not change while the process runs: it is made once.
+    """
+
+    _described: OpenAPISchema | None = None
+
+    def get_openapi_schema(self, **_: Any) -> OpenAPISchema:
+        if self._described is None:
+            self._described = super().get_openapi_schema(path_prefix="api/")
+            complete(self._described)
+        return self._described
+
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        view = operation.view_func
+        return f"{view.__module__.rpartition('.')[2]}_{view.__name__}"
 
     @property
     def urls(self) -> tuple[list[Any], str, str]:
@@ -46,6 +66,8 @@ def _shaped(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _shape(response: HttpResponseBase) -> HttpResponseBase:
+    if response.status_code == HTTPStatus.NO_CONTENT:
+        del response["Content-Type"]
     if not isinstance(response, HttpResponseNotAllowed):
         return response
     allowed = ", ".join(sorted(response["Allow"].split(", ")))
@@ -59,8 +81,17 @@ def _nowhere(request: HttpRequest) -> HttpResponseBase:
     raise Http404
 
 
-api = Api(title="chatsite", version="1", docs_url=None, auth=[KeyAuth(), SessionAuth()], parser=StrictParser())
+api = Api(
+    title="chatsite",
+    version="1",
+    description=ABOUT,
+    docs_url=None,
+    auth=[KeyAuth(), SessionAuth()],
+    parser=StrictParser(),
+    openapi_extra={"tags": TAGS},
+)
 errors.install(api)
-for router in (conversations.router, messages.router, events.router, files.router, goals.router):
+for router in (conversations.router, messages.router, records.router, events.router, files.router, goals.router):
     api.add_router("/conversations", router)
-api.add_router("", context.router)
+for router in (context.router, models.router, usage.router):
+    api.add_router("", router)

@@ -2,66 +2,34 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404
 from ninja import Router
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import compaction, prompt, states, summaries, usage
 from conversations.access import get_conversation, own_conversations
 from conversations.api.auth import Request
+from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.parsing import require_body_if_declared
+from conversations.api.schemas import compactions as run
+from conversations.api.schemas import context as schema
+from conversations.api.schemas.fields import told
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
 from conversations.models import Conversation
 from conversations.shapes import compaction_json, usage_json
-from conversations.validation import clean_prompt, clean_text
 
 router = Router(tags=["context"])
 
-MAX_INSTRUCTIONS = 2_000
 
-Id = Annotated[UUID, Field(strict=False)]
-Instructions = Annotated[
-    str, AfterValidator(partial(clean_text, "instructions", limit=MAX_INSTRUCTIONS, allow_blank=True))
-]
-Prompt = Annotated[str, AfterValidator(partial(clean_prompt, "prompt"))]
-
-
-class CompactRequest(BaseModel):
-    """`prompt`: a template in place of the usual one, with the same headings; `$preserve`, `$detail` and `$words` are
-    filled in. `up_to`: the last message to condense; `keep_recent`: how many of the latest to leave."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    quality: Literal["fast", "standard"] = "fast"
-    instructions: Instructions = ""
-    prompt: Prompt = ""
-    keep_recent: Annotated[int, Field(ge=0, le=100)] | None = None
-    up_to: Id | None = None
-
-
-class RollbackRequest(BaseModel):
-    """Without a snapshot, the last compaction is undone."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    snapshot_id: Id | None = None
-
-
-class SummaryText(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    summary: str
-
-
-@router.get("/conversations/{uuid:conversation_id}/context", response=dict[str, Any])
+@router.get(
+    "/conversations/{uuid:conversation_id}/context", response=told(schema.Context), summary="See what would be sent"
+)
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Exactly what would be sent next."""
     conversation = get_conversation(request.auth, conversation_id)
@@ -75,11 +43,17 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     }
 
 
-@router.post("/context/{uuid:conversation_id}/compact", response={202: dict[str, Any]})
-def compact(request: Request, conversation_id: UUID, body: CompactRequest | None = None) -> dict[str, Any]:
+@router.post(
+    "/context/{uuid:conversation_id}/compact",
+    response={202: told(run.Task)},
+    summary="Compress a conversation",
+    openapi_extra=refuses(409),
+)
+def compact(request: Request, conversation_id: UUID, body: run.CompactRequest | None = None) -> dict[str, Any]:
+    """In the background: the answer names the task. While one runs, another is 409 with its id in the detail."""
     conversation = get_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
-    asked = body or CompactRequest()
+    asked = body or run.CompactRequest()
     if asked.up_to and not conversation.messages.filter(pk=asked.up_to).exists():
         raise Invalid("up_to: there is no such message in this conversation.", field="up_to")
     steering = Steering(
@@ -93,7 +67,7 @@ def compact(request: Request, conversation_id: UUID, body: CompactRequest | None
     return {"task_id": str(row.pk)}
 
 
-@router.get("/tasks/{uuid:task_id}/progress", response=dict[str, Any])
+@router.get("/tasks/{uuid:task_id}/progress", response=told(run.Progress), summary="Follow a compaction")
 def progress(request: Request, task_id: UUID) -> dict[str, Any]:
     """`result` once there is one, `error` where it failed or had nothing to do."""
     row = Compaction.objects.filter(pk=task_id, conversation__in=own_conversations(request.auth)).first()
@@ -111,25 +85,31 @@ def progress(request: Request, task_id: UUID) -> dict[str, Any]:
     }
 
 
-@router.get("/context/{uuid:conversation_id}/compactions", response=dict[str, Any])
+@router.get(
+    "/context/{uuid:conversation_id}/compactions", response=told(run.CompactionPage), summary="List compactions"
+)
 def compactions(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """All runs, those that failed or had nothing to do too."""
     rows = Compaction.objects.filter(conversation=get_conversation(request.auth, conversation_id))
     return newest_first(rows, compaction_json, by="created_at", cursor=cursor, limit=limit)
 
 
-@router.get("/context/{uuid:conversation_id}/snapshots", response=dict[str, Any])
+@router.get("/context/{uuid:conversation_id}/snapshots", response=told(schema.SnapshotPage), summary="List snapshots")
 def snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """States that can be gone back to."""
     rows = Snapshot.objects.filter(conversation=get_conversation(request.auth, conversation_id))
     return newest_first(rows, _snapshot_json, by="created_at", cursor=cursor, limit=limit)
 
 
-@router.post("/context/{uuid:conversation_id}/snapshots", response={201: dict[str, Any]})
+@router.post(
+    "/context/{uuid:conversation_id}/snapshots", response={201: told(schema.Snapshot)}, summary="Take a snapshot"
+)
 def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Keeps the state as it is now, to be gone back to."""
     return _snapshot_json(states.take_snapshot(get_conversation(request.auth, conversation_id)))
 
 
-@router.post("/context/{uuid:conversation_id}/clear", response=dict[str, Any])
+@router.post("/context/{uuid:conversation_id}/clear", response=told(schema.State), summary="Clear compression")
 def clear(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Nothing is compressed any more; a recovery snapshot keeps the state of before."""
     conversation = get_conversation(request.auth, conversation_id)
@@ -137,15 +117,26 @@ def clear(request: Request, conversation_id: UUID) -> dict[str, Any]:
     return _state_json(conversation)
 
 
-@router.put("/context/{uuid:conversation_id}/checkpoints/{int:number}", response=dict[str, Any])
-def edit_summary(request: Request, conversation_id: UUID, number: int, body: SummaryText) -> dict[str, Any]:
+@router.put(
+    "/context/{uuid:conversation_id}/checkpoints/{int:number}",
+    response=told(schema.Checkpoint),
+    summary="Edit a summary",
+    openapi_extra=refuses(409),
+)
+def edit_summary(request: Request, conversation_id: UUID, number: int, body: schema.SummaryText) -> dict[str, Any]:
     """The summary in other words: a checkpoint of its own, in place of the one that was in force."""
     conversation = get_conversation(request.auth, conversation_id)
     return checkpoint_json(summaries.edit(conversation, number=number, text=body.summary))
 
 
-@router.post("/context/{uuid:conversation_id}/rollback", response=dict[str, Any])
-def rollback(request: Request, conversation_id: UUID, body: RollbackRequest | None = None) -> dict[str, Any]:
+@router.post(
+    "/context/{uuid:conversation_id}/rollback",
+    response=told(schema.Restored),
+    summary="Go back to an earlier state",
+    openapi_extra=refuses(409),
+)
+def rollback(request: Request, conversation_id: UUID, body: schema.RollbackRequest | None = None) -> dict[str, Any]:
+    """To a snapshot, or to before the last compaction. Messages written since stay."""
     conversation = get_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
     restored = compaction.rollback(conversation, snapshot_id=body.snapshot_id if body else None)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
-from ninja import Router
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from ninja import Query, Router
 
 from conversations import goals, turn, usage
 from conversations.access import get_conversation, own_conversations
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit, newest_first
+from conversations.api.schemas import conversations as schema
+from conversations.api.schemas.fields import told
 from conversations.errors import Invalid
 from conversations.events import publish
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
-from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
-from conversations.policies import checked_policy
-from conversations.rules import checked, clean_rules
+from conversations.rules import checked
 from conversations.shapes import conversation_json, goal_json
 from conversations.trust import trust_of
 from conversations.validation import clean_text
@@ -29,67 +27,35 @@ router = Router(tags=["conversations"])
 
 MAX_SEARCH = 200
 
-Title = Annotated[str, AfterValidator(partial(clean_text, "title", limit=MAX_TITLE, allow_blank=True))]
-SystemPrompt = Annotated[
-    str, AfterValidator(partial(clean_text, "system_prompt", limit=MAX_SYSTEM_PROMPT, allow_blank=True))
-]
-Policy = Annotated[dict[str, Any], AfterValidator(checked_policy)]
-Rules = Annotated[list[Any], AfterValidator(partial(clean_rules, "rules"))]
-Mode = Literal["assistant", "developer", "planning", "debugger"]
+Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the title, in whatever case.")]
 
 
-class NewConversation(BaseModel):
-    """`model` is the name of a model profile; without one the site's default is taken."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    title: Title = ""
-    model: str | None = None
-    mode: Mode = "assistant"
-    system_prompt: SystemPrompt = ""
-    policy: Policy = {}
-    rules: Rules = []
-    kind: Literal["chat"] = "chat"
-
-
-class Changes(BaseModel):
-    """What is not named stays as it is; a model of null is the site's default."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    title: Title = ""
-    model: str | None = None
-    mode: Mode = "assistant"
-    system_prompt: SystemPrompt = ""
-    policy: Policy = {}
-    rules: Rules = []
-    pinned: bool = False
-    archived: bool = False
-
-
-@router.post("", response={201: dict[str, Any]})
-def create(request: Request, body: NewConversation) -> dict[str, Any]:
+@router.post("", response={201: told(schema.Conversation)}, summary="Make a conversation")
+def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
+    """Empty, with the site's default model unless another is named."""
     fields = body.model_dump(exclude={"model"})
     row = Conversation.objects.create(owner=request.auth, model=_profile(body.model), **fields)
     return _told(row)
 
 
-@router.get("", response=dict[str, Any])
-def list_all(request: Request, q: str = "", cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """The latest first; `q` is a part of the title."""
+@router.get("", response=told(schema.ConversationPage), summary="List conversations")
+def list_all(request: Request, q: Search = "", cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+    """One's own, the latest first."""
     rows = own_conversations(request.auth).select_related("model")
     if q:
         rows = rows.filter(title__icontains=clean_text("q", q, limit=MAX_SEARCH, allow_blank=True))
     return newest_first(rows, conversation_json, by="updated_at", cursor=cursor, limit=limit)
 
 
-@router.get("/{uuid:conversation_id}", response=dict[str, Any])
+@router.get("/{uuid:conversation_id}", response=told(schema.Conversation), summary="Read a conversation")
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
+    """Its settings, its goal, and how far its model can be trusted with it."""
     return _told(get_conversation(request.auth, conversation_id))
 
 
-@router.patch("/{uuid:conversation_id}", response=dict[str, Any])
-def change(request: Request, conversation_id: UUID, body: Changes) -> dict[str, Any]:
+@router.patch("/{uuid:conversation_id}", response=told(schema.Conversation), summary="Change a conversation")
+def change(request: Request, conversation_id: UUID, body: schema.ConversationChanges) -> dict[str, Any]:
+    """What is not named stays as it is."""
     conversation = get_conversation(request.auth, conversation_id)
     fields: dict[str, Any] = body.model_dump(exclude_unset=True)
     if "model" in fields:
@@ -107,8 +73,9 @@ def change(request: Request, conversation_id: UUID, body: Changes) -> dict[str, 
     return _told(conversation)
 
 
-@router.delete("/{uuid:conversation_id}", response={204: None})
+@router.delete("/{uuid:conversation_id}", response={204: None}, summary="Delete a conversation")
 def delete(request: Request, conversation_id: UUID) -> None:
+    """With all of its messages and summaries, for good; a reply that is being written ends."""
     conversation = get_conversation(request.auth, conversation_id)
     turn.delete(conversation)
 

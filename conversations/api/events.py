@@ -17,12 +17,24 @@ from conversations import leaving, limits, metrics
 from conversations.access import get_conversation
 from conversations.api import missed, places
 from conversations.api.auth import Request
+from conversations.api.openapi import EVENTS, refuses
 from conversations.api.streams import BEAT, event_stream
 from conversations.api.telling import Telling
 from conversations.errors import TooMany
 from conversations.events import hub
 
 router = Router(tags=["events"])
+
+LastId = Annotated[
+    str, Query(max_length=200, description="The id of the last event that was read; the header goes before it.")
+]
+LAST = {
+    "in": "header",
+    "name": places.HEADER,
+    "required": False,
+    "description": "The id of the last event that was read: what was missed since is told first.",
+    "schema": {"type": "string", "maxLength": 200},
+}
 
 RETRY_MS = 2_000
 """After which a program connects again."""
@@ -33,10 +45,14 @@ LONGEST = 900.0
 
 
 @router.get(
-    "/{uuid:conversation_id}/events", openapi_extra={"responses": {200: {"content": {"text/event-stream": {}}}}}
+    "/{uuid:conversation_id}/events",
+    summary="Listen to a conversation",
+    openapi_extra=refuses(also=EVENTS) | {"parameters": [LAST]},
 )
 async def events(
-    request: Request, conversation_id: UUID, last_event_id: Annotated[str, Query(max_length=200)] = ""
+    request: Request,
+    conversation_id: UUID,
+    last_event_id: LastId = "",
 ) -> HttpResponseBase:
     """Server-sent events, without an end. After a `Last-Event-ID`, what was missed since is told first."""
     last = request.headers.get(places.HEADER) or last_event_id

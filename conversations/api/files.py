@@ -1,28 +1,51 @@
-"""Conversations as files: out as JSON or Markdown, in as JSON."""
+"""Conversations as files: out as JSON or Markdown, in as JSON or in a zip file."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.db.models import Count
 from django.http import HttpResponse, JsonResponse
-from ninja import Router
+from ninja import Query, Router
 
 from conversations.access import get_conversation
 from conversations.api.auth import Request
-from conversations.api.parsing import require_json
+from conversations.api.errors import UnsupportedMediaType
+from conversations.api.openapi import refuses
+from conversations.api.schemas import files as schema
+from conversations.api.schemas.fields import told
 from conversations.exchange.exports import as_json, as_markdown
 from conversations.exchange.imports import import_conversations
-from conversations.models import Conversation
 
 router = Router(tags=["files"])
 
-FILE_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}}
+Format = Annotated[Literal["json", "md"], Query(description="Our own JSON, which can be imported again, or Markdown.")]
+FILE = {
+    "title": "Ports of the billing service",
+    "messages": [
+        {"role": "user", "content": "Which port does billing use?"},
+        {"role": "assistant", "content": "8443."},
+    ],
+}
+
+MEDIA_TYPES: dict[str, Any] = {
+    "application/json": {"schema": {"type": ["object", "array"]}, "example": FILE},
+    "application/zip": {"schema": {"type": "string", "format": "binary"}},
+}
+FILE_BODY = {"requestBody": {"required": True, "content": MEDIA_TYPES}}
+MARKDOWN = {
+    "text/markdown": {"schema": {"type": "string"}, "example": "# Ports of the billing service\n\n- Started: …"}
+}
 
 
-@router.get("/{uuid:conversation_id}/export", response=dict[str, Any])
-def export(request: Request, conversation_id: UUID, format: Literal["json", "md"] = "json") -> HttpResponse:
+@router.get(
+    "/{uuid:conversation_id}/export",
+    response=told(schema.Export),
+    summary="Export a conversation",
+    openapi_extra=refuses(also=MARKDOWN),
+)
+def export(request: Request, conversation_id: UUID, format: Format = "json") -> HttpResponse:
+    """As a file. What is in it is the history: messages that were replaced are not."""
     conversation = get_conversation(request.auth, conversation_id)
     response: HttpResponse
     if format == "md":
@@ -33,10 +56,16 @@ def export(request: Request, conversation_id: UUID, format: Literal["json", "md"
     return response
 
 
-@router.post("/import", response={201: dict[str, Any]}, openapi_extra=FILE_BODY)
+@router.post("/import", response={201: told(schema.Imported)}, summary="Import conversations", openapi_extra=FILE_BODY)
 def import_file(request: Request) -> dict[str, Any]:
-    """The body is the file itself: our own export, or a title and messages."""
-    require_json(request)
-    made = [row.pk for row in import_conversations(request.auth, request.body)]
-    rows = Conversation.objects.filter(pk__in=made).annotate(count=Count("messages")).order_by("pk")
-    return {"conversations": [{"id": str(row.pk), "title": row.title, "messages": row.count} for row in rows]}
+    """The body is the file itself: our own export, a title and messages, or ChatGPT's or Claude's export; a list of
+    such; or the zip file that ChatGPT and Claude hand out. All of it comes in, or nothing.
+    """
+    if request.content_type not in MEDIA_TYPES:
+        raise UnsupportedMediaType(f"Send the body as {' or '.join(MEDIA_TYPES)}.")
+    imported = import_conversations(request.auth, request.body)
+    made = [
+        {"id": str(row.pk), "title": row.title, "messages": count}
+        for row, count in zip(imported.conversations, imported.messages, strict=True)
+    ]
+    return {"conversations": made, "skipped": imported.skipped}

@@ -14,15 +14,18 @@ from django.http import Http404
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from ninja import Router, Status
-from pydantic import BaseModel, ConfigDict
 
 from compression.models import Compaction
 from conversations import branches, forks, turn, usage
 from conversations.access import get_conversation
 from conversations.api.auth import Request
+from conversations.api.openapi import EVENTS, refuses
 from conversations.api.paging import MICROSECOND, Cursor, Limit, not_ours, read_cursor, write_cursor
 from conversations.api.parsing import require_body_if_declared
 from conversations.api.places import before
+from conversations.api.schemas import messages as schema
+from conversations.api.schemas.conversations import ListedConversation
+from conversations.api.schemas.fields import told
 from conversations.api.streams import event_stream, numbered, until_ended
 from conversations.events import hub
 from conversations.models import Conversation, Message
@@ -34,17 +37,7 @@ from conversations.transcript import HISTORY
 router = Router(tags=["messages"])
 
 
-class NewMessage(BaseModel):
-    """The same `client_id` with the same content is the same message, however often it is sent."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    content: str
-    client_id: str | None = None
-    stream: bool = False
-
-
-@router.get("/{uuid:conversation_id}/messages", response=dict[str, Any])
+@router.get("/{uuid:conversation_id}/messages", response=told(schema.MessagePage), summary="List messages")
 def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """In order, with the summary where history is cut."""
     conversation = get_conversation(request.auth, conversation_id)
@@ -61,15 +54,25 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
     return {"items": [item for _, item in page], "next": write_cursor(*_cursor_parts(page[-1][0])) if more else None}
 
 
-@router.post("/{uuid:conversation_id}/messages", response={201: dict[str, Any], 200: dict[str, Any]})
-async def send(request: Request, conversation_id: UUID, body: NewMessage) -> HttpResponseBase | Status:
+@router.post(
+    "/{uuid:conversation_id}/messages",
+    response={201: told(schema.Turn), 200: told(schema.Turn)},
+    summary="Say something",
+    openapi_extra=refuses(409, also=EVENTS),
+)
+async def send(request: Request, conversation_id: UUID, body: schema.NewMessage) -> HttpResponseBase | Status:
     """Answered once the reply has ended, or as a stream of events; the reply goes on when the caller leaves."""
     conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
     begin = partial(turn.begin, conversation, content=body.content, client_id=body.client_id)
     return await _answered(conversation, begin, stream=body.stream)
 
 
-@router.post("/{uuid:conversation_id}/messages/{uuid:message_id}/regenerate", response={201: dict[str, Any]})
+@router.post(
+    "/{uuid:conversation_id}/messages/{uuid:message_id}/regenerate",
+    response={201: told(schema.Turn)},
+    summary="Have a reply written anew",
+    openapi_extra=refuses(409, 413),
+)
 async def regenerate(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
     """A new reply in place of this one and of everything later; answered once it has ended."""
     conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
@@ -77,22 +80,26 @@ async def regenerate(request: Request, conversation_id: UUID, message_id: UUID) 
     return await _answered(conversation, partial(_regenerate, conversation, message_id))
 
 
-class NewContent(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    content: str
-
-
-@router.post("/{uuid:conversation_id}/messages/{uuid:message_id}/edit", response={201: dict[str, Any]})
+@router.post(
+    "/{uuid:conversation_id}/messages/{uuid:message_id}/edit",
+    response={201: told(schema.Turn)},
+    summary="Ask in other words",
+    openapi_extra=refuses(409),
+)
 async def edit(
-    request: Request, conversation_id: UUID, message_id: UUID, body: NewContent
+    request: Request, conversation_id: UUID, message_id: UUID, body: schema.NewContent
 ) -> HttpResponseBase | Status:
     """The question in other words, in place of it and of everything later; answered once the reply has ended."""
     conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
     return await _answered(conversation, partial(branches.edit, conversation, message_id, content=body.content))
 
 
-@router.post("/{uuid:conversation_id}/messages/{uuid:message_id}/fork", response={201: dict[str, Any]})
+@router.post(
+    "/{uuid:conversation_id}/messages/{uuid:message_id}/fork",
+    response={201: told(ListedConversation)},
+    summary="Fork from a message",
+    openapi_extra=refuses(409),
+)
 def fork(request: Request, conversation_id: UUID, message_id: UUID) -> Status:
     """A new conversation: a copy of this one up to and including the message."""
     conversation = get_conversation(request.auth, conversation_id)
@@ -100,20 +107,19 @@ def fork(request: Request, conversation_id: UUID, message_id: UUID) -> Status:
     return Status(201, conversation_json(forks.fork(conversation, message_id)))
 
 
-class MessageChange(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    is_protected: bool
-
-
-@router.patch("/{uuid:conversation_id}/messages/{uuid:message_id}", response=dict[str, Any])
-def change(request: Request, conversation_id: UUID, message_id: UUID, body: MessageChange) -> dict[str, Any]:
+@router.patch(
+    "/{uuid:conversation_id}/messages/{uuid:message_id}",
+    response=told(schema.Message),
+    summary="Protect a message",
+    openapi_extra=refuses(409),
+)
+def change(request: Request, conversation_id: UUID, message_id: UUID, body: schema.MessageChange) -> dict[str, Any]:
     """A protected message is sent word for word, wherever it stands."""
     conversation = get_conversation(request.auth, conversation_id)
     return message_json(protect(conversation, message_id, on=body.is_protected))
 
 
-@router.post("/{uuid:conversation_id}/stop", response=dict[str, Any])
+@router.post("/{uuid:conversation_id}/stop", response=told(schema.Stopped), summary="Stop the reply")
 def stop(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Ends the reply that is being written; its text is kept."""
     return {"stopped": turn.stop(get_conversation(request.auth, conversation_id))}

@@ -18,8 +18,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 SHAPE = re.compile(r"(-?\d{1,17}) ([0-9a-f-]{1,36})", re.ASCII)
 
-Limit = Annotated[int, Query(ge=1, le=200)]
-Cursor = Annotated[str | None, Query(max_length=200)]
+Limit = Annotated[int, Query(ge=1, le=200, description="How many of them at most.")]
+Cursor = Annotated[
+    str | None, Query(max_length=200, description="`next` of the page before; without it the first page is given.")
+]
 
 
 def newest_first[Row: Model](
@@ -28,7 +30,8 @@ def newest_first[Row: Model](
     """One page of `rows`, latest `by` first; equal dates are told apart by id."""
     if cursor is not None:
         moment, last_id = _read_uuid(cursor)
-        rows = rows.filter(Q(**{f"{by}__lt": moment}) | Q(**{by: moment, "pk__lt": last_id}))
+        # The first condition is what an index seeks by; it cannot by an OR alone.
+        rows = rows.filter(Q(**{f"{by}__lte": moment}) & (Q(**{f"{by}__lt": moment}) | Q(pk__lt=last_id)))
     found = list(rows.order_by(f"-{by}", "-pk")[: limit + 1])
     page = found[:limit]
     more = write_cursor(getattr(page[-1], by), str(page[-1].pk)) if len(found) > limit else None

@@ -7,9 +7,9 @@ from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
 from django.contrib.auth.models import User
-from django.test import AsyncClient, Client
 
 from conversations.models import ApiKey
+from tests.conversations.conforming import ConformingAsyncClient, ConformingClient
 
 JSON = "application/json"
 
@@ -20,8 +20,8 @@ class Api:
     def __init__(self, user: User) -> None:
         _, self.key = ApiKey.make(user, "tests")
         self.headers = {"authorization": f"Bearer {self.key}"}
-        self.client = Client(headers=self.headers, raise_request_exception=False)
-        self.async_client = AsyncClient(raise_request_exception=False)
+        self.client = ConformingClient(headers=self.headers, raise_request_exception=False)
+        self.async_client = ConformingAsyncClient(raise_request_exception=False)
 
     def get(self, path: str, **query: Any) -> Any:
         return self.client.get(path, query)

@@ -1,0 +1,46 @@
+"""/api/models: what conversations can be had with."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from ninja import Router
+
+from conversations.api.auth import Request
+from conversations.api.schemas import profiles as schema
+from conversations.api.schemas.fields import told
+from conversations.llm.profiles import default_profile
+from conversations.models import ModelProfile
+
+router = Router(tags=["models"])
+
+
+@router.get("/models", response=told(schema.Models), summary="List models")
+def list_all(request: Request) -> dict[str, Any]:
+    """Those that are enabled for chat. Their keys and addresses are told to nobody."""
+    rows = ModelProfile.objects.filter(enabled=True, role=ModelProfile.Role.CHAT).order_by("id")
+    default = default_profile()
+    return {"items": [_told(row, is_default=row == default) for row in rows], "next": None}
+
+
+def _told(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:
+    window = profile.usable_window
+    return {
+        "name": profile.name,
+        "provider": profile.provider,
+        "window": window.size,
+        "budget": window.budget,
+        "max_reply_tokens": profile.max_reply_tokens,
+        "prices": {
+            "input": _price(profile.price_input),
+            "cached": _price(profile.price_cached),
+            "output": _price(profile.price_output),
+        },
+        "is_default": is_default,
+        "is_local": profile.is_local,
+    }
+
+
+def _price(price: Decimal | None) -> str | None:
+    return None if price is None else str(price)

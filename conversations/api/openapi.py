@@ -1,0 +1,181 @@
+"""The API's description: what ninja knows of it, made whole with refusals, examples and plain names.
+
+Every operation gets the refusals that its way in can meet; a route names only those that are its own:
+`openapi_extra=refuses(409)`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from conversations.api.schemas.errors import Error
+from conversations.api.schemas.fields import REF, SHAPE
+
+JSON = "application/json"
+ERROR = {"$ref": REF.format(model=Error.__name__)}
+RETRY_AFTER = {
+    "description": "Seconds after which to ask again.",
+    "required": True,
+    "schema": {"type": "integer", "minimum": 1},
+}
+REFUSALS: dict[int, tuple[str, str, str]] = {
+    400: ("invalid", "A field, or the body as a whole, is not what it may be.", "limit: must be at most 200."),
+    401: (
+        "unauthenticated",
+        "There is no key and no session, or it is not valid.",
+        "Send `Authorization: Bearer <key>` with a valid key, or sign in.",
+    ),
+    403: ("forbidden", "A session without its CSRF token.", "CSRF check Failed"),
+    404: ("not_found", "There is no such thing, or it is another person's.", "There is no such thing."),
+    409: ("reply_running", "Right in itself, but not now.", "A reply is still being written: stop it, or wait for it."),
+    413: (
+        "context_too_large",
+        "The body is larger than any may be, or the message fits no request.",
+        "This message takes 9,120 tokens; with the system prompt's 212 that is more than the 7,192 that gpt-4 can be "
+        "sent (a window of 8,192, less 1,000 kept for the reply).",
+    ),
+    415: ("unsupported_media_type", "The body is not declared as JSON.", "Send the body as application/json."),
+    429: ("rate_limited", "Asked too often.", "At most 1,200 requests a minute. Try again in 12 s."),
+}
+"""A refusal's code, when it is met, and a message of it."""
+DETAILS: dict[int, dict[str, Any]] = {400: {"field": "limit"}, 429: {"retry_after": 12}}
+OTHERWISE = (
+    "Any other refusal: 405 for a wrong method, 408 where the body is too slow, 500 for a fault of the site's own, "
+    "503 with Retry-After where it is too busy."
+)
+STREAM = (
+    'event: message.delta\ndata: {"id": "0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4", "text": "8443.", "at": 0}\n\n'
+    ": heartbeat\n\n"
+)
+EVENTS: dict[str, Any] = {"text/event-stream": {"schema": {"type": "string"}, "example": STREAM}}
+"""What is answered where the caller asks for a reply as it comes."""
+
+
+PATHS = {
+    "conversation_id": "Id of the conversation.",
+    "message_id": "Id of one of its messages.",
+    "task_id": "Id of the compaction, as it was told when that was asked for.",
+    "number": "Number of the summary, from `checkpoints` of the context.",
+}
+
+
+def refuses(*statuses: int, also: dict[str, Any] | None = None) -> dict[str, Any]:
+    """`openapi_extra` of a route that answers so besides; `also` is content of its 200, by media type."""
+    answers: dict[int, Any] = {status: {} for status in statuses}
+    return {"responses": answers | ({200: {"content": also}} if also else {})}
+
+
+def complete(schema: dict[str, Any]) -> None:
+    """Make ninja's own whole, in place."""
+    components = schema["components"]["schemas"]
+    for node in [schema["paths"], *components.values(), {SHAPE: json.dumps(Error.model_json_schema(ref_template=REF))}]:
+        components |= _gathered(node)
+    untitled(schema["paths"])
+    untitled(components)
+    for path, method, operation in operations(schema):
+        _parameters(operation)
+        _answers(operation, components)
+        _refusals(operation, path, method)
+        operation["responses"] = dict(sorted((str(key), value) for key, value in operation["responses"].items()))
+
+
+def _gathered(node: Any) -> dict[str, Any]:
+    """The models described within, by their names, with a reference in place of each."""
+    found: dict[str, Any] = {}
+    parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for part in parts:
+        found |= _gathered(part)
+    if isinstance(node, dict) and (said := node.pop(SHAPE, None)):
+        shape = json.loads(said)
+        found |= _gathered(shape) | shape.pop("$defs", {}) | {shape["title"]: shape}
+        node["$ref"] = REF.format(model=shape["title"])
+    return found
+
+
+def operations(schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Path, method and description of each."""
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def untitled(node: Any) -> None:
+    """Without the titles that are made of fields' names."""
+    if isinstance(node, list):
+        for part in node:
+            untitled(part)
+    if not isinstance(node, dict):
+        return
+    if isinstance(node.get("title"), str):
+        del node["title"]
+    for key, part in node.items():
+        if key not in ("example", "examples", "default"):
+            untitled(part)
+
+
+def example(schema: dict[str, Any], components: dict[str, Any]) -> Any:
+    """What something of this schema looks like, put together from the examples of its fields."""
+    if "examples" in schema:
+        return schema["examples"][0]
+    for key in ("example", "const", "default"):
+        if key in schema:
+            return schema[key]
+    if "$ref" in schema:
+        return example(components[schema["$ref"].rpartition("/")[2]], components)
+    for key in ("anyOf", "oneOf", "allOf"):
+        if key in schema:
+            return example(schema[key][0], components)
+    if "properties" in schema:
+        asked = schema.get("required", ())
+        shown = {name: part for name, part in schema["properties"].items() if name in asked or "examples" in part}
+        return {name: example(part, components) for name, part in shown.items()}
+    if schema.get("type") == "array":
+        return [example(schema["items"], components)]
+    return schema.get("enum", [{"object": {}, "string": "", "null": None}.get(schema.get("type", ""))])[0]
+
+
+def _parameters(operation: dict[str, Any]) -> None:
+    """A parameter that is left out is not sent as null; what is said of it is said beside its schema."""
+    for parameter in operation["parameters"]:
+        told = parameter["schema"]
+        kinds = [kind for kind in told.pop("anyOf", []) if kind != {"type": "null"}]
+        parameter["schema"] = (kinds[0] if kinds else {}) | {
+            key: value for key, value in told.items() if key != "description" and (key, value) != ("default", None)
+        }
+        if parameter["in"] == "path":
+            parameter["description"] = PATHS[parameter["name"]]
+
+
+def _answers(operation: dict[str, Any], components: dict[str, Any]) -> None:
+    """An example for the body and for each answer that is JSON."""
+    said = [operation.get("requestBody", {}), *operation["responses"].values()]
+    for media in (part.get("content", {}).get(JSON) for part in said):
+        if media and "example" not in media:
+            media["example"] = example(media["schema"], components)
+
+
+def _refusals(operation: dict[str, Any], path: str, method: str) -> None:
+    statuses = {401, 429} | {int(status) for status in operation["responses"] if int(status) >= 400}
+    asks = any(parameter["in"] == "query" for parameter in operation["parameters"])
+    statuses |= {400} if asks or method == "post" else set()
+    statuses |= {403} if method != "get" else set()
+    statuses |= {404} if "{" in path else set()
+    statuses |= {400, 413, 415} if "requestBody" in operation else set()
+    operation["responses"] |= {status: _refusal(status) for status in statuses}
+    operation["responses"]["default"] = {"description": OTHERWISE, "content": {JSON: {"schema": ERROR}}}
+
+
+def _refusal(status: int) -> dict[str, Any]:
+    code, when, message = REFUSALS[status]
+    error = {"code": code, "message": message, "detail": DETAILS.get(status, {})}
+    answer: dict[str, Any] = {
+        "description": when,
+        "content": {JSON: {"schema": ERROR, "example": {"error": error}}},
+    }
+    if status == 429:
+        answer["headers"] = {"Retry-After": RETRY_AFTER}
+    if status == 401:
+        answer["headers"] = {"WWW-Authenticate": {"required": True, "schema": {"const": "Bearer"}}}
+    return answer

@@ -1,0 +1,98 @@
+"""One run of the compressor, and what is asked of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from conversations.api.schemas.fields import Body, Money, Text, Tokens, about
+from conversations.validation import MAX_PROMPT, clean_prompt
+
+MAX_INSTRUCTIONS = 2_000
+TASK = "0199b3c2-9f3e-7b55-8d21-c4a1b7e02d9f"
+Status = Literal["pending", "running", "ready", "succeeded", "failed", "skipped", "discarded", "undone"]
+BodyId = Annotated[UUID, Field(strict=False)]
+
+
+class CompactionStep(BaseModel):
+    """Why a summariser was passed over, or what was done besides."""
+
+    model_config = ConfigDict(extra="allow")
+
+    summariser: str = about("Its name; empty where none had a part in it.", "claude-haiku-5")
+
+
+class Compaction(BaseModel):
+    id: UUID = about("Its id, which is that of its task too.", TASK)
+    trigger: Literal["auto", "ahead", "manual", "api", "emergency"] = about("What began it.", "api")
+    status: Status = about(
+        "`skipped`: there was nothing to save; `discarded`: the conversation had changed.", "succeeded"
+    )
+    stage: str = about("The stage that it is at; empty before the first.", "validate")
+    percent: int = about("How far it is.", 100, ge=0, le=100)
+    strategy: str = about("How summaries follow on each other.", "checkpoints")
+    summariser: str = about("Who wrote the summary; empty until someone has.", "gpt-4.1-nano")
+    instructions: str = about("What its author was asked to mind.", "Keep all port numbers")
+    messages_condensed: int = about("How many messages the summary stands for.", 18, ge=0)
+    pre_tokens: Tokens | None = about("Tokens of the next request before.", 9_412)
+    post_tokens: Tokens | None = about("And after.", 2_611)
+    reduction_percent: float | None = about("What was saved of them.", 72.3)
+    facts_found: int = about("Facts of the condensed text: paths, numbers, names, rules.", 50, ge=0)
+    facts_kept: int = about("Those that the summary has.", 47, ge=0)
+    facts_repaired: int = about("Those of them that had to be added to it.", 9, ge=0)
+    duration_ms: int | None = about("Milliseconds that it took.", 3_140, ge=0)
+    prompt_tokens: Tokens = about("Tokens sent to the summariser.", 8_120)
+    completion_tokens: Tokens = about("Tokens that it wrote.", 512)
+    cached_tokens: Tokens = about("Those sent that its provider had kept.", 0)
+    cost_usd: Money | None = about("US dollars; null where a price is not known.", "0.001017")
+    summary_preview: str = about("The first 100 characters of the summary.", "The billing service moved to port 8443")
+    steps: list[CompactionStep] = about("Summarisers that were passed over, and why.", [])
+    error: str | None = about("Why it failed or had nothing to do; null where it succeeded.", None)
+    created_at: datetime = about("When it was asked for.", "2026-11-20T09:12:40+00:00")
+    finished_at: datetime | None = about("When it ended; null: it has not.", "2026-11-20T09:12:43+00:00")
+
+
+class CompactionPage(BaseModel):
+    items: list[Compaction] = about("The latest first.")
+    next: str | None = about("The `cursor` of the next page; null: this is the last.", None)
+
+
+class Task(BaseModel):
+    task_id: UUID = about("For `GET /api/tasks/{task_id}/progress`.", TASK)
+
+
+class Progress(BaseModel):
+    status: Status = about("`pending` and `running` go on; all others are the end.", "succeeded")
+    stage: str = about("The stage that it is at.", "validate")
+    percent: int = about("How far it is.", 100, ge=0, le=100)
+    eta_seconds: int | None = about("Seconds that are left, by the last 20 runs; null: not known.", 0, ge=0)
+    result: Compaction | None = about("Once there is one.")
+    error: str | None = about("Why it failed or had nothing to do.", None)
+
+
+class CompactRequest(Body):
+    """All of it can be left out, and the body with it."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"quality": "standard", "instructions": "Keep all ports"}})
+
+    quality: Literal["fast", "standard"] = Field(
+        default="fast", description="Which of the site's summarisers writes it."
+    )
+    instructions: Annotated[str, Text("instructions", most=MAX_INSTRUCTIONS, blank=True)] = Field(
+        default="", description="What its author should mind."
+    )
+    prompt: Annotated[
+        str, AfterValidator(partial(clean_prompt, "prompt")), Field(json_schema_extra={"maxLength": MAX_PROMPT})
+    ] = Field(
+        default="",
+        description="A template in place of the usual one, with the same headings; `$preserve`, `$detail` and "
+        "`$words` are filled in.",
+    )
+    keep_recent: Annotated[int, Field(ge=0, le=100)] | None = Field(
+        default=None, description="How many of the latest messages to leave."
+    )
+    up_to: BodyId | None = Field(default=None, description="The last message to condense.")

@@ -1,0 +1,109 @@
+"""What the model is sent, and the states that can be gone back to."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from conversations.api.schemas.compactions import TASK, BodyId
+from conversations.api.schemas.fields import Body, Role, Tokens, about
+
+CUT = "2026-11-20T09:10:31.204518+00:00"
+
+
+class Usage(BaseModel):
+    """Tokens of the next request by part, as the model counts them; for models that are not OpenAI's an estimate."""
+
+    system: Tokens = about("The system prompt.", 212)
+    summary: Tokens = about("The summary.", 611)
+    protected: Tokens = about("Protected and kept messages from before the cut.", 48)
+    live: Tokens = about("Everything after the cut.", 1_740)
+    total: Tokens = about("All of them.", 2_611)
+    reserve: Tokens = about("Kept free for the reply.", 1_000)
+    window: Tokens = about("The model's usable window.", 8_192)
+    percent: float = about("The total over the window.", 31.9, ge=0)
+
+
+class SentMessage(BaseModel):
+    """In the form of OpenAI's chat completions."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Role = about("Whose message it is.", "user")
+    content: str = about("Its text.", "Which port does billing use?")
+    tool_calls: list[dict[str, Any]] | None = Field(
+        default=None, description="Of an assistant's message that makes any."
+    )
+    tool_call_id: str | None = Field(default=None, description="Of a tool's message: the call that it answers.")
+
+
+class Checkpoint(BaseModel):
+    """One summary of a run of messages."""
+
+    number: int = about("Its number within the conversation.", 1, ge=1)
+    level: int = about("How detailed it was written: 3 detailed, 2 moderate, 1 compact.", 2, ge=1, le=3)
+    age: int = about("How often it was shortened since: 0, 1 or 2 times.", 0, ge=0, le=2)
+    summary: str = about("Its text.", "## Summary\nThe billing service moved to port 8443.\n…")
+    tokens: Tokens = about("Tokens of the summary.", 598)
+    original_tokens: Tokens = about("Tokens of the messages that it stands for.", 7_399)
+    ratio: float | None = about("The first over the second.", 0.0808, ge=0)
+    first_message: UUID = about("The first message that it stands for.", "0199b3c2-8b11-7000-8b6e-2d9d1e6b2f01")
+    last_message: UUID = about("And the last.", "0199b3c2-8c40-7000-8f2b-4f5a9e6b2f12")
+    last_message_at: datetime = about("When that was written.", CUT)
+    model: str = about("Who wrote it.", "gpt-4.1-nano")
+    created_at: datetime = about("When it was written.", "2026-11-20T09:12:43+00:00")
+
+
+class Context(BaseModel):
+    messages: list[SentMessage] = about("Exactly what would be sent next, without the message to come.")
+    usage: Usage | None = about("What that takes; null where no model is set.")
+    compressed_at: datetime | None = about("Where history is cut; null: nothing is condensed.", CUT)
+    checkpoints: list[Checkpoint] = about("The summaries in force, in order.")
+
+
+class Snapshot(BaseModel):
+    """A state of compression that can be gone back to, exactly."""
+
+    id: UUID = about("Its id, for a rollback.", "0199b3c2-9f41-7e08-9d13-2b7de0f4c8aa")
+    purpose: Literal["rollback", "recovery", "emergency", "manual"] = about(
+        "Before a compaction, before another change, before an emergency, or asked for.", "rollback"
+    )
+    compaction_id: UUID | None = about("The compaction that it was taken before.", TASK)
+    compressed_at: datetime | None = about("Where history was cut; null: nothing was condensed.", None)
+    summary_tokens: Tokens = about("Tokens of the summary of then.", 0)
+    checkpoints: int = about("How many summaries were in force.", 0, ge=0)
+    created_at: datetime = about("When it was taken.", "2026-11-20T09:12:43+00:00")
+
+
+class SnapshotPage(BaseModel):
+    items: list[Snapshot] = about("The latest first.")
+    next: str | None = about("The `cursor` of the next page; null: this is the last.", None)
+
+
+class State(BaseModel):
+    compressed_at: datetime | None = about("Where history is cut now; null: nothing is condensed.", None)
+    compression_version: int = about("Rises with every change of what is condensed.", 3, ge=0)
+    usage: Usage | None = about("Tokens of the next request; null where no model is set.")
+
+
+class Restored(State):
+    snapshot: Snapshot = about("The one that was gone back to.")
+
+
+class RollbackRequest(Body):
+    model_config = ConfigDict(json_schema_extra={"example": {"snapshot_id": "0199b3c2-9f41-7e08-9d13-2b7de0f4c8aa"}})
+
+    snapshot_id: BodyId | None = Field(
+        default=None, description="From the list of snapshots; null: undo the last compaction."
+    )
+
+
+class SummaryText(Body):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"summary": "## Summary\nThe billing service moved to port 8443.\n"}}
+    )
+
+    summary: str = Field(description="The summary in other words, smaller than what it stands for.")

@@ -1,0 +1,101 @@
+"""A conversation, and what may be said of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from compression.core.rules import LONGEST
+from conversations.api.schemas.fields import Body, LooksLike, Mode, Text, about
+from conversations.api.schemas.goals import Goal
+from conversations.api.schemas.policies import Policy, PolicySettings
+from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
+from conversations.rules import MOST, clean_rules
+
+Rule = Annotated[str, Field(min_length=1, max_length=LONGEST)]
+Rules = Annotated[
+    list[Any],
+    AfterValidator(partial(clean_rules, "rules")),
+    LooksLike(Annotated[list[Rule], Field(max_length=MOST)]),
+]
+Title = Annotated[str, Text("title", most=MAX_TITLE, blank=True)]
+SystemPrompt = Annotated[str, Text("system_prompt", most=MAX_SYSTEM_PROMPT, blank=True)]
+ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
+
+TITLE = "At most 200 characters; an empty one is made from the first message."
+MODEL = "Name of a model, from `GET /api/models`; null is the site's default."
+MODE = "What a summary must not lose."
+SYSTEM_PROMPT = "The person's own instructions, sent whole with each request."
+POLICY = "Its own settings of compression; the site's where they are not named."
+RULES = "What the model must always or never do: in every request, and in no summary."
+
+
+class ListedConversation(BaseModel):
+    id: UUID = about("Its id.", "0199b3c2-8b10-7aa2-b6f4-5f0d6f0a7c3e")
+    title: str = about("Its title; empty until something was said.", "Ports of the billing service")
+    model: str | None = about("Name of its model; null: none was there when it was made.", "gpt-4.1-mini")
+    mode: Mode = about(MODE, "developer")
+    system_prompt: str = about(SYSTEM_PROMPT, "Answer briefly.")
+    policy: PolicySettings = about(POLICY)
+    rules: list[str] = about(RULES, ["Never use port 8080"])
+    kind: Literal["chat", "agent", "gateway"] = about("What it is part of.", "chat")
+    pinned: bool = about("Whether it stands at the top of the list.", False)
+    archived: bool = about("Whether it is put away.", False)
+    compressed_at: datetime | None = about(
+        "`created_at` of the last message that was condensed; null: none was.", "2026-11-20T09:10:31.204518+00:00"
+    )
+    compression_version: int = about("Rises with every change of what is condensed.", 2, ge=0)
+    created_at: datetime = about("When it was begun.", "2026-11-20T08:30:00+00:00")
+    updated_at: datetime = about("When something was last said.", "2026-11-20T09:12:44.871022+00:00")
+
+
+class Reliability(BaseModel):
+    """How far the model can be trusted with it: summaries of summaries lose something each time."""
+
+    share: float = about("By the model's size and the number of compactions.", 0.86, ge=0, le=1)
+    compactions: int = about("How many are in effect.", 1, ge=0)
+    limit: int = about("From how many on a fresh conversation is the better way.", 10, ge=0)
+    warns: bool = about("Whether it has come to that.", False)
+
+
+class Conversation(ListedConversation):
+    goal: Goal | None = about("What it is to reach; null: no goal is set.")
+    reliability: Reliability | None = about("Null where no model is set.")
+
+
+class ConversationPage(BaseModel):
+    items: list[ListedConversation] = about("The latest first.")
+    next: str | None = about("The `cursor` of the next page; null: this is the last.", "MTc2MzYzMDA0NCAwMTk5YjNjMg")
+
+
+class NewConversation(Body):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"title": "Ports of the billing service", "mode": "developer"}}
+    )
+
+    title: Title = Field(default="", description=TITLE)
+    model: ModelName = Field(default=None, description=MODEL)
+    mode: Mode = Field(default="assistant", description=MODE)
+    system_prompt: SystemPrompt = Field(default="", description=SYSTEM_PROMPT)
+    policy: Policy = Field(default={}, description=POLICY)
+    rules: Rules = Field(default=[], description=RULES)
+    kind: Literal["chat"] = Field(default="chat", description="What it is for.")
+
+
+class ConversationChanges(Body):
+    """What is not named stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"title": "Ports and hosts", "pinned": True}})
+
+    title: Title = Field(default="", description=TITLE)
+    model: ModelName = Field(default=None, description=MODEL)
+    mode: Mode = Field(default="assistant", description=MODE)
+    system_prompt: SystemPrompt = Field(default="", description=SYSTEM_PROMPT)
+    policy: Policy = Field(default={}, description=POLICY)
+    rules: Rules = Field(default=[], description=RULES)
+    pinned: bool = Field(default=False, description="Whether it stands at the top of the list.")
+    archived: bool = Field(default=False, description="Whether it is put away.")

@@ -1,0 +1,76 @@
+"""What the schemas are made of: types with their limits, and how a field is described."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic_core import core_schema
+
+from conversations.validation import MAX_CONTENT, clean_text
+
+MessageId = Annotated[UUID, Field(examples=["0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4"])]
+Mode = Literal["assistant", "developer", "planning", "debugger"]
+Role = Literal["system", "user", "assistant", "tool"]
+Tokens = Annotated[int, Field(ge=0)]
+Money = Annotated[str, Field(pattern=r"^\d+(\.\d+)?$")]
+"""US dollars as a decimal number in a string: no digit is lost on the way."""
+
+
+def about(text: str, example: Any = ..., **limits: Any) -> Any:
+    """A field of an answer: what it says, in which unit, and what that looks like."""
+    return Field(description=text, examples=None if example is ... else [example], **limits)
+
+
+class Body(BaseModel):
+    """What a caller sends: a field that there is not is refused, and so is "3" for 3."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+SHAPE = "x-shape"
+"""Where the description of a model waits to be put among the others, under its name: as text, because pydantic would
+look for what it refers to."""
+REF = "#/components/schemas/{model}"
+
+
+@dataclass(frozen=True, slots=True)
+class LooksLike:
+    """As an annotation: described as `model`, whatever the type that it stands at checks."""
+
+    model: Any
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return handler(source)
+
+    def __get_pydantic_json_schema__(self, _: Any, handler: Any) -> Any:
+        shape = TypeAdapter(self.model).json_schema(ref_template=REF, mode="serialization")
+        return {SHAPE: json.dumps(shape)} if "properties" in shape else shape
+
+
+def told(model: Any) -> Any:
+    """For a route's `response`: described as `model`, and sent as it is.
+
+    Checking each answer again would take longer than making it; tests check them against the schema.
+    """
+    return Annotated[Any, LooksLike(model)]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """As an annotation of `str`: it can be stored, and has at most so many characters."""
+
+    field: str
+    most: int = MAX_CONTENT
+    blank: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        check = partial(clean_text, self.field, limit=self.most, allow_blank=self.blank)
+        return core_schema.no_info_after_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
+        return handler(schema) | {"maxLength": self.most} | ({} if self.blank else {"minLength": 1})

@@ -1,0 +1,100 @@
+"""Conversations as files."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from conversations.api.schemas.context import Checkpoint
+from conversations.api.schemas.fields import Mode, Role, Tokens, about
+from conversations.api.schemas.goals import Artifact, Decision, Priority, Step
+from conversations.api.schemas.policies import PolicySettings
+
+
+class ExportedGoal(BaseModel):
+    description: str = about("What the conversation is to reach.", "Move the billing service to the new cluster")
+    priority: Priority = about("How much it matters.", "normal")
+    checkpoints: list[Step] = about("Its steps.", [])
+    decisions: list[Decision] = about("What was decided.", [])
+    artifacts: list[Artifact] = about("Files that were touched.", [])
+
+
+class ExportedConversation(BaseModel):
+    id: UUID = about("Its id here; an import gives it another.", "0199b3c2-8b10-7aa2-b6f4-5f0d6f0a7c3e")
+    title: str = about("Its title.", "Ports of the billing service")
+    model: str | None = about("Name of its model.", "gpt-4.1-mini")
+    mode: Mode = about("What a summary must not lose.", "developer")
+    system_prompt: str = about("The person's own instructions.", "Answer briefly.")
+    policy: PolicySettings = about("Its own settings of compression.")
+    rules: list[str] = about("What the model must always or never do.", ["Never use port 8080"])
+    compressed_at: datetime | None = about("Where history was cut.", None)
+    created_at: datetime = about("When it was begun.", "2026-11-20T08:30:00+00:00")
+    updated_at: datetime = about("When something was last said.", "2026-11-20T09:12:44+00:00")
+    goal: ExportedGoal | None = about("What it is to reach.", None)
+
+
+class ExportedMessage(BaseModel):
+    """A message, or after it the result of a call that it made, as OpenAI's API has them."""
+
+    role: Role = about("Who says it.", "user")
+    content: str = about("Its text.", "Which port does billing use?")
+    created_at: datetime = about("When it was said.", "2026-11-20T09:12:41+00:00")
+    id: UUID | None = Field(default=None, description="Its id here.", examples=["0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4"])
+    status: Literal["complete", "stopped", "interrupted"] | None = Field(
+        default=None, description="How it ended.", examples=["complete"]
+    )
+    is_protected: bool | None = Field(default=None, description="Whether it is always sent.", examples=[False])
+    is_kept: bool | None = Field(default=None, description="Whether it is sent though it stands before the cut.")
+    is_elided: bool | None = Field(default=None, description="Whether it is sent without the results of its calls.")
+    token_count: Tokens | None = Field(default=None, description="Tokens that it takes.", examples=[10])
+    name: str | None = Field(default=None, description="Who said it, where that was named.")
+    model: str | None = Field(default=None, description="The model that wrote it.")
+    tool_calls: list[dict[str, Any]] | None = Field(default=None, description="The calls that it makes.")
+    tool_call_id: str | None = Field(default=None, description="The call that this is the result of.")
+
+
+class ExportedCheckpoint(Checkpoint):
+    """A summary, with what an import needs to put it in force again."""
+
+    birth_tokens: Tokens = about("Tokens that it took before it grew old.", 611)
+    provisional: bool = about("Whether it is to be written anew from its messages.", False)
+    stragglers: list[UUID] = about("Messages from before its run that it stands for too.", [])
+    digest: str = about("SHA-256 over the history up to its end, results of tools in full.", "9f86d081")
+
+
+class ExportedCompression(BaseModel):
+    strategy: str = about("Of the last compaction in effect.", "checkpoints")
+    compacted_at: datetime | None = about("When that was.", "2026-11-20T09:12:44+00:00")
+
+
+class Totals(BaseModel):
+    messages: int = about("How many.", 24, ge=0)
+    tokens: Tokens = about("Tokens of all messages.", 9_960)
+    compressions: int = about("How many are in effect.", 1, ge=0)
+    summary_tokens: Tokens = about("Tokens of the summary.", 611)
+
+
+class Export(BaseModel):
+    """Our own form, which can be imported again."""
+
+    format: Literal["chatsite"] = about("What this is.", "chatsite")
+    version: int = about("Of this form.", 2, ge=1)
+    conversation: ExportedConversation
+    messages: list[ExportedMessage] = about("In order; tool results after the message that asked for them.")
+    checkpoints: list[ExportedCheckpoint] = about("The summaries in force, in order.", [])
+    compression: ExportedCompression | None = about("How it was compressed last; null where it never was.", None)
+    totals: Totals
+
+
+class ImportedConversation(BaseModel):
+    id: UUID = about("Its id.", "0199b3c3-07aa-7d5f-a0b1-5a2c1d3e4f60")
+    title: str = about("Its title.", "Ports of the billing service")
+    messages: int = about("How many messages it has.", 24, ge=0)
+
+
+class Imported(BaseModel):
+    conversations: list[ImportedConversation] = about("Those that were made, in the order of the file.")
+    skipped: int = about("Conversations of the file that had no message, and were left out.", 0, ge=0)

@@ -1,0 +1,120 @@
+"""Messages, and what comes of sending one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from conversations.api.schemas.compactions import Compaction
+from conversations.api.schemas.context import Usage
+from conversations.api.schemas.fields import Body, Role, Tokens, about
+from conversations.validation import MAX_CONTENT
+
+Content = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_CONTENT})]
+
+
+class Spent(BaseModel):
+    """As the provider reported it; null where it did not."""
+
+    prompt_tokens: Tokens | None = about("Tokens of the request.", 1_204)
+    completion_tokens: Tokens | None = about("Tokens of the reply.", 86)
+    cached_tokens: Tokens | None = about("Those of the request that the provider had kept.", 1_024)
+
+
+class Message(BaseModel):
+    id: UUID = about("Its id.", "0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4")
+    role: Role = about("Who says it.", "assistant")
+    name: str = about("Of a person or tool, where an import named one; empty otherwise.", "")
+    content: str = about("Its text.", "The billing service listens on port 8443.")
+    created_at: datetime = about("Rises strictly within a conversation.", "2026-11-20T09:12:44.871022+00:00")
+    status: Literal["complete", "streaming", "stopped", "failed", "interrupted"] = about(
+        "`streaming`: the reply is being written. `stopped` by a person, `interrupted` half way by the provider or "
+        "the site; what was written by then is kept.",
+        "complete",
+    )
+    token_count: Tokens = about("Tokens that it takes in a request, by our own count.", 14)
+    is_protected: bool = about("Whether it is sent word for word, however old it is.", False)
+    model: str = about("The model that wrote it; empty for what no model wrote.", "gpt-4.1-mini")
+    error: str = about("Why it failed, in words; empty where it did not.", "")
+    usage: Spent
+
+
+class ToolCall(BaseModel):
+    id: str = about("Its id, as the model gave it.", "call_7Q2")
+    name: str = about("The tool.", "search")
+    arguments: str = about("JSON as text, as the model wrote it.", '{"query": "port"}')
+    result: str | None = about("Stored whole; null: none was recorded.", "billing: 8443")
+
+
+class ListedMessage(Message):
+    type: Literal["message"] = about("What stands here.", "message")
+    tool_calls: list[ToolCall] = about("Calls that it makes, with their results.")
+
+
+class Compress(BaseModel):
+    """What stands for everything before it in the next request."""
+
+    type: Literal["compress"] = about("What stands here.", "compress")
+    content: str = about("The summary, as it is sent.", "[Compressed Message Summary]\n# Conversation Summary\n…")
+
+
+class MessagePage(BaseModel):
+    items: list[Annotated[Compress | ListedMessage, Field(discriminator="type")]] = about(
+        "In order, with the summary where history is cut."
+    )
+    next: str | None = about("The `cursor` of the next page; null: this is the last.", None)
+
+
+ASKED = {
+    "id": "0199b3c2-8c40-7b9d-8d7e-3a1d0c9e5f22",
+    "role": "user",
+    "name": "",
+    "content": "Which port does billing use?",
+    "created_at": "2026-11-20T09:12:44.871021+00:00",
+    "status": "complete",
+    "token_count": 10,
+    "is_protected": False,
+    "model": "",
+    "error": "",
+    "usage": {"prompt_tokens": None, "completion_tokens": None, "cached_tokens": None},
+}
+
+
+class Turn(BaseModel):
+    """A message of a person with the reply to it, which may have failed: its `status` says so."""
+
+    user_message: Message = about("What was said.", ASKED)
+    assistant_message: Message = about("What was answered.")
+    usage: Usage | None = about("Tokens that the next request would take; null where no model is set.")
+    compaction: Compaction | None = about("The one that ended during this turn; null: there was none.", None)
+
+
+class Stopped(BaseModel):
+    stopped: bool = about("False: no reply was being written.", True)
+
+
+class NewMessage(Body):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"content": "Which port does billing use?", "client_id": "7f0c1c9e"}}
+    )
+
+    content: Content = Field(description="What is said: text that is not blank.")
+    client_id: Annotated[str | None, Field(json_schema_extra={"minLength": 1, "maxLength": 64})] = Field(
+        default=None, description="An id of the caller's own: the same one with the same content is the same message."
+    )
+    stream: bool = Field(default=False, description="Whether the answer is the events of the reply as they come.")
+
+
+class NewContent(Body):
+    model_config = ConfigDict(json_schema_extra={"example": {"content": "Which port does the billing service use?"}})
+
+    content: Content = Field(description="What is said instead.")
+
+
+class MessageChange(Body):
+    model_config = ConfigDict(json_schema_extra={"example": {"is_protected": True}})
+
+    is_protected: bool = Field(description="Whether it is sent word for word, however old it is.")

@@ -1,0 +1,33 @@
+"""Models that conversations can use."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel
+
+from conversations.api.schemas.fields import Money, Tokens, about
+
+
+class Prices(BaseModel):
+    """US dollars for a million tokens; null where a price is not known."""
+
+    input: Money | None = about("Of a request.", "0.4000")
+    cached: Money | None = about("Of a request's tokens that the provider had kept; null: as the input.", "0.1000")
+    output: Money | None = about("Of a reply.", "1.6000")
+
+
+class Model(BaseModel):
+    name: str = about("How conversations name it.", "gpt-4.1-mini")
+    provider: Literal["openai", "anthropic", "builtin"] = about("What it is spoken to as.", "openai")
+    window: Tokens = about("Tokens of its usable context window.", 1_047_576)
+    budget: Tokens = about("Tokens that a request may take: the window less what is kept for the reply.", 1_046_576)
+    max_reply_tokens: Tokens | None = about("Tokens of a reply at most; null: the provider's own limit.", None)
+    prices: Prices
+    is_default: bool = about("Whether a conversation has it that names none.", True)
+    is_local: bool = about("Whether it runs on this machine or in its network.", False)
+
+
+class Models(BaseModel):
+    items: list[Model] = about("All of them.")
+    next: None = about("There is never a second page.", None)

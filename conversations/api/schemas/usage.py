@@ -1,0 +1,52 @@
+"""What one's requests took, cost and saved."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from conversations.api.schemas.fields import Money, Tokens, about
+
+Balance = Annotated[str, Field(pattern=r"^-?\d+(\.\d+)?$")]
+"""US dollars that may be below 0."""
+
+
+class Tally(BaseModel):
+    """Requests to models added up: replies, calls of the gateway, and requests for summaries."""
+
+    requests: int = about("How many there were.", 412, ge=0)
+    failed: int = about("Those of them that ended with an error.", 3, ge=0)
+    prompt_tokens: Tokens = about("Tokens sent, as the provider reported them.", 1_204_551)
+    cached_tokens: Tokens = about("Those sent that the provider had cached.", 655_360)
+    completion_tokens: Tokens = about("Tokens that models wrote.", 151_907)
+    cost_usd: Money = about("What they cost, as far as prices are known.", "0.528319")
+    unpriced_requests: int = about("Requests whose cost is not known, and in no sum.", 0, ge=0)
+    saved_tokens: Tokens = about("Tokens that summaries kept out of prompts.", 2_951_040)
+    saved_usd: Money = about("What those would have cost, at what each request paid for its prompt.", "0.719230")
+    unpriced_saved_tokens: Tokens = about("Saved tokens whose price is not known, and in no sum.", 0)
+
+
+class Row(Tally):
+    day: date | None = about("In UTC; null where it is by model.", "2026-11-20")
+    model: str | None = about("Its name; null where it is by day.", None)
+
+
+class Total(Tally):
+    summaries_usd: Money = about("The part of the cost that was paid for summaries.", "0.012400")
+    net_saved_usd: Balance = about("`saved_usd` less that.", "0.706830")
+
+
+class Storage(BaseModel):
+    conversations: int = about("Conversations that are stored now.", 61, ge=0)
+    messages: int = about("Messages in them.", 7_204, ge=0)
+
+
+class Usage(BaseModel):
+    since: date = about("The first day.", "2026-10-24")
+    until: date = about("The last day, which is counted too.", "2026-11-22")
+    by: Literal["day", "model"] = about("What the items are.", "day")
+    items: list[Row] = about("Every day, the first one first; or every model that was asked, the dearest first.")
+    total: Total = about("All of them.")
+    storage: Storage = about("What there is, whenever it was made.")
