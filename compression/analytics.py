@@ -1,0 +1,155 @@
+"""Figures of compactions: what each brought, who wrote it, how long it took and why it failed.
+
+The rows are few, one for dozens of turns: they are read once, and everything is computed from that. docs/analytics.md
+says how each figure is defined.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from math import ceil
+from typing import Any
+
+from django.db.models import QuerySet
+
+from compression.core.extractive import Extractive
+from compression.core.truncation import Truncation
+from compression.days import Days, day_of
+from compression.ids import moment_of
+from compression.models import Compaction
+
+IN_FORCE = (Compaction.Status.SUCCEEDED, Compaction.Status.UNDONE)
+"""Compactions whose result was put in force, whatever became of it since."""
+MOST = 50_000
+"""Compactions that are looked at, the newest ones: more would take a page seconds."""
+COPY = timedelta(minutes=1)
+"""A fork copies the rows of compactions with their dates, and gives each a new id: so far apart are never the two of
+a row that was made once."""
+ANOTHER_MODEL = "another model"
+BUILT_IN = (Extractive.name, Truncation.name)
+COLUMNS = (
+    "id", "created_at", "trigger", "status", "summariser", "steps", "reduction_percent", "facts_found", "facts_kept",
+    "facts_repaired", "duration_ms", "prompt_tokens", "cached_tokens", "completion_tokens", "cost_usd", "error",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One compaction; `failures` are (summariser, why) of those who did not write it."""
+
+    day: date
+    trigger: str
+    status: str
+    summariser: str
+    failures: tuple[tuple[str, str], ...]
+    reduction: float | None
+    found: int
+    kept: int
+    repaired: int
+    ms: int | None
+    prompt: int
+    cached: int
+    completion: int
+    cost: Decimal | None
+    error: str
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.status in IN_FORCE
+
+    @property
+    def is_failed(self) -> bool:
+        return self.status == Compaction.Status.FAILED
+
+    @property
+    def substitute(self) -> str:
+        """Who wrote it in place of the first choice; "" where that wrote it itself.
+
+        The built-in ones come last, so that their having been passed over says nothing of who was first.
+        """
+        if all(name in BUILT_IN for name, _ in self.failures):
+            return ""
+        return self.summariser if self.summariser in BUILT_IN else ANOTHER_MODEL
+
+    @property
+    def paid(self) -> str:
+        """The model that its tokens are counted for: the one that wrote it, else the first that was asked."""
+        return next((name for name in (self.summariser, *dict(self.failures)) if name not in BUILT_IN), self.summariser)
+
+    def asked(self, model: str) -> bool:
+        """Whether this model wrote it, or was to."""
+        return self.summariser == model or any(name == model for name, _ in self.failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of some compactions. Shares are from 0 to 1; None says that there was nothing to compute them from."""
+
+    runs: int
+    failed: int
+    in_force: int
+    reduction: float | None
+    p50_ms: int | None
+    p95_ms: int | None
+    retention: float | None
+    repaired: float | None
+    substituted: float | None
+
+
+def runs(among: QuerySet[Compaction], days: Days) -> list[Run]:
+    """The compactions of these days, the latest first, at most MOST. One query, by a range of the key."""
+    first, *_, end = days.bounds
+    rows = among.filter(id__gte=first, id__lt=end).order_by("-id")
+    found = rows.values_list(*COLUMNS)[:MOST].iterator()
+    return [_run(day_of(row[0]), *row[2:]) for row in found if moment_of(row[0]) - row[1] < COPY]
+
+
+def figures(of: Sequence[Run]) -> Figures:
+    done = [run for run in of if run.is_in_force]
+    times = sorted(run.ms for run in done if run.ms is not None)
+    facts = sum(run.found for run in done)
+    return Figures(
+        runs=len(of),
+        failed=sum(run.is_failed for run in of),
+        in_force=len(done),
+        reduction=percentile(sorted(run.reduction for run in done if run.reduction is not None), 0.5),
+        p50_ms=percentile(times, 0.5),
+        p95_ms=percentile(times, 0.95),
+        retention=sum(run.kept for run in done) / facts if facts else None,
+        repaired=sum(run.repaired for run in done) / facts if facts else None,
+        substituted=sum(bool(run.substitute) for run in done) / len(done) if done else None,
+    )
+
+
+def by_day(of: Iterable[Run], days: Days) -> list[list[Run]]:
+    """The compactions of each day."""
+    found: dict[date, list[Run]] = {day: [] for day in days.dates}
+    for run in of:
+        found[run.day].append(run)
+    return list(found.values())
+
+
+def failures(of: Iterable[Run], reason_of: Callable[[str], str]) -> tuple[Counter[str], Counter[str]]:
+    """How often each reason made a summariser give way to another, and how often a compaction fail altogether."""
+    seen = list(of)
+    passed = Counter(reason_of(why) for run in seen for _, why in run.failures)
+    return passed, Counter(reason_of(run.error) for run in seen if run.is_failed)
+
+
+def substitutes(of: Iterable[Run]) -> Counter[str]:
+    """Who stepped in for the first choice, and how often."""
+    return Counter(run.substitute for run in of if run.is_in_force and run.substitute)
+
+
+def percentile[Number: (int, float)](ordered: Sequence[Number], share: float) -> Number | None:
+    """The smallest of the ascending values that at least `share` of them do not exceed (nearest rank)."""
+    return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else None
+
+
+def _run(day: date, trigger: str, status: str, summariser: str, steps: list[dict[str, Any]], *rest: Any) -> Run:
+    failed = tuple((step["summariser"], step["failed"]) for step in steps if "failed" in step)
+    return Run(day, trigger, status, summariser, failed, *rest)

@@ -1,0 +1,93 @@
+"""/admin/analytics/: what compression saves and costs, how well it works, and how long people wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from compression.analytics import Figures, figures
+from compression.days import Days
+from compression.models import Compaction
+from conversations import overview
+from conversations.admin import charts
+from conversations.overview import Overview
+from conversations.spending import summaries
+from conversations.tally import Tally, grouped, total
+
+PERIODS = (7, 30, 90)
+USUAL = 30
+PERMISSION = "compression.view_compaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the page is asked for; `model` and `trigger` of "" are all."""
+
+    period: int
+    model: str
+    trigger: str
+
+    @property
+    def by_period(self) -> list[tuple[int, str]]:
+        """The periods, and the address of each with everything else as it is."""
+        others = {name: value for name in ("model", "trigger") if (value := getattr(self, name))}
+        return [(days, "?" + urlencode({"days": days, **others})) for days in PERIODS]
+
+
+@require_GET
+def analytics(request: HttpRequest) -> HttpResponse:
+    if not request.user.has_perm(PERMISSION):
+        raise PermissionDenied
+    today = datetime.now(UTC).date()
+    choice = _choice(request)
+    days = Days.until(today, choice.period)
+    everything = overview.read(days, today=today)
+    seen = everything.of(model=choice.model, trigger=choice.trigger)
+    answers, paid = total(seen.answers.values()), total(summaries(seen.runs).values())
+    context = {
+        **admin.site.each_context(request),
+        "title": "Analytics",
+        "choice": choice,
+        "days": days,
+        "models": everything.models,
+        "triggers": Compaction.Trigger.choices,
+        "totals": answers + paid,
+        "answers": answers,
+        "paid": paid,
+        "saved": answers.worth - paid.cost,
+        "quality": figures(seen.runs),
+        "charts": [*([] if choice.trigger else charts.of_requests(seen, days)), *charts.of_compactions(seen, days)],
+        "by_model": [] if choice.trigger else _by_model(seen),
+        "by_trigger": _by_trigger(seen),
+    }
+    return render(request, "admin/analytics.html", context)
+
+
+def _choice(request: HttpRequest) -> Choice:
+    """What cannot be read is as good as not given."""
+    days, trigger = request.GET.get("days", ""), request.GET.get("trigger", "")
+    return Choice(
+        period=int(days) if days in map(str, PERIODS) else USUAL,
+        model=request.GET.get("model", "")[:200].replace("\0", ""),
+        trigger=trigger if trigger in Compaction.Trigger.values else "",
+    )
+
+
+def _by_model(seen: Overview) -> list[tuple[str, Tally]]:
+    """The dearest first."""
+    found = grouped(seen.requests, lambda kind: kind.model)
+    return sorted(found.items(), key=lambda entry: (-entry[1].cost, -entry[1].prompt, entry[0]))
+
+
+def _by_trigger(seen: Overview) -> list[tuple[Any, Figures]]:
+    triggers = Compaction.Trigger
+    runs = {trigger: [run for run in seen.runs if run.trigger == trigger] for trigger in triggers}
+    return [(trigger.label, figures(runs[trigger])) for trigger in triggers if runs[trigger]]

@@ -1,0 +1,237 @@
+"""The charts of /admin/analytics/: which figures are drawn, and how."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from compression import analytics
+from compression.analytics import ANOTHER_MODEL, Run, percentile
+from compression.core.extractive import Extractive
+from compression.core.truncation import Truncation
+from compression.days import Days
+from compression.models import Compaction
+from conversations import spending
+from conversations.charts import Chart, Series, told
+from conversations.overview import Overview
+from conversations.reasons import OTHER, reason_of, words_of
+from conversations.tally import Tallies, Tally, grouped, total
+
+Trigger = Compaction.Trigger
+MOST_REASONS = 8
+LEVELS = ((0.5, "half within"), (0.95, "95 % within"), (0.99, "99 % within"))
+TRIGGERS = (
+    ("by itself", (Trigger.AUTO, Trigger.AHEAD)),
+    ("asked for", (Trigger.MANUAL, Trigger.API)),
+    ("emergency", (Trigger.EMERGENCY,)),
+)
+SUBSTITUTES = (
+    (ANOTHER_MODEL, "another model"),
+    (Extractive.name, "selected from the text"),
+    (Truncation.name, "a note in its place"),
+)
+"""Who steps in, as it is called here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Where charts by day are made: their labels are the days."""
+
+    days: Days
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(f"{day:%b} {day.day}" for day in self.days.dates)
+
+    def tallies(self, name: str, of: Tallies, value: Callable[[Tally], float]) -> Series:
+        """A value of each day's requests, 0 where there were none."""
+        found = grouped(of, lambda kind: kind.day)
+        return Series(name, tuple(value(found.get(day, Tally())) for day in self.days.dates))
+
+    def runs(self, name: str, of: Sequence[Run], value: Callable[[list[Run]], float | None]) -> Series:
+        return Series(name, tuple(value(runs) for runs in analytics.by_day(of, self.days)))
+
+    def percentiles(self, times: Sequence[tuple[object, int | None]]) -> tuple[Series, ...]:
+        """Of milliseconds, each with its day."""
+        found: dict[object, list[int]] = {day: [] for day in self.days.dates}
+        for day, ms in times:
+            if ms is not None:
+                found[day].append(ms)
+        ordered = [sorted(one) for one in found.values()]
+        return tuple(Series(name, tuple(percentile(one, share) for one in ordered)) for share, name in LEVELS)
+
+
+def of_requests(seen: Overview, days: Days) -> list[Chart]:
+    """What is known of replies and calls of the gateway."""
+    board = Board(days)
+    labels = board.labels
+    paid = spending.summaries(seen.runs)
+    return [
+        Chart(
+            "Tokens saved",
+            "tokens",
+            labels,
+            (
+                board.tallies("replies", seen.replies, lambda tally: tally.saved),
+                board.tallies("gateway", seen.calls, lambda tally: tally.saved),
+            ),
+            note="What requests would have held without compression, less what they held.",
+        ),
+        Chart(
+            "Money saved",
+            "usd",
+            labels,
+            (
+                board.tallies("saved on prompts", seen.answers, lambda tally: float(tally.worth)),
+                board.tallies("paid for summaries", paid, lambda tally: -float(tally.cost)),
+            ),
+            note=_unpriced(seen),
+        ),
+        Chart(
+            "Tokens of requests",
+            "tokens",
+            labels,
+            (
+                board.tallies("prompt", seen.requests, lambda tally: tally.prompt - tally.cached),
+                board.tallies("prompt, cached", seen.requests, lambda tally: tally.cached),
+                board.tallies("answer", seen.requests, lambda tally: tally.completion),
+            ),
+            note="As the providers report them, requests for summaries included.",
+        ),
+        Chart(
+            "Time of a reply",
+            "ms",
+            labels,
+            board.percentiles([(wait.day, wait.ms) for wait in seen.waits]),
+            "lines",
+            note="From the question to the end of its reply.",
+        ),
+        Chart(
+            "Time to the first words",
+            "ms",
+            labels,
+            board.percentiles([(wait.day, wait.first_ms) for wait in seen.waits]),
+            "lines",
+            note="From the question to the first words of its reply.",
+        ),
+        _ranked(
+            "Why requests failed",
+            ("replies", _reasons(seen.replies)),
+            ("gateway", _reasons(seen.calls)),
+            note="Replies and calls of the gateway that ended with an error.",
+        ),
+    ]
+
+
+def of_compactions(seen: Overview, days: Days) -> list[Chart]:
+    board = Board(days)
+    labels, runs = board.labels, seen.runs
+    done = [run for run in runs if run.is_in_force]
+    passed, failed = analytics.failures(runs, reason_of)
+    stood_in = analytics.substitutes(runs)
+    return [
+        Chart(
+            "Compactions",
+            "count",
+            labels,
+            tuple(
+                board.runs(name, runs, lambda of, among=among: sum(run.trigger in among for run in of))  # type: ignore[misc]
+                for name, among in TRIGGERS
+            ),
+            note=f"{len(done):,} of {len(runs):,} were put in force.",
+        ),
+        Chart(
+            "Reduction",
+            "percent",
+            labels,
+            tuple(board.runs(name, done, _reduction(share)) for share, name in REDUCTIONS),
+            "lines",
+            note="How much shorter a summary is than what it stands for.",
+        ),
+        Chart(
+            "Facts kept",
+            "percent",
+            labels,
+            (board.runs("kept", done, _kept), board.runs("without repair", done, _kept_at_first)),
+            "lines",
+            note="Of the facts that were looked for. What a summary lacked is put back: without, there would be fewer.",
+        ),
+        Chart(
+            "Time of a compaction",
+            "ms",
+            labels,
+            board.percentiles([(run.day, run.ms) for run in done]),
+            "lines",
+            note="From its claim to its end; nobody waits for those that are prepared ahead.",
+        ),
+        _ranked(
+            "Why summaries failed",
+            ("another stepped in", passed),
+            ("nothing was folded", failed),
+            note="What summarisers failed for, and compactions altogether.",
+        ),
+        Chart(
+            "Who stepped in",
+            "count",
+            tuple(name for _, name in SUBSTITUTES),
+            (Series("compactions", tuple(stood_in[key] for key, _ in SUBSTITUTES)),),
+            "ranks",
+            note=f"{_share(stood_in.total(), len(done))} of what was put in force was not written by the first choice.",
+        ),
+    ]
+
+
+REDUCTIONS = ((0.1, "a tenth below"), (0.5, "median"), (0.9, "a tenth above"))
+
+
+def _reduction(share: float) -> Callable[[list[Run]], float | None]:
+    def of(runs: list[Run]) -> float | None:
+        return percentile(sorted(run.reduction for run in runs if run.reduction is not None), share)
+
+    return of
+
+
+def _kept(runs: list[Run]) -> float | None:
+    found = sum(run.found for run in runs)
+    return 100 * sum(run.kept for run in runs) / found if found else None
+
+
+def _kept_at_first(runs: list[Run]) -> float | None:
+    found = sum(run.found for run in runs)
+    return 100 * sum(run.kept - run.repaired for run in runs) / found if found else None
+
+
+def _reasons(of: Tallies) -> Counter[str]:
+    return Counter(
+        {reason: tally.requests for reason, tally in grouped(of, lambda kind: kind.reason).items() if reason}
+    )
+
+
+def _ranked(title: str, *columns: tuple[str, Counter[str]], note: str) -> Chart:
+    """The commonest reasons, the others in one row."""
+    named = [Counter({words_of(reason): number for reason, number in one.items()}) for _, one in columns]
+    order = [reason for reason, _ in sum(named, Counter()).most_common() if reason != OTHER]
+    shown = order[:MOST_REASONS]
+    for one in named:
+        rest = sum(number for reason, number in one.items() if reason not in shown)
+        one[OTHER] = rest
+    labels = (*shown, *([OTHER] if any(one[OTHER] for one in named) else []))
+    series = tuple(
+        Series(name, tuple(one[label] for label in labels)) for (name, _), one in zip(columns, named, strict=True)
+    )
+    return Chart(title, "count", labels, series, "ranks", note)
+
+
+def _unpriced(seen: Overview) -> str:
+    tallies = total(seen.answers.values())
+    paid = total(spending.summaries(seen.runs).values())
+    net = float(tallies.worth - paid.cost)
+    said = f"Saved tokens at what each request paid for its prompt, less what summaries cost: {told(net, 'usd')}."
+    if tallies.saved_unpriced:
+        said += f" The worth of {tallies.saved_unpriced:,} saved tokens is not known: their models have no prices."
+    return said
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "Nothing"

@@ -1,0 +1,77 @@
+"""The figures of everybody, for the administrator. What is past is kept for some minutes; today's are always new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import cast
+
+from django.core.cache import cache
+
+from compression import analytics
+from compression.analytics import Run
+from compression.days import Days
+from compression.models import Compaction
+from conversations import spending
+from conversations.spending import Wait
+from conversations.tally import Tallies, merged
+
+KEPT_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    replies: Tallies
+    calls: Tallies
+    waits: list[Wait]
+    runs: list[Run]
+
+    @property
+    def models(self) -> list[str]:
+        """All that were asked for something."""
+        return sorted({kind.model for kind in self.requests} - {""})
+
+    @property
+    def answers(self) -> Tallies:
+        """Replies and calls."""
+        return merged(self.replies, self.calls)
+
+    @property
+    def requests(self) -> Tallies:
+        """Replies, calls and requests for summaries."""
+        return merged(self.replies, self.calls, spending.summaries(self.runs))
+
+    def of(self, *, model: str = "", trigger: str = "") -> Overview:
+        """What one model was asked for, and the compactions of one trigger alone."""
+        return Overview(
+            {kind: tally for kind, tally in self.replies.items() if model in ("", kind.model)},
+            {kind: tally for kind, tally in self.calls.items() if model in ("", kind.model)},
+            [wait for wait in self.waits if model in ("", wait.model)],
+            [run for run in self.runs if trigger in ("", run.trigger) and (not model or run.asked(model))],
+        )
+
+
+def read(days: Days, *, today: date) -> Overview:
+    """The days before today as they were some minutes ago at most."""
+    if days.first == today:
+        return _read(days)
+    past, now = _kept(replace(days, last=today - timedelta(days=1))), _read(replace(days, first=today))
+    return Overview(
+        past.replies | now.replies, past.calls | now.calls, [*past.waits, *now.waits], [*now.runs, *past.runs]
+    )
+
+
+def _kept(days: Days) -> Overview:
+    key = f"overview:{days.first}:{days.last}"
+    return cast(Overview, cache.get_or_set(key, lambda: _read(days), KEPT_SECONDS))
+
+
+def _read(days: Days) -> Overview:
+    replies = spending.replies(days)
+    answered = sum(tally.requests for kind, tally in replies.items() if not kind.reason)
+    return Overview(
+        replies,
+        spending.calls(days),
+        spending.waits(days, of=answered),
+        analytics.runs(Compaction.objects.all(), days),
+    )

@@ -1,0 +1,90 @@
+"""Requests to models added up: what they took, cost and saved."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Requests added up. Tokens of a prompt count those `cached`; money is in US dollars.
+
+    `unpriced` are the requests whose cost is not known, `saved_unpriced` the saved tokens whose worth is not: they are
+    part of no sum of money.
+    """
+
+    requests: int = 0
+    failed: int = 0
+    prompt: int = 0
+    cached: int = 0
+    completion: int = 0
+    cost: Decimal = Decimal(0)
+    unpriced: int = 0
+    saved: int = 0
+    worth: Decimal = Decimal(0)
+    saved_unpriced: int = 0
+
+    @property
+    def failed_share(self) -> float | None:
+        return self.failed / self.requests if self.requests else None
+
+    @property
+    def fresh(self) -> int:
+        return self.prompt - self.cached
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt + self.completion
+
+    @property
+    def uncompressed(self) -> int:
+        """Tokens that the prompts would have held without compression."""
+        return self.prompt + self.saved
+
+    @property
+    def cached_share(self) -> float | None:
+        return self.cached / self.prompt if self.prompt else None
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(mine + theirs for mine, theirs in zip(_values(self), _values(other), strict=True)))
+
+
+class Kind(NamedTuple):
+    """What requests are told apart by. `reason` is "" for those that went well."""
+
+    day: date
+    model: str
+    key: int | None
+    reason: str
+
+
+type Tallies = dict[Kind, Tally]
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    return sum(tallies, Tally())
+
+
+def merged(*several: Tallies) -> Tallies:
+    found = defaultdict[Kind, Tally](Tally)
+    for tallies in several:
+        for kind, tally in tallies.items():
+            found[kind] += tally
+    return dict(found)
+
+
+def grouped[By](of: Tallies, by: Callable[[Kind], By]) -> dict[By, Tally]:
+    """Added up by what `by` tells them apart by."""
+    found: dict[By, Tally] = defaultdict(Tally)
+    for kind, tally in of.items():
+        found[by(kind)] += tally
+    return dict(found)
+
+
+def _values(tally: Tally) -> tuple[Any, ...]:
+    return tuple(getattr(tally, name) for name in Tally.__slots__)

@@ -1,0 +1,61 @@
+"""How figures read on the pages that show many of them: "–" where there is none."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django import template
+from django.utils.safestring import SafeString
+
+from conversations import drawing
+from conversations.charts import SIZES, Chart, told
+from conversations.tally import Tally
+
+register = template.Library()
+
+
+@register.filter
+def drawn(chart: Chart) -> SafeString:
+    return drawing.drawn(chart)
+
+
+@register.filter
+def brief(number: float) -> str:
+    """With three digits, as in 12.3M."""
+    for size, letter in SIZES:
+        if abs(number) >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:,.0f}"
+
+
+@register.filter
+def dollars(amount: Decimal) -> str:
+    return told(float(amount), "usd")
+
+
+@register.filter
+def share(part: float | None) -> str:
+    """A share from 0 to 1."""
+    return told(None if part is None else 100 * part, "percent")
+
+
+@register.filter
+def percentage(value: float | None) -> str:
+    return told(value, "percent")
+
+
+@register.filter
+def time(ms: int | None) -> str:
+    return told(ms, "ms")
+
+
+@register.filter
+def cost(tally: Tally) -> str:
+    """What requests cost, as far as that is known."""
+    return "not known" if tally.unpriced and not tally.cost else dollars(tally.cost)
+
+
+@register.filter
+def worth(tally: Tally) -> str:
+    """What saved tokens would have cost, as far as that is known."""
+    return "not known" if tally.saved_unpriced and not tally.worth else dollars(tally.worth)
