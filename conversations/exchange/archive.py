@@ -73,7 +73,8 @@ def _content(archive: ZipFile, member: ZipInfo) -> bytes:
     if member.file_size > max(SMALL, MAX_RATIO * member.compress_size):
         raise fault(place, f"is packed more than {MAX_RATIO} times: this is not what an export looks like.")
     with archive.open(member) as file:
-        return file.read()  # ends at the declared size, and compares the checksum
+        # Without a number it would unpack all at once, whatever size was declared. At its end the checksum is compared.
+        return file.read(member.file_size + 1)
 
 
 def _told(member: ZipInfo) -> str:

@@ -139,8 +139,9 @@ def _stragglers(where: str, raw: object, last: int, places: Places) -> tuple[int
     """Messages that a summary covers too, though they stand before its run."""
     ids = read_list(where, raw, limit=len(places))
     found = tuple(_at(f"{where}[{number}]", id, places) for number, id in enumerate(ids))
-    if late := next((number for number, at in enumerate(found) if at > last), None):
-        raise fault(f"{where}[{late}]", "stands after the end of its summary.")
+    for number, at in enumerate(found):
+        if at > last:
+            raise fault(f"{where}[{number}]", "stands after the end of its summary.")
     return found
 
 

@@ -68,6 +68,8 @@ def _complete(one: Ready) -> None:
     """What refers to messages that are stored."""
     if aim := one.source.goal:
         goals.set_goal(one.conversation, description=aim.description, priority=aim.priority, progress=aim.progress)
+        # For the person it is no change of today.
+        Conversation.objects.filter(pk=one.conversation.pk).update(updated_at=one.conversation.updated_at)
     if one.state:
         put_in_force(one.conversation, one.state)
 

@@ -1,0 +1,49 @@
+"""What ChatGPT and Claude export, as tests write it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DATE = 1_736_154_000.5
+"""2025-01-06 09:00:00.5 UTC."""
+
+
+def chatgpt(*messages: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
+    """A conversation without branches, under an empty root; the last message is the current one."""
+    nodes: dict[str, Any] = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
+    for number, message in enumerate(messages):
+        parent = f"n{number - 1}" if number else "root"
+        nodes[parent]["children"] = [f"n{number}"]
+        nodes[f"n{number}"] = {"id": f"n{number}", "message": message, "parent": parent, "children": []}
+    head = {"title": "Ports", "create_time": DATE, "update_time": DATE + 60, "conversation_id": "c1"}
+    return head | {"mapping": nodes, "current_node": list(nodes)[-1]} | more
+
+
+def told(role: str, *parts: Any, content: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """One of its messages; `name` is a tool's, the rest of `more` are fields of the message."""
+    return {
+        "id": "m",
+        "author": {"role": role, "name": more.pop("name", None), "metadata": {}},
+        "create_time": None,
+        "content": content or {"content_type": "text", "parts": list(parts)},
+        "status": "finished_successfully",
+        "end_turn": None,
+        "weight": 1.0,
+        "recipient": "all",
+        "metadata": {},
+    } | more
+
+
+def claude(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+    head = {"uuid": "c1", "name": "Ports", "account": {"uuid": "someone else"}}
+    dates = {"created_at": "2025-01-06T09:00:00.000000Z", "updated_at": "2025-01-06T10:00:00.000000Z"}
+    return head | dates | {"chat_messages": list(messages)} | more
+
+
+def wrote(uuid: str, sender: str, *blocks: Any, **more: Any) -> dict[str, Any]:
+    """One of its messages; a text stands for a block of text."""
+    content = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+    text = "\n".join(block["text"] for block in content if block["type"] == "text")
+    dates = {"created_at": "2025-01-06T09:00:00Z", "updated_at": "2025-01-06T09:00:00Z"}
+    message = {"uuid": uuid, "sender": sender, "text": text, "content": content, "attachments": [], "files": []}
+    return message | dates | more

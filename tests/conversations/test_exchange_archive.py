@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+import warnings
+from typing import Any
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+import pytest
+from django.contrib.auth.models import User
+
+from conversations.errors import Invalid
+from conversations.exchange import archive
+from conversations.exchange.imports import Imported, import_conversations
+from conversations.models import Conversation
+from tests.conversations.exports import chatgpt, claude, told, wrote
+
+pytestmark = pytest.mark.django_db
+
+TALK = chatgpt(told("user", "hi"))
+
+
+@pytest.fixture
+def ada() -> User:
+    return User.objects.create_user("ada")
+
+
+def zipped(*members: tuple[str, Any], method: int = ZIP_DEFLATED) -> bytes:
+    file = io.BytesIO()
+    with warnings.catch_warnings(), ZipFile(file, "w", method) as made:
+        warnings.simplefilter("ignore")  # of names that are there twice
+        for name, content in members:
+            made.writestr(name, content if isinstance(content, bytes) else json.dumps(content))
+    return file.getvalue()
+
+
+def taken(user: User, payload: bytes) -> Imported:
+    return import_conversations(user, payload)
+
+
+def refusal(user: User, payload: bytes) -> str:
+    with pytest.raises(Invalid) as refused:
+        taken(user, payload)
+    assert not Conversation.objects.exists()
+    return refused.value.message
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        zipped(("conversations.json", [TALK]), ("chat.html", b"<html>"), ("user.json", {"email": "ada@example.org"})),
+        zipped(("export/conversations.json", [TALK]), ("__MACOSX/export/._conversations.json", b"\0")),
+        zipped(("conversations.json", [claude(wrote("1", "human", "hi"))]), ("memories.json", []), method=ZIP_STORED),
+        zipped(("conversations.json", json.dumps([TALK]).encode("utf-16"))),
+        zipped(("conversations.json", [TALK]), ("conversations-000.json", [TALK, TALK])),
+    ],
+)
+def test_the_conversations_of_a_zip_file_come_in_and_nothing_else_of_it(ada: User, payload: bytes) -> None:
+    (row,) = taken(ada, payload)
+    assert row.messages.get().content == "hi"
+
+
+def test_conversations_in_several_parts_come_in_in_order(ada: User) -> None:
+    parts = [
+        (f"conversations-{part:03}.json", [chatgpt(told("user", f"{part}"), conversation_id=f"c{part}")])
+        for part in (10, 0, 1)
+    ]
+    assert [row.messages.get().content for row in taken(ada, zipped(*parts))] == ["0", "1", "10"]
+    twice = [(name, [TALK]) for name, _ in parts]
+    with pytest.raises(Invalid, match=r"\[1\].id: the conversation id 'c1' appears twice"):
+        taken(ada, zipped(*twice))
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil.txt", "a/../../b", "/etc/passwd", "C:\\evil", "..\\evil", "\\\\host\\share", "a/.."]
+)
+def test_a_zip_file_with_a_member_outside_of_its_folder_is_refused(ada: User, name: str) -> None:
+    message = refusal(ada, zipped(("conversations.json", [TALK]), (name, b"x")))
+    assert "a member that would be outside of its folder" in message
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        (zipped(), "the zip file has no conversations.json"),
+        (zipped(("chat.html", b"x"), ("CONVERSATIONS.txt", b"x")), "the zip file has no conversations.json"),
+        (zipped(("inner.zip", zipped(("conversations.json", [TALK])))), "the zip file has no conversations.json"),
+        (zipped(("a/conversations.json", []), ("b/conversations.json", [])), "has two of them"),
+        (zipped(("conversations.json", []), ("conversations.json", [])), "has two of them"),
+        (zipped(("conversations.json", b"{")), "not valid JSON"),
+        (zipped(("conversations.json", zipped(("conversations.json", [TALK])))), "not UTF-8 text"),
+        (zipped(("conversations.json", [TALK]), method=ZIP_BZIP2), "is packed in a way that is not read here"),
+        (zipped(("conversations.json", [TALK]))[:-30], "damaged or cut off"),
+        (zipped(("conversations.json", [TALK]))[:60], "damaged or cut off"),
+        (b"PK\x03\x04", "damaged or cut off"),
+    ],
+)
+def test_a_zip_file_that_cannot_be_read_is_refused_and_says_why(ada: User, payload: bytes, words: str) -> None:
+    assert words in refusal(ada, payload)
+
+
+def with_flag(payload: bytes, *, encrypted: int) -> bytes:
+    """The same, with the flags of its only member changed in both of its headers."""
+    changed = bytearray(payload)
+    changed[6] |= encrypted
+    changed[payload.index(archive.ENTRY) + 8] |= encrypted
+    return bytes(changed)
+
+
+def test_an_encrypted_member_is_refused(ada: User) -> None:
+    payload = with_flag(zipped(("conversations.json", [TALK])), encrypted=archive.ENCRYPTED)
+    assert "conversations.json: is encrypted" in refusal(ada, payload)
+
+
+def test_a_flipped_byte_is_found(ada: User) -> None:
+    payload = bytearray(zipped(("conversations.json", [TALK]), method=ZIP_STORED))
+    payload[payload.index(b'"hi"') + 1] ^= 1
+    assert "damaged or cut off" in refusal(ada, bytes(payload))
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(ada: User) -> None:
+    bomb = zipped(("conversations.json", b" " * 90_000_000))
+    tracemalloc.start()
+    assert "is packed more than 100 times" in refusal(ada, bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5_000_000
+
+
+def test_a_member_that_declares_too_much_is_refused(ada: User, monkeypatch: Any) -> None:
+    monkeypatch.setattr(archive, "MAX_BYTES", 1_000)
+    two = [(f"conversations-{part}.json", [chatgpt(told("user", "x" * 400))]) for part in (0, 1)]
+    assert "at most 1,000 bytes when it is unpacked, not 1," in refusal(ada, zipped(*two))
+
+
+def test_a_member_that_is_larger_than_it_declares_is_refused(ada: User) -> None:
+    """A bomb that lies: nothing is read beyond the size that was declared."""
+    payload = zipped(("conversations.json", b"[" + b" " * 5_000_000 + b"]"))
+    declared = (5_000_002).to_bytes(4, "little")
+    lying = payload.replace(declared, (2_000).to_bytes(4, "little"))
+    assert lying.count((2_000).to_bytes(4, "little")) >= 2
+    tracemalloc.start()
+    assert "damaged or cut off" in refusal(ada, lying)
+    assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    tracemalloc.stop()
+
+
+def test_a_zip_file_of_very_many_members_is_refused(ada: User) -> None:
+    payload = zipped(*((f"{n}", b"") for n in range(10_001)))
+    assert "at most 10,000 members" in refusal(ada, payload)
