@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AbstractBaseUser, AbstractUser, AnonymousUser
 from django.db.models import QuerySet
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from conversations import logged
 from conversations.models import Conversation
@@ -23,3 +24,13 @@ def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conver
         return own_conversations(user).select_related("model").get(pk=pk)
     except Conversation.DoesNotExist:
         raise Http404("No such conversation.") from None
+
+
+def readable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
+    """For what is only looked at: anybody's, of every kind, where an administrator may view conversations; else own.
+
+    Raises Http404.
+    """
+    if isinstance(user, AbstractUser) and user.is_staff and user.has_perm("conversations.view_conversation"):
+        return get_object_or_404(Conversation.objects.select_related("model"), pk=pk)
+    return get_conversation(user, pk)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from compression import conf
@@ -40,12 +41,17 @@ def meter(conversation: Conversation) -> Meter | None:
     used = usage.of(conversation)
     if used is None:
         return None
+    parts = shares({kind: getattr(used, kind) for kind in LABELS}, used.window.size)
+    threshold = round(100 * conf.policy(conversation.policy).threshold)
+    return Meter(used.total, used.window.size, used.percent, threshold, used.window.reserve, parts)
+
+
+def shares(tokens: Mapping[str, int], window: int) -> tuple[Part, ...]:
+    """Of the window, by kind."""
     parts: list[Part] = []
     start = 0.0
     for kind, label in LABELS.items():
-        tokens = getattr(used, kind)
-        width = max(100 * tokens / used.window.size, VISIBLE) if tokens else 0.0
-        parts.append(Part(kind, label, tokens, round(start, 2), round(width, 2)))
+        width = max(100 * tokens[kind] / window, VISIBLE) if tokens[kind] else 0.0
+        parts.append(Part(kind, label, tokens[kind], round(start, 2), round(width, 2)))
         start += width
-    threshold = round(100 * conf.policy(conversation.policy).threshold)
-    return Meter(used.total, used.window.size, used.percent, threshold, used.window.reserve, tuple(parts))
+    return tuple(parts)

@@ -17,7 +17,7 @@ from compression.leases import expiry
 from conversations import background, limits, metrics, records, reply_lease, transcript
 from conversations.errors import Conflict
 from conversations.events import publish
-from conversations.llm.base import MOST_TOKENS, Spent
+from conversations.llm.base import Spent
 from conversations.llm.correction import learned
 from conversations.llm.profiles import profile_for
 from conversations.models import Conversation, Message, ModelProfile
@@ -124,24 +124,16 @@ def give_up(reply: Message, *, status: str, error: str = "") -> bool:
 
 def _over(reply_id: UUID) -> dict[str, Any]:
     """The columns of a reply that nobody writes any more: its time is from when it was asked for until now."""
-    took = min(milliseconds_since(reply_id), MOST_TOKENS)
-    return {"duration_ms": took, "lease_token": None, "lease_expires_at": None}
+    return {"duration_ms": milliseconds_since(reply_id), "lease_token": None, "lease_expires_at": None}
 
 
 def _report(reply: Message) -> None:
     """Count and log a reply that has ended: ids and figures, and nothing that was said."""
-    took = reply.duration_ms or 0
-    metrics.turn_ended(model=reply.model, status=reply.status, ms=took, first_token_ms=reply.first_token_ms)
-    figures = {
-        "conversation_id": str(reply.conversation_id),
-        "reply_id": str(reply.pk),
-        "model": reply.model,
-        "status": reply.status,
-        "prompt_tokens": reply.prompt_tokens,
-        "completion_tokens": reply.completion_tokens,
-        "ms": took,
-    }
-    logger.info("reply ended: %s", " ".join(f"{name}={value}" for name, value in figures.items()), extra=figures)
+    ms = reply.duration_ms or 0
+    metrics.turn_ended(model=reply.model, status=reply.status, ms=ms, first_token_ms=reply.first_token_ms)
+    ids = {"conversation_id": str(reply.conversation_id), "reply_id": str(reply.pk)}
+    tokens = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
+    logger.info("reply ended", extra=ids | tokens | {"model": reply.model, "status": reply.status, "ms": ms})
 
 
 def settle_model(conversation_id: UUID) -> None:

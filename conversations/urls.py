@@ -2,7 +2,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from conversations.health import healthz, readyz
-from conversations.views import account, acts, branches, chat, compaction, home, keys, manage, settings
+from conversations.views import account, acts, branches, chat, compaction, home, keys, manage, records, settings
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -18,6 +18,7 @@ urlpatterns = [
     path("c/<uuid:pk>/thread", chat.thread, name="thread"),
     path("c/<uuid:pk>/status", chat.status, name="status"),
     path("c/<uuid:pk>/messages/<uuid:message_id>", chat.message, name="message"),
+    path("c/<uuid:pk>/messages/<uuid:message_id>/request", records.what_was_sent, name="request"),
     path("c/<uuid:pk>/compactions/<uuid:compaction_id>", compaction.compaction, name="compaction"),
     path("c/<uuid:pk>/compactions/<uuid:compaction_id>/summary", compaction.edit_summary, name="edit_summary"),
     path("c/<uuid:pk>/context", settings.context, name="context"),

@@ -10,10 +10,12 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction, states
+from conversations import compaction, replays, states
 from conversations.admin.base import Deletion, deletion
 from conversations.errors import Invalid, Refused
 from conversations.models import Conversation, Message
@@ -52,11 +54,11 @@ class ConversationAdmin(admin.ModelAdmin):
     fields = [
         "title", "owner", "model", "mode", "system_prompt", "policy", "rules", "goal_text", "pinned", "archived",
         "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version",
-        "created_at", "updated_at",
+        "last_request", "created_at", "updated_at",
     ]  # fmt: skip
     readonly_fields = [
         "owner", "goal_text", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided",
-        "compression_version", "created_at", "updated_at",
+        "compression_version", "last_request", "created_at", "updated_at",
     ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
@@ -67,6 +69,15 @@ class ConversationAdmin(admin.ModelAdmin):
     @admin.display(description="messages", ordering="message_count")
     def message_count(self, conversation: Any) -> int:
         return int(conversation.message_count)
+
+    @admin.display(description="what the model saw")
+    def last_request(self, conversation: Conversation) -> str:
+        """The latest turn; its page leads to all others."""
+        reply = replays.noted_replies(conversation).order_by("-created_at").first()
+        if reply is None:
+            return "-"
+        address = reverse("request", args=[conversation.pk, reply.pk])
+        return format_html('<a href="{}">The request of {}</a>', address, f"{reply.created_at:%Y-%m-%d %H:%M}")
 
     @admin.display(description="compressed", boolean=True, ordering="compressed_at")
     def is_compressed(self, conversation: Conversation) -> bool:

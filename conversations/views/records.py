@@ -1,0 +1,93 @@
+"""What the model saw: the exact request of a past turn, beside that of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models.functions import Left
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from conversations import replays
+from conversations.access import readable_conversation
+from conversations.meter import shares
+from conversations.models import Conversation, Message
+from conversations.replays import Changes, Part, Replayed
+from conversations.views.guard import Request, member
+from conversations.views.parse import id_of
+from conversations.views.sidebar import sidebar
+
+SHOWN = 1_000
+"""Parts on one page: the first two, which say what stands for the past, and the latest."""
+FOLDED = 600
+"""Characters from which on a part is folded."""
+OFFERED = 100
+"""Turns before and after this one that it can be compared with by the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    part: Part
+    is_new: bool = False
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.part.text) > FOLDED
+
+
+@member
+@never_cache
+@require_GET
+def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """For one reply; compared with that of `against`, or of the turn before."""
+    conversation = readable_conversation(request.user, pk)
+    replayed = replays.replay(conversation, message_id)
+    earlier = replays.previous(replayed.reply)
+    against = id_of(request.GET, "against") or (earlier and earlier.pk)
+    other = replays.replay(conversation, against) if against else None
+    changes = replays.compare(other, replayed) if other else None
+    context: dict[str, Any] = _shown(replayed, changes) | {
+        "conversation": conversation,
+        "is_own": conversation.owner_id == request.user.pk,
+        "turns": _turns(conversation, replayed.reply, other),
+        "against": other and other.reply,
+    }
+    if request.htmx:
+        return render(request, "conversations/_request.html", context)
+    listed = sidebar(request.user, current=conversation if context["is_own"] else None)
+    return render(request, "conversations/request.html", context | {"sidebar": listed})
+
+
+def _shown(replayed: Replayed, changes: Changes | None) -> dict[str, Any]:
+    new = {id(part) for part in changes.added} if changes else set()
+    parts: Sequence[Part] = replayed.parts
+    if hidden := max(0, len(parts) - SHOWN):
+        parts = (*parts[:2], *parts[hidden + 2 :])
+    return {
+        "replayed": replayed,
+        "reply": replayed.reply,
+        "noted": replayed.noted,
+        "shares": shares(replayed.tokens, replayed.noted["window"]),
+        "rows": [Row(part, id(part) in new) for part in parts],
+        "hidden": hidden,
+        "changes": changes,
+        "added": sum(part.tokens for part in changes.added) if changes else 0,
+        "removed": [Row(part) for part in changes.removed[-SHOWN:]] if changes else [],
+        "removed_tokens": sum(part.tokens for part in changes.removed) if changes else 0,
+    }
+
+
+def _turns(conversation: Conversation, reply: Message, other: Replayed | None) -> list[Message]:
+    """Those around it, the latest first, and the one that it is compared with."""
+    rows = replays.noted_replies(conversation).annotate(opening=Left("content", 60)).only("created_at", "conversation")
+    later = rows.filter(created_at__gt=reply.created_at).order_by("created_at")[:OFFERED]
+    earlier = rows.filter(created_at__lt=reply.created_at).order_by("-created_at")[:OFFERED]
+    found: list[Message] = [*reversed(later), *earlier]
+    if other and other.reply.pk not in {row.pk for row in found} | {reply.pk}:
+        found += rows.filter(pk=other.reply.pk)
+    return found
