@@ -1,5 +1,4 @@
 from importlib import import_module
-from pathlib import Path
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -10,6 +9,6 @@ class ChatsiteConfig(AppConfig):
 
     def ready(self) -> None:
         if settings.METRICS_DIR:
-            import_module("chatsite.tallies").begin(Path(settings.METRICS_DIR))
+            import_module("chatsite.tallies").begin()
         if settings.CELERY_BROKER_URL:
             import_module("chatsite.celery")  # what is enqueued here goes to its broker

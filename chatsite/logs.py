@@ -18,7 +18,8 @@ REQUEST_ID = b"x-request-id"
 _SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 FIELDS = (
     *("request_id", "user_id", "conversation_id", "reply_id", "compaction_id", "method", "path", "status", "ms"),
-    *("trigger", "strategy", "summariser", "before", "after", "facts_found", "facts_kept", "model", "first_token_ms"),
+    *("trigger", "strategy", "summariser", "before", "after", "facts_found", "facts_kept", "model", "prompt_tokens"),
+    "completion_tokens",
 )
 """What a line may say beside its words. Django's own lines carry whole requests, query and all."""
 

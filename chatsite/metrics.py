@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from ipaddress import ip_address
-from pathlib import Path
 from secrets import compare_digest
 
 from django.conf import settings
@@ -28,8 +27,7 @@ class Everything:
     """What this process has counted, or all of the machine where there are several, and the rows say."""
 
     def collect(self) -> Iterator[Metric]:
-        folder = settings.METRICS_DIR
-        yield from tallies.collect(Path(folder)) if folder else REGISTRY.collect()
+        yield from tallies.collect() if settings.METRICS_DIR else REGISTRY.collect()
         with suppress(DatabaseError, InterfaceError):  # the rest is worth the more while the database is away
             yield metrics.queue_depth()
 

@@ -12,43 +12,76 @@ import json
 import os
 import struct
 import sys
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from django.core.exceptions import ImproperlyConfigured
+from django.conf import settings
 from prometheus_client import Metric, values
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from chatsite.alone import CannotStart
+from chatsite.start import give_up
+
 SLOTS = 1_000
+KINDS = ("counter_", "gauge_", "histogram_")
 OPEN = "gauge_live"
-"""What the names of files begin with that hold what is open now."""
+"""What the names of files begin with: all of them, and those that hold what is open now."""
 
 _held: list[IO[bytes]] = []
 """The lock of this process's own slot."""
 
 
-def begin(folder: Path) -> None:
-    """Have all that this process counts written there. Before the first metric is made."""
+def begin() -> None:
+    """Have all that this process counts written to METRICS_DIR. Before the first metric is made."""
     assert "conversations.metrics" not in sys.modules, "what was made before counts for itself"
-    slot = _taken(folder)
-    for file in folder.glob(f"*_{slot}.db"):
+    folder = Path(settings.METRICS_DIR)
+    try:
+        slot = _taken(folder)
+    except CannotStart as error:
+        give_up(error)
+    for file in _files(folder, slot):
         if file.name.startswith(OPEN) or not _is_whole(file):
             file.unlink()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # the library looks there whenever it opens a file
     values.ValueClass = values.MultiProcessValue(lambda: slot)
 
 
-def collect(folder: Path) -> Iterable[Metric]:
+def collect() -> Iterator[Metric]:
     """What all processes have counted, those too that have ended."""
-    files = [file for file in folder.glob("*.db") if not file.name.startswith(OPEN) or _is_held(file)]
-    return MultiProcessCollector.merge([str(file) for file in files])
+    folder = Path(settings.METRICS_DIR)
+    files = [file for file in _files(folder) if not file.name.startswith(OPEN) or _is_held(file)]
+    yield from MultiProcessCollector.merge([str(file) for file in files if file.name.startswith("gauge_")])
+    for kind in ("counter", "histogram"):
+        yield from _summed(kind, [file for file in files if file.name.startswith(kind)])
+
+
+def _summed(kind: str, files: list[Path]) -> Iterable[Metric]:
+    """As the library does it, but that each series is taken apart once, and not once a process: a third of the time."""
+    totals: dict[str, float] = defaultdict(float)
+    for file in files:
+        for key, value, *_ in MmapedDict.read_all_values_from_file(str(file)):
+            totals[key] += value
+    families: dict[str, Metric] = {}
+    for key, value in totals.items():
+        family, name, labels, documentation = json.loads(key)
+        metric = families.setdefault(family, Metric(family, documentation, kind))
+        series: Any = tuple(sorted(labels.items()))
+        metric.add_sample(name, series, value)
+    return MultiProcessCollector._accumulate_metrics(families, True)  # buckets add up to those below them
+
+
+def _files(folder: Path, slot: str = "*") -> list[Path]:
+    """Those that are ours to read: another user may have run a command."""
+    found = folder.glob(f"*_{slot}.db")
+    return [file for file in found if file.name.startswith(KINDS) and os.access(file, os.R_OK)]
 
 
 def _taken(folder: Path) -> str:
-    """A slot that nobody holds, ours from now on."""
+    """A slot that nobody holds, ours from now on. Raises CannotStart."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for slot in map(str, range(SLOTS)):
@@ -59,7 +92,7 @@ def _taken(folder: Path) -> str:
                 return slot
     except OSError:
         pass
-    raise ImproperlyConfigured(f"METRICS_DIR must be a folder that can be written and locked: {folder}.")
+    raise CannotStart(f"METRICS_DIR must be a folder that can be written and locked: {folder}.")
 
 
 def _is_held(file: Path) -> bool:

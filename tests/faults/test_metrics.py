@@ -1,0 +1,288 @@
+"""What is counted is right whatever process did it, and however that ended; who may read it; the dashboard of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psycopg
+import pytest
+import redis as redis_client
+from django.test import Client
+from prometheus_client import Metric
+from prometheus_client.mmap_dict import MmapedDict, mmap_key
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
+from prometheus_client.parser import text_string_to_metric_families
+from websockets.sync.client import connect
+
+from chatsite import tallies
+from conversations import metrics
+from conversations.models import ApiKey
+from tests.cluster import Cluster
+from tests.faults.serving import sign_in
+from tests.faults.test_broker import Shop
+from tests.journeys.site import ROOT, long_conversation
+from tests.llm_server import LlmServer
+from tests.promql import asked_by
+from tests.servers import postgres, redis, wait_until
+from tests.timing import cpu_seconds
+
+TOKEN = "a-token-of-the-tests-0123456789"
+DASHBOARD: dict[str, Any] = json.loads((ROOT / "docs" / "grafana-dashboard.json").read_text())
+Series = dict[str, dict[frozenset[tuple[str, str]], float]]
+
+
+@dataclass
+class Watched(Shop):
+    """A site of two web processes and a worker, and who watches it."""
+
+    def read(self, path: str, *, at: str = "web0") -> tuple[int, str]:
+        request = urllib.request.Request(self.cluster.url(at) + path, headers={"Authorization": f"Bearer {TOKEN}"})
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refusal:
+            return refusal.code, refusal.read().decode()
+
+    def series(self, *, at: str = "web0") -> Series:
+        status, text = self.read("/metrics", at=at)
+        assert status == 200, text
+        return series_of(text_string_to_metric_families(text))
+
+    def checks(self, status: int) -> dict[str, str]:
+        found, text = self.read("/readyz")
+        assert found == status, text
+        return dict(json.loads(text)["checks"])
+
+    def open_page(self, *, at: str) -> Any:
+        cookie = sign_in(SimpleNamespace(url=self.cluster.url(at)))  # type: ignore[arg-type]
+        url = f"{self.cluster.url(at).replace('http', 'ws')}/ws/conversations/{self.id}/"
+        return connect(url, additional_headers={"Cookie": cookie}, origin=self.cluster.url(at))  # type: ignore[arg-type]
+
+
+def series_of(families: Any) -> Series:
+    found: Series = {}
+    for family in families:
+        for sample in family.samples:
+            found.setdefault(sample.name, {})[frozenset(sample.labels.items())] = sample.value
+    return found
+
+
+def value(series: Series, name: str, **labels: str) -> float:
+    """The sum of all that have these labels."""
+    wanted = frozenset(labels.items())
+    return sum(value for found, value in series.get(name, {}).items() if wanted <= found)
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """One that has answered three messages, two of them well, and a call of the gateway, and compacted once."""
+    with (
+        LlmServer() as llm,
+        postgres() as database_url,
+        redis() as server,
+        Cluster(
+            tmp_path_factory.mktemp("watched"), database_url=database_url, redis_url=server.url, llm_url=llm.url,
+            workers=1, METRICS_TOKEN=TOKEN, COMPRESSION_AHEAD="false",
+        ) as cluster,
+    ):  # fmt: skip
+        cluster.manage("createsuperuser", "--noinput", "--username=alice", "--email=a@example.org",
+                       DJANGO_SUPERUSER_PASSWORD="correct horse battery")  # fmt: skip
+        shop = Watched(cluster, server, llm, cluster.manage("create_api_key", "alice").strip())
+        live(shop)
+        yield shop
+
+
+def live(shop: Watched) -> None:
+    shop.id = shop.asked("POST", "/conversations/import", long_conversation(40))["conversations"][0]["id"]
+    for answer in ({}, {"status": 401}, {}):
+        shop.llm.enqueue(**answer)  # type: ignore[arg-type]
+        shop.sends("hello")
+        shop.ended(seconds=30)
+    shop.asked("POST", f"/context/{shop.id}/compact", {}, at="web1")
+    wait_until(lambda: bool(shop.asked("GET", f"/conversations/{shop.id}")["compressed_at"]), what="the compaction")
+    body = {"model": "scripted", "messages": [{"role": "user", "content": "hello"}]}
+    request = urllib.request.Request(
+        shop.cluster.url("web1") + "/v1/chat/completions", json.dumps(body).encode(),
+        {"Authorization": f"Bearer {shop.key}", "Content-Type": "application/json"},
+    )  # fmt: skip
+    urllib.request.urlopen(request, timeout=30).read()
+
+
+def test_every_web_process_tells_what_all_processes_did(watched: Watched) -> None:
+    for at in ("web0", "web1"):
+        series = watched.series(at=at)
+        assert value(series, "turn_count_total", model="scripted", status="complete") == 2
+        assert value(series, "turn_count_total", status="failed") == 1
+        assert value(series, "provider_error_count_total", model="scripted", reason="key_refused") == 1
+        assert value(series, "compaction_count_total", trigger="api", status="succeeded") == 1
+        assert value(series, "compaction_latency_seconds_count", trigger="api") == 1
+        assert 0 < value(series, "compaction_reduction_percent") < 100
+        assert value(series, "compaction_tokens_saved_total") > 0
+        assert value(series, "turn_latency_seconds_bucket", le="+Inf") == 3
+        assert value(series, "gateway_call_count_total", status="200") == 1
+        assert value(series, "queue_depth") == 0
+        assert not [name for name in series if name.endswith("_created")]
+
+
+def test_every_series_and_label_that_the_dashboard_asks_for_is_there(watched: Watched) -> None:
+    series = watched.series()
+    labels = {name: {label for found in many for label, _ in found} for name, many in series.items()}
+    expressions = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+    assert len(expressions) > 13
+    for expression in expressions:
+        asked = asked_by(expression)
+        assert asked.series
+        for name, wanted in asked.series.items():
+            assert name in labels, expression
+            assert wanted | asked.grouped <= labels[name], f"{name} in {expression}"
+    [variable] = [one for one in DASHBOARD["templating"]["list"] if one["type"] == "query"]
+    [(name, label)] = re.findall(r"label_values\((\w+), (\w+)\)", variable["query"]["query"])
+    assert label in labels[name]
+
+
+def test_what_a_killed_process_has_counted_stays_and_what_it_had_open_does_not(watched: Watched) -> None:
+    with watched.open_page(at="web0"), watched.open_page(at="web1"):
+        wait_until(lambda: value(watched.series(), "open_sockets") == 2, what="two open pages")
+        before = watched.series()
+        files = sorted(Path(watched.cluster.folder, "metrics").iterdir())
+        for name in ("worker0", "web1"):
+            watched.cluster.kill(name)
+        after = watched.series()
+        assert value(after, "open_sockets") == 1
+        for name in ("turn_count_total", "compaction_count_total", "turn_latency_seconds_bucket"):
+            assert after[name] == before[name]
+    for name in ("worker0", "web1"):
+        watched.cluster.start(name)
+    watched.sends("and now?")
+    watched.ended(seconds=30)
+    wait_until(lambda: value(watched.series(), "turn_count_total", status="complete") == 3, what="the count")
+    assert value(watched.series(), "open_sockets") == 0
+    assert sorted(Path(watched.cluster.folder, "metrics").iterdir()) == files, "they go on where the others stopped"
+
+
+def test_readyz_names_what_is_away(watched: Watched) -> None:
+    wait_until(lambda: watched.read("/readyz")[0] == 200, what="all of it")
+    watched.cluster.kill("worker0")
+    redis_client.Redis.from_url(watched.redis.url).flushall()  # as when 30 seconds have passed
+    assert watched.checks(503) == {
+        "database": "ok", "redis": "ok", "worker": "none was heard of in 30 s", "model": "ok"
+    }  # fmt: skip
+    watched.redis.stop(signal.SIGKILL)
+    assert watched.checks(503)["redis"] == "cannot be used (ConnectionError)"
+
+
+def test_without_the_database_the_rest_is_told(watched: Watched) -> None:
+    """The last one: it does not come back."""
+    stop_postgres(watched.cluster.environment["DATABASE_URL"])
+    series = watched.series()
+    assert value(series, "turn_count_total", model="scripted") >= 3
+    assert "queue_depth" not in series
+    assert watched.read("/healthz")[0] == 503
+    assert watched.checks(503)["database"] == "the database cannot be used (OperationalError)"
+
+
+def stop_postgres(url: str) -> None:
+    with psycopg.connect(url) as connection:
+        found = connection.execute("SHOW data_directory").fetchone()
+    assert found is not None
+    os.kill(int(Path(found[0], "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)  # at once
+
+
+def test_whom_metrics_are_for(user: Any, settings: Any) -> None:
+    settings.METRICS_TOKEN = TOKEN
+    _, key = ApiKey.make(user, "tests")
+
+    def asked(bearer: str = "", *, address: str = "10.0.0.1", client: Any = None, **headers: str) -> int:
+        given = headers | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+        response = (client or Client()).get("/metrics", headers=given, REMOTE_ADDR=address)
+        assert response.status_code == 200 or response.content.count(b"\n") == 1
+        return int(response.status_code)
+
+    signed_in = Client()
+    signed_in.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    assert (asked(), asked(TOKEN), asked(TOKEN[:-1]), asked("é")) == (401, 200, 401, 401)
+    assert (asked(key), asked(client=signed_in)) == (403, 403)
+    user.is_staff = True
+    user.save()
+    assert (asked(key), asked(client=signed_in)) == (200, 200)
+    assert [asked(address=address) for address in ("127.0.0.1", "::1", "", "unix:")] == [200, 200, 401, 401]
+    for header in ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Via"):
+        assert asked(address="127.0.0.1", **{header: "127.0.0.1"}) == 401
+    assert asked("wrong", address="127.0.0.1") == 401, "a wrong token is refused, whoever sends it"
+    settings.METRICS_TOKEN = ""
+    assert asked(TOKEN) == 401
+
+
+def test_the_names_of_the_families_are_those_of_the_documentation(transactional_db: None) -> None:
+    metrics.compactions.labels("auto", "succeeded")
+    response = Client().get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    families = {family.name for family in open_metrics(response.content.decode())}
+    documented = re.findall(r"^\| `(.*?)` \| (?:counter|gauge|histogram)", (ROOT / "docs/metrics.md").read_text(), re.M)
+    names = {name for line in documented for name in line.split("`, `")}
+    assert len(names) == 14
+    assert names <= families
+
+
+def test_many_series_of_many_processes_are_told_soon(transactional_db: None, settings: Any, tmp_path: Path) -> None:
+    for slot in range(10):
+        write(tmp_path, slot, models=20)
+    settings.METRICS_DIR = str(tmp_path)
+    assert told(tallies.collect()) == told(MultiProcessCollector.merge([str(file) for file in tmp_path.glob("*.db")]))
+    client = Client()
+    assert client.get("/metrics").content.count(b"\n") > 600
+    assert cpu_seconds(lambda: client.get("/metrics"), rounds=5) < 0.1
+
+
+def write(folder: Path, slot: int, *, models: int) -> None:
+    counters = MmapedDict(str(folder / f"counter_{slot}.db"))
+    histograms = MmapedDict(str(folder / f"histogram_{slot}.db"))
+    for model in map(str, range(models)):
+        for status in ("complete", "failed", "stopped", "interrupted"):
+            counters.write_value(mmap_key("t", "t_total", ["model", "status"], [model, status], "help"), slot, 0.0)
+        for name in ("a", "b"):
+            histograms.write_value(mmap_key(name, f"{name}_sum", ["model"], [model], "help"), 0.5, 0.0)
+            for bound in (*metrics.WAITS, "+Inf"):
+                key = mmap_key(name, f"{name}_bucket", ["model", "le"], [model, str(bound)], "help")
+                histograms.write_value(key, slot, 0.0)
+    counters.close()
+    histograms.close()
+
+
+def told(families: Any) -> dict[str, tuple[str, list[Any]]]:
+    def of(family: Metric) -> tuple[str, list[Any]]:
+        return family.type, sorted((one.name, sorted(one.labels.items()), one.value) for one in family.samples)
+
+    return {family.name: of(family) for family in families}
+
+
+def test_who_comes_after_a_process_goes_on_counting_where_it_stopped(tmp_path: Path) -> None:
+    def turns_after(program: str) -> float:
+        begin = "import django; django.setup(); from conversations import metrics; metrics.sockets.inc()"
+        count = "metrics.turn_ended(model='one', status='complete', ms=5, first_token_ms=None)"
+        tell = "from chatsite import tallies; found = {one.name: one.samples for one in tallies.collect()}"
+        say = "print(found['turn_count'][0].value, flush=True)"
+        environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings", "METRICS_DIR": str(tmp_path)}
+        command = [sys.executable, "-c", f"{begin}; {count}; {tell}; {say}; {program}"]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        return float(done.stdout)
+
+    assert turns_after("") == 1
+    assert turns_after("import os; os.kill(os.getpid(), 9)") == 2
+    files = sorted(tmp_path.iterdir())
+    with (tmp_path / "histogram_0.db").open("r+b") as broken:
+        broken.truncate(100)
+    assert turns_after("") == 3, "a file that a machine did not write to its end does not stop the start"
+    assert sorted(tmp_path.iterdir()) == files
