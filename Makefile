@@ -32,6 +32,7 @@ bench: $(VENV)/installed-dev
 	@$(PYTHON) -m benchmarks.stages
 	@$(PYTHON) -m benchmarks.context
 	@$(PYTHON) -m benchmarks.live
+	@$(PYTHON) -m benchmarks.gateway
 
 bench-load: $(VENV)/installed-dev
 	@$(PYTHON) -m benchmarks.load

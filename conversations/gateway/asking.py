@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +17,12 @@ from conversations.gateway.history import History, read
 from conversations.gateway.known import State
 from conversations.models import ModelProfile
 from conversations.usage import parts, too_large
-from conversations.validation import clean_text
+from conversations.validation import clean_text, parse_json
 
 EXTRAS = ("tools", "functions", "response_format")
 """Fields whose text is part of the prompt too."""
+_UNSTORABLE = re.compile(r"\\u(0000|[dD][89a-fA-F])")
+"""Escapes of NUL and of halves of characters: whether they stand alone, only a closer look can tell."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 
 
@@ -68,14 +71,16 @@ class Asked:
         return self.history.fixed_tokens + (state.tokens if state else 0) + total_tokens([*kept, *sent])
 
 
-def understood(body: object) -> Asked:
-    """Raises Invalid, naming the field, or NotFound for a model that is not there."""
+def understood(text: str) -> Asked:
+    """The JSON of a call. Raises Invalid, naming the field, or NotFound for a model that is not there."""
+    body = parse_json(text)
     if not isinstance(body, dict):
         raise Invalid("body: must be a JSON object.", field="body")
     if not isinstance(body.get("stream", False), bool | None):
         raise Invalid("stream: must be true or false.", field="stream")
     profile = model_of(body.get("model"))
-    history = read(body.get("messages"), [body.get(name) for name in EXTRAS])
+    extras = [body.get(name) for name in EXTRAS]
+    history = read(body.get("messages"), extras, is_storable=_UNSTORABLE.search(text) is None)
     return Asked(body, profile, history, _window(profile, body), conf.policy())
 
 

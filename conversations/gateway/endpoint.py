@@ -26,7 +26,6 @@ from conversations.gateway.known import State
 from conversations.llm.base import ContextTooLong
 from conversations.models import ModelProfile
 from conversations.models.api_key import key_of
-from conversations.validation import parse_json
 
 JSON = "application/json"
 TRIES = 3
@@ -114,10 +113,15 @@ def _begun(request: HttpRequest, call: Call) -> tuple[Asked, State | None]:
         text = request.body.decode()
     except UnicodeDecodeError as error:
         raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
-    asked = understood(parse_json(text))
+    asked = understood(text)
     call.profile, call.is_stream = asked.profile, asked.is_stream
     call.before = call.after = asked.usage(None).total
-    return asked, known.find(call.owner_id, asked.history) if asked.is_due(None) else None
+    if not asked.is_due(None):
+        return asked, None
+    state = known.recall(call.owner_id, asked.history)
+    if state is None or asked.is_due(state):
+        state = known.find(call.owner_id, asked.history)
+    return asked, state
 
 
 def _signed_in(request: HttpRequest, call: Call) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from itertools import chain, islice, takewhile
-from threading import Lock
 from typing import Any
 
-from compression.core.digest import extend
+from compression.core.digest import after
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Role, ToolUse, Turn, total_tokens
 from conversations.errors import Invalid
+from conversations.gateway.remembered import Remembered
 from conversations.transcript import BEGINNING, as_sent, truncated
 
 ROLES: dict[str, Role] = {
@@ -27,10 +28,10 @@ ROLES: dict[str, Role] = {
 PART_TOKENS = 1_100
 """What an image is taken to cost, and any other part that is not text: as OpenAI's largest images do."""
 MOST_MESSAGES = 20_000
-COUNTED = 50_000
-"""Turns whose cost is remembered: a history that comes again and again is counted once."""
 
 Raw = dict[str, Any]
+Call = tuple[str, str, str]
+"""Of a tool: its id, the tool's name, the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,39 +76,36 @@ class History:
         return {line.digest: place for place, line in enumerate(self.lines, start=1)}
 
 
-def read(messages: object, extras: Sequence[object] = ()) -> History:
-    """`extras`: what is sent beside the messages and counts too, such as tools. Raises Invalid, naming the place."""
+def read(messages: object, extras: Sequence[object] = (), *, is_storable: bool = False) -> History:
+    """`extras`: what is sent beside the messages and counts too, such as tools. Raises Invalid, naming the place.
+
+    `is_storable` says that all text can be stored, as is known of one whose JSON has no escape of what cannot.
+    """
     if not isinstance(messages, list) or not messages:
         raise Invalid("messages: must be a list of at least one message.", field="messages")
     if len(messages) > MOST_MESSAGES:
         raise Invalid(f"messages: at most {MOST_MESSAGES:,}.", field="messages", limit=MOST_MESSAGES)
-    entries = [_checked(f"messages[{place}]", raw) for place, raw in enumerate(messages)]
+    entries = [_checked(place, raw) for place, raw in enumerate(messages)]
+    if not is_storable:
+        for place, raw in enumerate(entries):
+            _require_storable(f"messages[{place}]", raw)
     lead = tuple(takewhile(lambda raw: ROLES[raw["role"]] == "system", entries))
     fixed = "\n\n".join([*(_text(raw) for raw in lead), *(_json(extra) for extra in extras if extra)])
-    tokens = _counted.get(sha256(fixed.encode()).hexdigest(), lambda: count_tokens(fixed))
+    tokens = _cost(sha256(fixed.encode()).hexdigest(), lambda: count_tokens(fixed))
     fixed_tokens = tokens + MESSAGE_OVERHEAD * len(lead)
     is_text = not any(extras) and not any(map(_odd_parts, entries))
     return History(lead, tuple(_lines(entries[len(lead) :])), fixed, fixed_tokens, is_text)
 
 
-class Counted:
-    """Token counts by hash; the oldest are forgotten."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._known, self._lock = most, dict[str, int](), Lock()
-
-    def get(self, key: str, count: Any) -> int:
-        found = self._known.get(key)
-        if found is None:
-            found = int(count())
-            with self._lock:
-                self._known[key] = found
-                if len(self._known) > self._most:
-                    del self._known[next(iter(self._known))]
-        return found
+_counted: Remembered[str, int] = Remembered(50_000)
+"""What turns and tools cost, by hash: a history that comes again and again is counted once."""
 
 
-_counted = Counted(COUNTED)
+def _cost(key: str, count: Callable[[], int]) -> int:
+    known = _counted.get(key)
+    if known is None:
+        _counted.put(key, known := count())
+    return known
 
 
 def _lines(entries: list[Raw]) -> Iterator[Line]:
@@ -117,49 +115,49 @@ def _lines(entries: list[Raw]) -> Iterator[Line]:
         answers = _answers(islice(entries, start + 1, None), {call[0] for call in calls}) if calls else []
         results = {answer["tool_call_id"]: _text(answer) for answer in answers}
         whole = tuple(results.get(id) for id, _, _ in calls)
-        uses = [
-            ToolUse(_unlike(id, number, calls), name[:200], arguments, None if result is None else truncated(result))
-            for number, ((id, name, arguments), result) in enumerate(zip(calls, whole, strict=True))
-        ]
-        turn = Turn("", ROLES[raw["role"]], _text(raw), BEGINNING, 0, _name(raw), tuple(uses), _stays(raw))
-        digest = extend(digest, [turn])
-        group = (raw, *answers)
-        yield Line(_priced(turn, group, whole, digest), group, whole, digest)
+        role, content, uses = ROLES[raw["role"]], _text(raw), _uses(calls, whole)
+        digest, group = after(digest, role, content, uses), (raw, *answers)
+        tokens = _cost(digest, partial(_tokens, group, content, calls, whole))
+        # An instruction in the middle stays in force: no summary may swallow it.
+        turn = Turn("", role, content, BEGINNING, tokens, _name(raw), uses, protected=role == "system")
+        yield Line(turn, group, whole, digest)
         start += len(group)
 
 
-def _priced(turn: Turn, group: tuple[Raw, ...], results: tuple[str | None, ...], digest: str) -> Turn:
-    """With what the messages cost as they are sent: whole."""
-
-    def count() -> int:
-        texts = [as_sent(turn.role, turn.content), turn.name, *(result or "" for result in results)]
-        texts += [f"{use.name}{use.arguments}" for use in turn.tools]
-        parts = sum(_odd_parts(raw) for raw in group)
-        words = sum(count_tokens(text) for text in texts if text)
-        return words + MESSAGE_OVERHEAD * (1 + len(turn.tools)) + PART_TOKENS * parts
-
-    return replace(turn, tokens=_counted.get(digest, count))
+def _uses(calls: list[Call], results: Sequence[str | None]) -> tuple[ToolUse, ...]:
+    """As they are summarised: the results cut, and an id that was given before made another one."""
+    return tuple(
+        ToolUse(_unlike(id, number, calls), name[:200], arguments, None if result is None else truncated(result))
+        for number, ((id, name, arguments), result) in enumerate(zip(calls, results, strict=True))
+    )
 
 
-def _checked(place: str, raw: object) -> Raw:
+def _tokens(group: Sequence[Raw], content: str, calls: list[Call], results: Sequence[str | None]) -> int:
+    """What the messages cost as they are sent: whole."""
+    first = group[0]
+    texts = [as_sent(ROLES[first["role"]], content), _name(first), *(result or "" for result in results)]
+    texts += [f"{name}{arguments}" for _, name, arguments in calls]
+    words = sum(count_tokens(text) for text in texts if text)
+    parts = sum(_odd_parts(raw) for raw in group)
+    return words + MESSAGE_OVERHEAD * (1 + len(calls)) + PART_TOKENS * parts
+
+
+def _checked(number: int, raw: object) -> Raw:
     if not isinstance(raw, dict):
-        raise Invalid(f"{place}: must be an object.", field=place)
+        raise _fault(number, "", "must be an object.")
     if not isinstance(raw.get("role"), str) or raw["role"] not in ROLES:
-        raise Invalid(f"{place}.role: must be one of {', '.join(ROLES)}.", field=f"{place}.role")
-    content = raw.get("content")
+        raise _fault(number, ".role", f"must be one of {', '.join(ROLES)}.")
+    content, calls = raw.get("content"), raw.get("tool_calls")
     if not (content is None or isinstance(content, str) or _is_parts(content)):
-        field = f"{place}.content"
-        raise Invalid(f"{field}: must be text, or a list of parts that each have a type.", field=field)
-    _require_calls(place, raw.get("tool_calls"))
-    _require_storable(place, raw)
+        raise _fault(number, ".content", "must be text, or a list of parts that each have a type.")
+    if calls is not None and not (isinstance(calls, list) and all(isinstance(call, dict) for call in calls)):
+        raise _fault(number, ".tool_calls", "must be a list of objects.")
     return raw
 
 
-def _require_calls(place: str, calls: object) -> None:
-    if calls is None:
-        return
-    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        raise Invalid(f"{place}.tool_calls: must be a list of objects.", field=f"{place}.tool_calls")
+def _fault(number: int, field: str, what: str) -> Invalid:
+    place = f"messages[{number}]{field}"
+    return Invalid(f"{place}: {what}", field=place)
 
 
 def _require_storable(place: str, raw: Raw) -> None:
@@ -211,7 +209,7 @@ def _odd_parts(raw: Raw) -> int:
     return sum(_words(part) is None for part in content) if isinstance(content, list) else 0
 
 
-def _calls(raw: Raw) -> list[tuple[str, str, str]]:
+def _calls(raw: Raw) -> list[Call]:
     """Id, name and arguments of each call that a message makes, whatever kind of tool it is of."""
     found = []
     for call in raw.get("tool_calls") or ():
@@ -239,15 +237,10 @@ def _answers(later: Iterable[Raw], ids: set[str]) -> list[Raw]:
     return list(found.values())
 
 
-def _unlike(id: str, number: int, calls: list[tuple[str, str, str]]) -> str:
+def _unlike(id: str, number: int, calls: list[Call]) -> str:
     """The id as it can be stored: another one than those of the calls before it."""
     alike = sum(other == id for other, _, _ in calls[:number])
     return f"{id[:180]}#{alike}" if alike else id[:180]
-
-
-def _stays(raw: Raw) -> bool:
-    """An instruction in the middle stays in force: no summary may swallow it."""
-    return ROLES[raw["role"]] == "system"
 
 
 def _name(raw: Raw) -> str:

@@ -16,10 +16,14 @@ from compression.core.values import Usage, Window
 from compression.models import Checkpoint, Snapshot
 from conversations import states
 from conversations.gateway.history import History, Raw
+from conversations.gateway.remembered import Remembered
 from conversations.models import Conversation, Message
 from conversations.transcript import ELIDED, HISTORY
 
 ASKED_AT_ONCE = 500
+
+_hints: Remembered[tuple[int, str], UUID] = Remembered(10_000)
+"""Which conversation was found for a person and a digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +50,26 @@ def find(owner_id: int, history: History) -> State | None:
     places = history.places
     for digest, ids in _covering(owner_id, list(places)):
         if found := _current(ids, digest, places[digest]) or _earlier(ids, digest, places[digest]):
+            _hints.put((owner_id, digest), found.conversation_id)
             return found
+    return None
+
+
+def recall(owner_id: int, history: History) -> State | None:
+    """One that this process has found lately, if it still holds; another may cover more by now."""
+    for place in range(len(history.lines), 0, -1):
+        digest = history.lines[place - 1].digest
+        if id := _hints.get((owner_id, digest)):
+            return _current({id}, digest, place)
     return None
 
 
 def present(conversation_id: UUID, history: History) -> State | None:
     """The state that the history's own conversation has now, with what was left out to make room."""
-    row = Conversation.objects.get(pk=conversation_id)
-    last = Checkpoint.objects.filter(conversation=row, active=True).order_by("last_message_at", "number").last()
-    if last is None or row.compressed_at is None:
+    last = _last_checkpoint(conversation_id)
+    if last is None or last.conversation.compressed_at is None:
         return None
+    row = last.conversation
     return _state(row, row, last.digest, history.places[last.digest], elided=row.elided)
 
 
@@ -96,11 +110,17 @@ def _covering(owner_id: int, digests: list[str]) -> Iterator[tuple[str, set[UUID
 
 def _current(ids: set[UUID], digest: str, place: int) -> State | None:
     """Of a conversation whose summary ends there now."""
-    active = Checkpoint.objects.filter(conversation__in=ids, active=True).order_by("last_message_at", "number")
-    last = dict(active.values_list("conversation_id", "digest"))
-    chosen = min((id for id, end in last.items() if end == digest), default=None)
-    row = Conversation.objects.filter(pk=chosen).exclude(compressed_at=None).first() if chosen else None
-    return _state(row, row, digest, place) if row else None
+    for id in sorted(ids):
+        last = _last_checkpoint(id)
+        if last is not None and last.digest == digest and last.conversation.compressed_at is not None:
+            return _state(last.conversation, last.conversation, digest, place)
+    return None
+
+
+def _last_checkpoint(conversation_id: UUID) -> Checkpoint | None:
+    """With its conversation."""
+    active = Checkpoint.objects.filter(conversation=conversation_id, active=True).select_related("conversation")
+    return active.order_by("-last_message_at", "-number").first()
 
 
 def _earlier(ids: set[UUID], digest: str, place: int) -> State | None:

@@ -108,7 +108,7 @@ def serving(server: str, folder: Path, *, may_fail: bool = False, **settings: st
     kind = DaphneSite if server == "daphne" else UvicornSite
     with LlmServer() as llm, kind(folder, llm_url=llm.url, **settings) as site:
         served = Served(site, llm)
-        served.key = _make_account(site)
+        served.key = make_account(site)
         served.cookie = sign_in(site)
         served.id = served.ask("POST", "/api/conversations", {"title": "t"})["id"]
         yield served
@@ -138,7 +138,7 @@ def answer_of(connection: socket.socket) -> tuple[int, dict[str, str], str]:
     return int(first.split()[1]), headers, body.decode()
 
 
-def _make_account(site: Site) -> str:
+def make_account(site: Site) -> str:
     manage = [sys.executable, "manage.py"]
     environment = site.environment | {"DJANGO_SUPERUSER_PASSWORD": "correct horse battery"}
     make = [*manage, "createsuperuser", "--noinput", "--username", "alice", "--email", "a@example.org"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ import httpx2
 import openai
 
 from tests.faults.serving import Served
+from tests.journeys.site import ROOT
 
 Messages = list[dict[str, Any]]
 MARK = "[Compressed Message Summary]"
@@ -36,12 +39,13 @@ class Caller:
     def url(self) -> str:
         return f"{self.served.site.url}/v1"
 
-    def history(self, count: int, *, words: int = 10) -> Messages:
-        """A system prompt and `count` messages of a topic of its own, the last a person's."""
+    def history(self, count: int, *, words: int = 10, part: str = "") -> Messages:
+        """A system prompt and `count` messages of a topic of its own, the last a person's; `part` makes them others."""
         said = [
             {
                 "role": "assistant" if (count - number) % 2 == 0 else "user",
-                "content": f"Topic {self.topic}, message {number}: port {5000 + number}. " + f"word{number} " * words,
+                "content": f"Topic {self.topic}{part}, message {number}: port {5000 + number}. "
+                + f"word{number} " * words,
             }
             for number in range(count)
         ]
@@ -75,6 +79,22 @@ class Caller:
             time.sleep(0.02)
         assert len(rows) >= count, "the call was not recorded"
         return rows[-1]
+
+    def run(self, code: str) -> str:
+        """In a process of the site's own."""
+        command = [sys.executable, "manage.py", "shell", "--verbosity=0", "--command", code]
+        site = self.served.site
+        return subprocess.run(
+            command, cwd=ROOT, env=site.environment, check=True, capture_output=True, text=True
+        ).stdout
+
+    def key_of(self, name: str) -> str:
+        """Of another person, who is made for it."""
+        make = f"from django.contrib.auth.models import User; User.objects.create_user('{name}')"
+        return self.run(
+            f"{make}\nfrom conversations.models import ApiKey\n"
+            f"print(ApiKey.make(User.objects.get(username='{name}'), 'tests')[1])"
+        ).split()[-1]
 
     def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
         """Rows of the site's database."""

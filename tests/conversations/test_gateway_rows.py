@@ -1,0 +1,162 @@
+"""What the gateway stores and looks up: rows that say what the messages said, found in a few queries at any length."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from compression.core.digest import extend
+from conversations import transcript
+from conversations.gateway import folding, known
+from conversations.gateway.asking import Asked, understood
+from conversations.gateway.history import History, read
+from conversations.models import Conversation, Folding, Message, ModelProfile
+
+Raw = dict[str, Any]
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+PARTS = st.lists(
+    st.one_of(
+        st.builds(lambda text: {"type": "text", "text": text}, TEXTS),
+        st.builds(lambda url: {"type": "image_url", "image_url": {"url": url}}, TEXTS),
+    ),
+    max_size=3,
+)
+IDS = st.sampled_from(["a", "b", "c", ""])
+CALLS = st.lists(
+    st.builds(
+        lambda id, text: {"id": id, "type": "function", "function": {"name": "f", "arguments": text}}, IDS, TEXTS
+    ),
+    max_size=3,
+)
+MESSAGES = st.one_of(
+    st.builds(lambda role, content: {"role": role, "content": content},
+              st.sampled_from(["user", "assistant", "system", "developer"]), st.one_of(TEXTS, PARTS)),
+    st.builds(lambda calls, content: {"role": "assistant", "content": content, "tool_calls": calls},
+              CALLS, st.none() | TEXTS),
+    st.builds(lambda id, content: {"role": "tool", "tool_call_id": id, "content": content}, IDS, TEXTS),
+)  # fmt: skip
+
+
+def digests_of_rows(conversation_id: Any) -> list[str]:
+    found, digest = [], ""
+    last = Message.objects.filter(conversation=conversation_id).latest("created_at").created_at
+    for turn in transcript.between(conversation_id, None, last):
+        digest = extend(digest, [turn])
+        found.append(digest)
+    return found
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(messages=st.lists(MESSAGES, min_size=1, max_size=12))
+def test_rows_have_the_digests_of_the_messages_they_were_made_from(
+    messages: list[Raw], user: User, profile: ModelProfile
+) -> None:
+    history = read(messages)
+    assert [raw for line in history.lines for raw in line.raw] == messages[len(history.lead) :], "none is lost"
+    id = folding._stored(user.pk, history, None, profile)
+    if history.lines:
+        assert digests_of_rows(id) == [line.digest for line in history.lines]
+        loaded = transcript.load(id)
+        assert [turn.tokens for turn in loaded.live] == [line.turn.tokens for line in history.lines]
+        assert loaded.waiting == 1
+
+
+def said(count: int, *, topic: str = "t") -> list[Raw]:
+    return [
+        {"role": "user" if number % 2 == 0 else "assistant", "content": f"{topic} {number}"} for number in range(count)
+    ]
+
+
+def test_what_is_stored_follows_what_the_caller_sends(user: User, profile: ModelProfile) -> None:
+    history = read(said(9))
+    id = folding._stored(user.pk, history, None, profile)
+    row = Conversation.objects.get(pk=id)
+    first = list(row.messages.order_by("created_at"))
+    assert (row.kind, row.title, row.owner) == ("gateway", "t 0", user)
+
+    def again(messages: list[Raw]) -> list[Message]:
+        changed = read(messages)
+        Conversation.objects.filter(pk=id).update(compressed_at=None)
+        folding._append(row, changed.lines)
+        found = list(row.messages.order_by("created_at"))
+        assert [message.content for message in found] == [line.turn.content for line in changed.lines]
+        return found
+
+    longer = again(said(11))
+    assert [message.pk for message in longer[:9]] == [message.pk for message in first]
+    edited = again([*said(6), {"role": "user", "content": "other"}])
+    assert [message.pk for message in edited[:6]] == [message.pk for message in first[:6]]
+    assert again(said(6)) == first[:6]
+
+
+def test_a_lookup_takes_as_many_queries_for_any_length(
+    user: User, profile: ModelProfile, django_assert_num_queries: Any
+) -> None:
+    for count in (50, 400):
+        history = read(said(count, topic=f"of {count}"))
+        compressed(user, profile, history)
+        longer = read([*said(count, topic=f"of {count}"), {"role": "user", "content": "more"}])
+        with django_assert_num_queries(2):
+            state = known.find(user.pk, longer)
+        assert state is not None
+        assert (state.place, state.kept) == (count - 5, ())
+        with django_assert_num_queries(1):
+            assert known.recall(user.pk, longer) == state
+
+
+def compressed(user: User, profile: ModelProfile, history: History) -> None:
+    """As a compaction leaves it that has left the last five messages."""
+    from compression.models import Checkpoint, Compaction
+
+    id = folding._stored(user.pk, history, None, profile)
+    rows = list(Message.objects.filter(conversation=id).order_by("created_at"))
+    last = rows[len(rows) - 6]
+    row = Compaction.objects.create(conversation_id=id, trigger="auto", status="succeeded")
+    Checkpoint.objects.create(
+        conversation_id=id, compaction=row, number=1, level=1, summary="s", token_count=5, original_tokens=500,
+        first_message=rows[0].pk, last_message=last.pk, last_message_at=last.created_at,
+        digest=history.lines[len(rows) - 6].digest,
+    )  # fmt: skip
+    Conversation.objects.filter(pk=id).update(
+        compressed_context="s", compressed_tokens=5, compressed_at=last.created_at
+    )
+
+
+def test_a_digest_s_checkpoint_is_found_by_its_index(user: User, profile: ModelProfile) -> None:
+    from compression.models import Checkpoint
+
+    rows = Checkpoint.objects.filter(digest__in=["a", "b"], conversation__owner=user, conversation__kind="gateway")
+    plan = rows.explain()
+    assert "checkpoint_by_digest" in plan or "Seq Scan" in plan, plan  # PostgreSQL reads an empty table whole
+
+
+@pytest.mark.usefixtures("profile")
+def test_of_two_that_fold_the_same_one_waits(user: User) -> None:
+    from compression.ids import uuid7
+
+    first, second = uuid7(), uuid7()
+    assert folding._claim(user.pk, "d", first)
+    assert not folding._claim(user.pk, "d", second)
+    assert folding._claim(user.pk, "other", second)
+    folding._release(first)
+    assert folding._claim(user.pk, "d", second)
+    Folding.objects.update(expires_at="2020-01-01T00:00Z")
+    assert folding._claim(user.pk, "d", first), "one that fell silent"
+    folding._release(second)
+    assert Folding.objects.filter(digest="d").exists(), "it is not the second's any more"
+
+
+@pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
+def test_what_the_caller_wants_for_the_reply_stays_free(profile: ModelProfile, field: str) -> None:
+    def asked(wanted: int | None) -> Asked:
+        messages = [{"role": "user", "content": "word " * 2_300}]
+        return understood(json.dumps({"model": profile.name, "messages": messages, field: wanted}))
+
+    assert [asked(wanted).window.reserve for wanted in (None, 10, 1_500, 99_999)] == [1_000, 1_000, 1_500, 2_000]
+    assert not asked(1_500).is_due(None)
+    assert asked(1_900).is_due(None), "there is no room for both"

@@ -1,0 +1,243 @@
+"""Histories over the window: folded once, found again by digest, by one person alone, however many call at once."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import openai
+import pytest
+
+from tests.gateway.caller import ANSWER, MARK, Caller, Messages, checkpoint, tokens
+
+LONG = 61
+
+
+def goes_on(messages: Messages, question: str = "And then?") -> Messages:
+    return [*messages, ANSWER, {"role": "user", "content": question}]
+
+
+def represented(caller: Caller, messages: Messages) -> int:
+    """How many messages the summary that was sent stands for: all others were sent as they are, in order."""
+    sent = caller.sent
+    lead = sum(message["role"] in ("system", "developer") for message in messages[:1])
+    assert sent[lead]["content"].startswith(MARK)
+    verbatim = [*sent[:lead], *sent[lead + 1 :]]
+    left_out = [message for message in messages if message not in verbatim]
+    assert verbatim == [message for message in messages if message in verbatim], "not in order"
+    return len(left_out)
+
+
+def test_a_history_that_grows_is_folded_once(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    first = caller.ask(messages)
+    before, after = tokens(first)
+    assert checkpoint(first) == "made"
+    assert after < before / 2
+    assert represented(caller, messages) > 40
+    summaries = caller.summaries
+    for _ in range(4):
+        messages = goes_on(messages)
+        assert checkpoint(caller.ask(messages)) == "hit"
+        assert represented(caller, messages) > 40
+    assert caller.summaries == summaries
+    row = caller.call(count=5)
+    assert (row["is_hit"], row["is_compacted"]) == (1, 0)
+    assert row["tokens_before"] > row["tokens_after"]
+
+
+def test_it_is_folded_again_when_it_is_full_again(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    caller.ask(messages)
+    cut = represented(caller, messages)
+    longer = goes_on(messages)[:-1] + caller.history(LONG, part="b")[1:]
+    assert checkpoint(caller.ask(longer)) == "made"
+    assert represented(caller, longer) > cut
+    assert checkpoint(caller.ask(goes_on(longer))) == "hit"
+    rows = caller.rows("SELECT count(*) AS n FROM conversations_conversation WHERE kind = 'gateway'")
+    caller.ask(goes_on(goes_on(longer)))
+    assert rows == caller.rows("SELECT count(*) AS n FROM conversations_conversation WHERE kind = 'gateway'")
+
+
+def test_an_earlier_branch_finds_the_summary_of_then(caller: Caller) -> None:
+    """A program goes back: what was folded before the place it goes back to still holds."""
+    messages = caller.history(LONG)
+    caller.ask(messages)
+    cut = represented(caller, messages)
+    longer = goes_on(messages)[:-1] + caller.history(LONG, part="b")[1:]
+    caller.ask(longer)
+    summaries = caller.summaries
+    other = goes_on(messages, "Something else?")
+    assert checkpoint(caller.ask(other)) == "hit"
+    assert represented(caller, other) == cut
+    assert caller.summaries == summaries
+    branch = goes_on(messages, "Something else?")[:-1] + caller.history(LONG, part="c")[1:]
+    assert checkpoint(caller.ask(branch)) == "made"
+    assert represented(caller, branch) > cut
+    assert checkpoint(caller.ask(goes_on(longer))) == "hit", "the first branch has kept its own"
+    assert checkpoint(caller.ask(goes_on(branch))) == "hit"
+
+
+def test_a_history_edited_in_its_middle_is_another_one(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    caller.ask(messages)
+    edited = [dict(message) for message in messages]
+    edited[10]["content"] = "Something else was said here, about the port 9999."
+    assert checkpoint(caller.ask(edited)) == "made"
+    summary = next(message["content"] for message in caller.sent if message["content"].startswith(MARK))
+    assert "message 9:" not in summary or "9999" in summary
+    assert checkpoint(caller.ask(goes_on(messages))) == "hit"
+    assert checkpoint(caller.ask(goes_on(edited))) == "hit"
+
+
+def test_what_is_changed_after_the_cut_changes_nothing_of_the_summary(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    caller.ask(messages)
+    edited = [*messages[:-1], {"role": "user", "content": "Asked in other words."}]
+    assert checkpoint(caller.ask(edited)) == "hit"
+    assert caller.sent[-1] == edited[-1]
+
+
+def test_calls_that_race_fold_once(caller: Caller) -> None:
+    caller.served.llm.summary_takes(seconds=0.3)
+    messages = caller.history(LONG)
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda number: caller.ask(goes_on(messages, f"Question {number}?")), range(6)))
+    assert sorted(map(checkpoint, answers)) == ["hit"] * 5 + ["made"]
+    once = caller.summaries
+    alone = Caller(caller.served)
+    alone.ask(goes_on(alone.history(LONG), "Question 0?"))
+    assert caller.summaries == 2 * once, "as many as for a single call"
+
+
+def test_another_person_s_summary_is_never_used(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    caller.ask(messages)
+    other = Caller(caller.served, key=caller.key_of("bob"))
+    assert checkpoint(other.ask(goes_on(messages))) == "made"
+
+
+def test_another_system_prompt_uses_the_same_summary(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    caller.ask(messages)
+    asked = [{"role": "system", "content": "Answer at length."}, *goes_on(messages)[1:]]
+    assert checkpoint(caller.ask(asked)) == "hit"
+    assert caller.sent[0] == asked[0]
+
+
+def test_an_instruction_in_the_middle_is_never_folded(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    order = {"role": "system", "content": "From now on, say 'ahoy'."}
+    messages.insert(20, order)
+    for _ in range(3):
+        caller.ask(messages)
+        assert order in caller.sent
+        messages = goes_on(messages)
+    assert caller.sent.index(order) == 2, "behind the summary"
+
+
+def test_tools_stay_with_their_results_and_images_are_named(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    pixel = "data:image/png;base64," + "iVBORw0KGgo" * 60
+    messages[21:21] = [
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": pixel}}]},
+        {"role": "assistant", "content": "", "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}},
+            {"id": "a", "type": "function", "function": {"name": "pwd", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "README.md " * 30},
+        {"role": "assistant", "content": "A file."},
+    ]  # fmt: skip
+    call = {"id": "b", "type": "function", "function": {"name": "cat", "arguments": '{"path": "README.md"}'}}
+    calls = {"role": "assistant", "content": None, "tool_calls": [call]}
+    messages += [ANSWER, calls, {"role": "tool", "tool_call_id": "b", "content": "# Title " * 20}]
+    assert checkpoint(caller.ask(messages)) == "made"
+    assert caller.sent[-2:] == messages[-2:]
+    asked = "".join(request.text for request in caller.served.llm.summaries)
+    assert "[image_url " in asked
+    assert "iVBORw0KGgo" not in asked
+    assert "ls" in asked
+    again = [*messages, {"role": "assistant", "content": "It has a title."}, {"role": "user", "content": "Which?"}]
+    assert checkpoint(caller.ask(again)) == "hit"
+
+
+def test_what_cannot_fit_is_refused_before_it_is_sent(caller: Caller) -> None:
+    messages = [*caller.history(2), {"role": "user", "content": "word " * 5_000}]
+    with pytest.raises(openai.APIStatusError, match="context_length_exceeded") as refused:
+        caller.ask(messages)
+    assert refused.value.status_code == 413
+    error = refused.value.response.json()["error"]
+    assert error["code"] == "context_too_large"
+    assert set(error["detail"]) == {"system", "summary", "protected", "live", "total", "budget", "window"}
+    assert not caller.served.llm.chats
+
+
+def test_a_provider_that_counts_otherwise_gets_less_once(caller: Caller) -> None:
+    messages = caller.history(30)
+    caller.served.llm.enqueue(status=400, code="context_length_exceeded", message="too long")
+    answer = caller.ask(messages)
+    assert checkpoint(answer) == "made"
+    assert answer.parse().choices[0].message.content == "All right."
+    assert represented(caller, messages) > 5
+    caller.served.llm.enqueue(status=400, code="context_length_exceeded", message="too long", times=2)
+    with pytest.raises(openai.APIStatusError, match="context window") as refused:
+        caller.ask(caller.history(31))
+    assert refused.value.status_code == 413
+
+
+def test_a_caller_that_leaves_while_its_history_is_folded_finds_it_folded(caller: Caller) -> None:
+    caller.served.llm.summary_takes(seconds=1.0)
+    messages = caller.history(LONG)
+    with pytest.raises(openai.APITimeoutError):
+        caller.ask(messages, timeout=0.5)
+    caller.served.llm.summary_takes(seconds=0)
+    assert caller.call()["status"] == 499
+    time.sleep(1.0)
+    assert checkpoint(caller.ask(messages)) == "hit"
+
+
+def test_a_lock_whose_holder_is_gone_is_taken_over(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    held = threading.Event()
+    caller.served.llm.summary_takes(seconds=0.5)
+
+    def hold() -> None:
+        caller.rows("UPDATE conversations_folding SET expires_at = '2020-01-01'")
+        held.set()
+
+    timer = threading.Timer(0.3, hold)
+    timer.start()
+    assert checkpoint(caller.ask(messages)) == "made"
+    timer.join()
+    assert held.is_set()
+    assert not caller.rows("SELECT * FROM conversations_folding")
+
+
+def test_an_undone_fold_is_not_used_any_more(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    caller.ask(messages)
+    (row,) = caller.rows("SELECT * FROM conversations_conversation WHERE kind = 'gateway' ORDER BY id DESC LIMIT 1")
+    caller.run(
+        "from conversations import compaction; from conversations.models import Conversation;"
+        f"compaction.rollback(Conversation.objects.get(pk='{row['id']}'))"
+    )
+    assert checkpoint(caller.ask(goes_on(messages))) == "made"
+
+
+def test_a_failing_summariser_stops_no_call(caller: Caller) -> None:
+    caller.served.llm.enqueue_summary(status=500, times=9)
+    messages = caller.history(LONG)
+    assert checkpoint(caller.ask(messages)) == "made"
+    assert represented(caller, messages) > 40
+    caller.served.llm.forget_scripted_summaries()
+
+
+def test_what_was_sent_is_kept_for_the_admin_and_told_to_nobody_else(caller: Caller) -> None:
+    caller.ask(caller.history(LONG))
+    listed: Any = caller.served.ask("GET", "/api/conversations")["items"]
+    assert all(item["kind"] == "chat" for item in listed)
+    rows = caller.rows("SELECT DISTINCT kind FROM conversations_conversation")
+    assert {row["kind"] for row in rows} == {"chat", "gateway"}
+    assert "port 5001" in json.dumps(caller.rows("SELECT content FROM conversations_message"))
