@@ -33,14 +33,13 @@ def config(how: str) -> dict[str, Any]:
     is_json = how == "json"
     formatter = "chatsite.logs.json_formatter" if is_json else "chatsite.logs.LineFormatter"
     level = "INFO" if is_json else "WARNING"
-    # These bring handlers of their own.
-    servers = {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error", "uvicorn.access")}
-    servers["uvicorn.access"]["level"] = "WARNING"  # it names what was searched for
+    as_others: dict[str, Any] = {"handlers": [], "propagate": True}  # in place of handlers of their own
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"chosen": {"()": formatter}},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen"}},
+        "filters": {"kinds": {"()": "chatsite.logs.KindsOfFaults"}},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen", "filters": ["kinds"]}},
         "root": {"handlers": ["console"], "level": "WARNING"},
         "loggers": {
             # A wrong Host header is the sender's fault, and answered as such.
@@ -54,7 +53,9 @@ def config(how: str) -> dict[str, Any]:
             # It writes a traceback a second while Redis is away; `conversations.relay` says that it is, once.
             "channels_redis": {"level": "CRITICAL"},
             "django_redis": {"level": "CRITICAL"},
-            **(servers if is_json else {}),
+            # It writes down what people search for.
+            "uvicorn.access": as_others | {"level": "WARNING"},
+            **({"uvicorn": as_others, "uvicorn.error": as_others} if is_json else {}),
         },
     }
 
@@ -68,6 +69,15 @@ def traceback_of(error: BaseException | None) -> str:
         parts.append(f"Traceback (most recent call last):\n{frames}{kind}")
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\n\nwhich came of:\n\n".join(parts)
+
+
+class KindsOfFaults(logging.Filter):
+    """asyncio writes down what a task or a callback was given, and that can be anything: only what happened is kept."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name == "asyncio":
+            record.msg, record.args = re.split(r"[\n(<]", record.getMessage())[0].strip(), ()
+        return True
 
 
 class LineFormatter(logging.Formatter):

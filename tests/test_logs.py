@@ -157,6 +157,16 @@ def test_a_traceback_has_its_lines_and_kinds_and_no_words(form: str) -> None:
     assert "test_a_traceback_has_its_lines" in text
 
 
+def test_what_asyncio_says_of_a_fault_is_its_kind() -> None:
+    message = f"Task exception was never retrieved\nfuture: <Task finished exception=ValueError('{SAID}')>"
+    record = logging.LogRecord("asyncio", logging.ERROR, __file__, 1, message, (), None)
+    assert logs.KindsOfFaults().filter(record)
+    assert record.getMessage() == "Task exception was never retrieved"
+    record.msg = f"Exception in callback put('{SAID}')"
+    logs.KindsOfFaults().filter(record)
+    assert record.getMessage() == "Exception in callback put"
+
+
 def test_only_json_costs_the_library_that_writes_it() -> None:
     program = "import django, sys; django.setup(); sys.exit('structlog' in sys.modules)"
     for form, is_loaded in (("line", 0), ("json", 1)):

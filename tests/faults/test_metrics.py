@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,17 +17,9 @@ from typing import Any
 import psycopg
 import pytest
 import redis as redis_client
-from django.test import Client
-from prometheus_client import Metric
-from prometheus_client.mmap_dict import MmapedDict, mmap_key
-from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families
 from websockets.sync.client import connect
 
-from chatsite import tallies
-from conversations import metrics
-from conversations.models import ApiKey
 from tests.cluster import Cluster
 from tests.faults.serving import sign_in
 from tests.faults.test_broker import Shop
@@ -37,7 +27,6 @@ from tests.journeys.site import ROOT, long_conversation
 from tests.llm_server import LlmServer
 from tests.promql import asked_by
 from tests.servers import postgres, redis, wait_until
-from tests.timing import cpu_seconds
 
 TOKEN = "a-token-of-the-tests-0123456789"
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "docs" / "grafana-dashboard.json").read_text())
@@ -199,90 +188,3 @@ def stop_postgres(url: str) -> None:
         found = connection.execute("SHOW data_directory").fetchone()
     assert found is not None
     os.kill(int(Path(found[0], "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)  # at once
-
-
-def test_whom_metrics_are_for(user: Any, settings: Any) -> None:
-    settings.METRICS_TOKEN = TOKEN
-    _, key = ApiKey.make(user, "tests")
-
-    def asked(bearer: str = "", *, address: str = "10.0.0.1", client: Any = None, **headers: str) -> int:
-        given = headers | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
-        response = (client or Client()).get("/metrics", headers=given, REMOTE_ADDR=address)
-        assert response.status_code == 200 or response.content.count(b"\n") == 1
-        return int(response.status_code)
-
-    signed_in = Client()
-    signed_in.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    assert (asked(), asked(TOKEN), asked(TOKEN[:-1]), asked("é")) == (401, 200, 401, 401)
-    assert (asked(key), asked(client=signed_in)) == (403, 403)
-    user.is_staff = True
-    user.save()
-    assert (asked(key), asked(client=signed_in)) == (200, 200)
-    assert [asked(address=address) for address in ("127.0.0.1", "::1", "", "unix:")] == [200, 200, 401, 401]
-    for header in ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Via"):
-        assert asked(address="127.0.0.1", **{header: "127.0.0.1"}) == 401
-    assert asked("wrong", address="127.0.0.1") == 401, "a wrong token is refused, whoever sends it"
-    settings.METRICS_TOKEN = ""
-    assert asked(TOKEN) == 401
-
-
-def test_the_names_of_the_families_are_those_of_the_documentation(transactional_db: None) -> None:
-    metrics.compactions.labels("auto", "succeeded")
-    response = Client().get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
-    families = {family.name for family in open_metrics(response.content.decode())}
-    documented = re.findall(r"^\| `(.*?)` \| (?:counter|gauge|histogram)", (ROOT / "docs/metrics.md").read_text(), re.M)
-    names = {name for line in documented for name in line.split("`, `")}
-    assert len(names) == 14
-    assert names <= families
-
-
-def test_many_series_of_many_processes_are_told_soon(transactional_db: None, settings: Any, tmp_path: Path) -> None:
-    for slot in range(10):
-        write(tmp_path, slot, models=20)
-    settings.METRICS_DIR = str(tmp_path)
-    assert told(tallies.collect()) == told(MultiProcessCollector.merge([str(file) for file in tmp_path.glob("*.db")]))
-    client = Client()
-    assert client.get("/metrics").content.count(b"\n") > 600
-    assert cpu_seconds(lambda: client.get("/metrics"), rounds=5) < 0.1
-
-
-def write(folder: Path, slot: int, *, models: int) -> None:
-    counters = MmapedDict(str(folder / f"counter_{slot}.db"))
-    histograms = MmapedDict(str(folder / f"histogram_{slot}.db"))
-    for model in map(str, range(models)):
-        for status in ("complete", "failed", "stopped", "interrupted"):
-            counters.write_value(mmap_key("t", "t_total", ["model", "status"], [model, status], "help"), slot, 0.0)
-        for name in ("a", "b"):
-            histograms.write_value(mmap_key(name, f"{name}_sum", ["model"], [model], "help"), 0.5, 0.0)
-            for bound in (*metrics.WAITS, "+Inf"):
-                key = mmap_key(name, f"{name}_bucket", ["model", "le"], [model, str(bound)], "help")
-                histograms.write_value(key, slot, 0.0)
-    counters.close()
-    histograms.close()
-
-
-def told(families: Any) -> dict[str, tuple[str, list[Any]]]:
-    def of(family: Metric) -> tuple[str, list[Any]]:
-        return family.type, sorted((one.name, sorted(one.labels.items()), one.value) for one in family.samples)
-
-    return {family.name: of(family) for family in families}
-
-
-def test_who_comes_after_a_process_goes_on_counting_where_it_stopped(tmp_path: Path) -> None:
-    def turns_after(program: str) -> float:
-        begin = "import django; django.setup(); from conversations import metrics; metrics.sockets.inc()"
-        count = "metrics.turn_ended(model='one', status='complete', ms=5, first_token_ms=None)"
-        tell = "from chatsite import tallies; found = {one.name: one.samples for one in tallies.collect()}"
-        say = "print(found['turn_count'][0].value, flush=True)"
-        environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings", "METRICS_DIR": str(tmp_path)}
-        command = [sys.executable, "-c", f"{begin}; {count}; {tell}; {say}; {program}"]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-        return float(done.stdout)
-
-    assert turns_after("") == 1
-    assert turns_after("import os; os.kill(os.getpid(), 9)") == 2
-    files = sorted(tmp_path.iterdir())
-    with (tmp_path / "histogram_0.db").open("r+b") as broken:
-        broken.truncate(100)
-    assert turns_after("") == 3, "a file that a machine did not write to its end does not stop the start"
-    assert sorted(tmp_path.iterdir()) == files
