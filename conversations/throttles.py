@@ -18,6 +18,11 @@ MINUTE = 60
 GUESSES_A_MINUTE = 30
 """Of one address, with keys and sessions that are not valid."""
 
+RIGHT_KEPT = 10_000
+
+_right: set[str] = set()
+"""Digests of keys."""
+
 
 def require_rate(user_id: int) -> None:
     """Count one request of this person, by whatever way it came. Raises TooMany beyond API_REQUESTS_PER_MINUTE."""
@@ -26,10 +31,23 @@ def require_rate(user_id: int) -> None:
         raise _too_many(f"At most {most:,} requests a minute.")
 
 
-def require_guesses(address: str) -> None:
-    """Before a key is looked up. Raises TooMany where this address has sent too many that were wrong."""
-    if (cache.get(_minute(f"guesses:{_source(address)}")) or 0) >= GUESSES_A_MINUTE:
+def require_guesses(address: str, *, digest: str = "") -> None:
+    """Before a key is looked up. Raises TooMany where this address has sent too many that were wrong.
+
+    A key that was right lately, by its `digest`, is looked up all the same: whoever guesses beside its owner, behind
+    one proxy, must not lock them out.
+    """
+    if (cache.get(_minute(f"guesses:{_source(address)}")) or 0) < GUESSES_A_MINUTE:
+        return
+    if digest not in _right:
         raise _too_many("Too many wrong keys came from this address.")
+
+
+def note_right(digest: str) -> None:
+    """This key was right, in this process."""
+    if len(_right) >= RIGHT_KEPT:
+        _right.clear()
+    _right.add(digest)
 
 
 def note_guess(address: str) -> None:

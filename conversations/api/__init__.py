@@ -10,7 +10,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase, HttpResponseNotAllowed
-from django.urls import re_path
+from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
@@ -19,6 +19,7 @@ from ninja.operation import Operation
 from conversations.api import context, conversations, errors, events, files, goals, messages, models, records, usage
 from conversations.api.about import ABOUT, TAGS
 from conversations.api.auth import KeyAuth, SessionAuth
+from conversations.api.docs import docs
 from conversations.api.openapi import complete
 from conversations.api.parsing import StrictParser
 
@@ -44,7 +45,7 @@ class Api(NinjaAPI):
     @property
     def urls(self) -> tuple[list[Any], str, str]:
         ours, app, namespace = super().urls
-        patterns: list[Any] = [*ours, re_path("", _nowhere)]
+        patterns: list[Any] = [path("docs", docs), *ours, re_path("", _nowhere)]
         for pattern in patterns:
             pattern.callback = _shaped(pattern.callback)
         return patterns, app, namespace

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest
-from django.utils import timezone
 from ninja.errors import AuthenticationError
 from ninja.security import APIKeyCookie, HttpBearer
 
-from conversations.models import ApiKey
-from conversations.models.api_key import digest
-from conversations.throttles import note_guess, require_guesses, require_rate
+from conversations.api.errors import MEDIA_TYPE, UnsupportedMediaType
+from conversations.models.api_key import digest, key_of
+from conversations.throttles import note_guess, note_right, require_guesses, require_rate
 
-USE_NOTED_EVERY = timedelta(minutes=1)
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class Request(HttpRequest):
@@ -30,17 +28,14 @@ class KeyAuth(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
         address = request.META.get("REMOTE_ADDR", "")
-        require_guesses(address)
-        key = (
-            ApiKey.objects.select_related("user")
-            .filter(hash=digest(token), revoked_at=None, user__is_active=True)
-            .first()
-        )
+        hashed = digest(token)
+        require_guesses(address, digest=hashed)
+        key = key_of(token)
         if key is None:
             note_guess(address)
             raise AuthenticationError
+        note_right(hashed)
         require_rate(key.user_id)
-        _note_use(key)
         return cast(User, key.user)
 
 
@@ -59,13 +54,9 @@ class SessionAuth(APIKeyCookie):
             note_guess(address)
             raise AuthenticationError
         require_rate(request.user.pk)
+        if request.method == "POST" and request.content_type in FORMS:
+            raise UnsupportedMediaType(MEDIA_TYPE)  # the token would be looked for in it, and the whole of it read
         return super()._get_key(request)
 
     def authenticate(self, request: HttpRequest, key: str | None) -> Any:
         return request.user
-
-
-def _note_use(key: ApiKey) -> None:
-    now = timezone.now()
-    if key.last_used is None or now - key.last_used > USE_NOTED_EVERY:
-        ApiKey.objects.filter(pk=key.pk).update(last_used=now)

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.http.request import RawPostDataException
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
@@ -38,7 +37,6 @@ def install(api: NinjaAPI) -> None:
         HttpError: on_http_error,
         Http404: on_missing,
         RequestDataTooBig: on_too_big,
-        RawPostDataException: on_form,
         Exception: on_bug,
     }
     for fault, handler in handlers.items():
@@ -79,11 +77,6 @@ def on_missing(request: HttpRequest, fault: Http404) -> HttpResponse:
 
 def on_too_big(request: HttpRequest, fault: RequestDataTooBig) -> HttpResponse:
     return error_response(413, "body_too_large", "The body is too large.")
-
-
-def on_form(request: HttpRequest, fault: RawPostDataException) -> HttpResponse:
-    """The body was read as a form already, to look for a CSRF token in it."""
-    return on_refused(request, UnsupportedMediaType(MEDIA_TYPE))
 
 
 def on_bug(request: HttpRequest, fault: Exception) -> HttpResponse:

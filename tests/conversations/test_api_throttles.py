@@ -9,8 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
+from django.utils import timezone
 
 from conversations.errors import TooMany
+from conversations.models import ApiKey
+from conversations.models.api_key import digest
 from conversations.throttles import GUESSES_A_MINUTE, note_guess, require_guesses, require_rate
 from tests.conversations.api import Api, refused
 
@@ -59,6 +62,17 @@ def test_an_address_that_guesses_at_keys_is_not_even_looked_up(user: User, djang
     assert 1 <= refused(response, 429, "rate_limited")["retry_after"] <= 60
     refused(Client(headers={"cookie": "sessionid=" + "x" * 32}).get(ALL), 429, "rate_limited")
     assert Api(user).client.get(ALL, REMOTE_ADDR="192.0.2.8").status_code == 200
+
+
+def test_whoever_guesses_locks_nobody_out_who_has_a_key_and_the_same_address(user: User) -> None:
+    api, revoked = Api(user), Api(user)
+    assert [one.get(ALL).status_code for one in (api, revoked)] == [200, 200]
+    for _ in range(2 * GUESSES_A_MINUTE):
+        note_guess("127.0.0.1")
+    ApiKey.objects.filter(hash=digest(revoked.key)).update(revoked_at=timezone.now())
+    assert api.get(ALL).status_code == 200
+    refused(revoked.get(ALL), 401, "unauthenticated")
+    refused(Api(user).get(ALL), 429, "rate_limited")
 
 
 def test_forgetting_the_key_is_no_guess(db: None) -> None:
