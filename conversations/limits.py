@@ -57,7 +57,8 @@ def one_more_call(user_id: int) -> Iterator[None]:
     """Of the gateway, in this process; counted while it lasts. Raises TooMany."""
     if _calls[user_id] >= settings.MAX_CALLS_PER_USER:
         raise TooMany(
-            f"{_calls[user_id]} of your calls are being answered; at most {settings.MAX_CALLS_PER_USER} may be at once.",
+            f"{_calls[user_id]} of your calls are being answered; at most {settings.MAX_CALLS_PER_USER} may be at "
+            "once.",
             retry_after=RETRY_SECONDS,
         )
     _calls[user_id] += 1

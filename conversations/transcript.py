@@ -88,7 +88,7 @@ class Loaded:
 
     @property
     def waiting(self) -> int:
-        """1 where the last message is still to be answered: a person's, or whatever a caller of the gateway sends last."""
+        """1 where the last message is still to be answered: a person's, or the last of a caller of the gateway."""
         asks = self.head.kind == Conversation.Kind.GATEWAY
         return int(bool(self.live) and (asks or self.live[-1].role == "user"))
 

@@ -42,7 +42,8 @@ class ApiKey(models.Model):
 
 def key_of(plain: str) -> ApiKey | None:
     """The key with this text, with its user, and that it was used; None for one that lets nobody in."""
-    key = ApiKey.objects.select_related("user").filter(hash=digest(plain), revoked_at=None, user__is_active=True).first()
+    live = ApiKey.objects.select_related("user").filter(revoked_at=None, user__is_active=True)
+    key = live.filter(hash=digest(plain)).first()
     now = timezone.now()
     if key and (key.last_used is None or now - key.last_used > USE_NOTED_EVERY):
         ApiKey.objects.filter(pk=key.pk).update(last_used=now)
