@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from math import isfinite
 from typing import Any
 
@@ -48,8 +48,15 @@ def clean_prompt(field: str, value: object) -> str:
 
 def parse_json(text: str) -> Any:
     """JSON and nothing looser: no key twice, no NaN, no number beyond a float. Raises Invalid, naming the place."""
+    with json_faults():
+        return STRICT.decode(text)
+
+
+@contextmanager
+def json_faults() -> Iterator[None]:
+    """What `STRICT` does not read becomes Invalid."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+        yield
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise Invalid(f"not valid JSON: {error.msg} at {where}.", line=error.lineno, column=error.colno) from None
@@ -139,3 +146,6 @@ def _float(digits: str) -> float:
     if not isfinite(number):
         raise ValueError(f"{digits[:20]} is too large a number")
     return number
+
+
+STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)

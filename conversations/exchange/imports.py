@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -13,12 +14,12 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from conversations.errors import Invalid
 from conversations.exchange import archive, chatgpt, chatsite, claude, neutral
+from conversations.exchange.entries import entries
 from conversations.exchange.messages import MAX_MESSAGES
 from conversations.exchange.reading import fault
 from conversations.exchange.source import Source
 from conversations.exchange.storing import store
 from conversations.models import Conversation
-from conversations.validation import parse_json
 
 FORMATS = (chatsite, neutral, chatgpt, claude)
 MAX_CONVERSATIONS = 5_000
@@ -57,21 +58,17 @@ def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
 
 
 def _sources(payload: bytes) -> Iterator[Source]:
-    """The conversations of a file, or of each part of a zip file: only one part is held whole at a time."""
-    number = messages = 0
-    for part in archive.members(payload) if archive.is_zip(payload) else (payload,):
-        data = parse_json(_decode(part))
-        entries = data if isinstance(data, list) and data else [data]
-        if number + len(entries) > MAX_CONVERSATIONS:
+    """The conversations of a file, or of each part of a zip file; no more than one is held as JSON at a time."""
+    parts = archive.members(payload) if archive.is_zip(payload) else (payload,)
+    messages = 0
+    for number, entry in enumerate(chain.from_iterable(map(entries, map(_decode, parts)))):
+        if number == MAX_CONVERSATIONS:
             raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
-        for entry in entries:
-            source = _source(entry, place=f"[{number}]" if entry is not data else "")
-            number += 1
-            messages += len(source.lines)
-            if messages > MAX_MESSAGES:
-                raise fault("file", f"at most {MAX_MESSAGES:,} messages in all.")
-            yield source
-        del data, entries
+        source = _source(entry.value, place=f"[{number}]" if entry.is_listed else "")
+        messages += len(source.lines)
+        if messages > MAX_MESSAGES:
+            raise fault("file", f"at most {MAX_MESSAGES:,} messages in all.")
+        yield source
 
 
 def _source(entry: object, *, place: str) -> Source:

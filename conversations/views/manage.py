@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from uuid import UUID
 
 from django.contrib import messages
@@ -66,13 +67,23 @@ def export(request: Request, pk: UUID) -> HttpResponse:
 def import_(request: Request) -> HttpResponse:
     """Into new conversations; a single one opens, of more the list says how many came in."""
     file = cleaned(ImportForm(request.POST, request.FILES))["file"]
-    imported = imports.import_conversations(request.user, file.read())
+    try:
+        imported = imports.import_conversations(request.user, file.read())
+    except Invalid as refusal:
+        raise Invalid(_by_its_place(refusal)) from None
     if len(imported.conversations) == 1:
         target = reverse("chat", args=[imported.conversations[0].pk])
     else:
         target = reverse("home")
         messages.success(request, _came_in(imported))
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+
+
+def _by_its_place(refusal: Invalid) -> str:
+    """The reason with its place in the file, which is all that a person has to look for it."""
+    said = refusal.message.removeprefix("file: ")
+    said = re.sub(r"\A\[(\d+)\][.:] ?", lambda found: f"conversation {int(found[1]) + 1} of the file: ", said)
+    return f"Nothing came in. {said[:1].upper()}{said[1:]}"
 
 
 def _came_in(imported: imports.Imported) -> str:

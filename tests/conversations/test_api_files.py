@@ -9,6 +9,8 @@ from django.contrib.auth.models import User
 from conversations.models import Conversation
 from tests.conftest import DATA
 from tests.conversations.api import Api, refused
+from tests.conversations.exports import chatgpt, claude, told, wrote
+from tests.conversations.test_exchange_archive import zipped
 
 ALL = "/api/conversations"
 
@@ -28,6 +30,35 @@ def test_an_import_tells_what_it_made(api: Api) -> None:
     (told,) = response.json()["conversations"]
     assert (told["title"], told["messages"]) == ("Ports", 2)
     assert len(api.get(f"{ALL}/{told['id']}/messages").json()["items"]) == 2
+
+
+def test_an_import_of_many_tells_of_each_in_the_order_of_the_file(api: Api) -> None:
+    talks = [chatgpt(told("user", str(n)), title=f"Talk {n}", conversation_id=f"c{n}") for n in range(3)]
+    empty = claude(uuid="empty")
+    answer = api.send("POST", f"{ALL}/import", json.dumps([*talks, empty]).encode()).json()
+    assert [(row["title"], row["messages"]) for row in answer["conversations"]] == [(f"Talk {n}", 1) for n in range(3)]
+    assert answer["skipped"] == 1
+    assert {row["id"] for row in answer["conversations"]} == {str(row.pk) for row in Conversation.objects.all()}
+
+
+def test_a_zip_file_is_taken_as_it_was_handed_out(api: Api) -> None:
+    payload = zipped(("conversations.json", [claude(wrote("1", "human", "hi"))]))
+    response = api.send("POST", f"{ALL}/import", payload, "application/zip")
+    assert response.status_code == 201
+    (row,) = response.json()["conversations"]
+    assert (row["title"], row["messages"]) == ("Ports", 1)
+
+
+def test_another_type_of_body_is_415(api: Api) -> None:
+    detail = refused(api.send("POST", f"{ALL}/import", file_of("a"), "text/plain"), 415, "unsupported_media_type")
+    assert "application/json or application/zip" in detail["message"]
+
+
+def test_an_owner_in_a_file_is_ignored(api: Api, user: User) -> None:
+    eve = User.objects.create_user("eve")
+    data = json.loads(file_of("a")) | {"owner": "eve", "owner_id": eve.pk, "user": eve.pk}
+    assert api.send("POST", f"{ALL}/import", json.dumps(data).encode()).status_code == 201
+    assert Conversation.objects.get().owner == user
 
 
 @pytest.mark.parametrize(

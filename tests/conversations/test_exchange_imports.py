@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from conversations.errors import Invalid
+from conversations.exchange.entries import entries
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ToolCall
 from conversations.transcript import message_tokens
+from conversations.validation import parse_json
 
 pytestmark = pytest.mark.django_db
 
@@ -213,3 +218,31 @@ def test_a_long_import_takes_a_constant_number_of_queries_a_batch(
 def test_a_fault_in_the_last_message_leaves_nothing(ada: User) -> None:
     refusal(ada, neutral(*(said(str(n)) for n in range(1_200)), said("x", "bot")))
     assert not Message.objects.exists()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+def read_in_pieces(text: str) -> Any:
+    found = list(entries(text))
+    return [entry.value for entry in found] if found[0].is_listed else found[0].value
+
+
+@hypothesis_settings(max_examples=300, deadline=None)
+@given(value=JSON, indent=st.sampled_from([None, 1]), data=st.data())
+def test_a_list_is_read_in_pieces_as_it_is_read_whole(value: Any, indent: int | None, data: st.DataObject) -> None:
+    text = json.dumps(value, indent=indent)
+    assert read_in_pieces(text) == parse_json(text) == value
+    at = data.draw(st.integers(0, len(text)))
+    spoilt = text[:at] + data.draw(st.sampled_from(["", ",", "]", "[", "x", "{", '"'])) + text[at + 1 :]
+    try:
+        whole = parse_json(spoilt)
+    except Invalid:
+        with pytest.raises(Invalid, match="not valid JSON"):
+            read_in_pieces(spoilt)
+    else:
+        assert read_in_pieces(spoilt) == whole

@@ -1,0 +1,45 @@
+"""The conversations of a JSON document one by one: all of them at once would take several times the file's size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from json import JSONDecodeError
+from typing import Any, NamedTuple
+
+from conversations.validation import STRICT, json_faults, parse_json
+
+SPACE = re.compile(r"[ \t\n\r]*")
+EMPTY = re.compile(r"[ \t\n\r]*\[[ \t\n\r]*\][ \t\n\r]*")
+
+
+class Entry(NamedTuple):
+    """A value of a list, or a document that is none."""
+
+    value: Any
+    is_listed: bool
+
+
+def entries(text: str) -> Iterator[Entry]:
+    """As strict as `parse_json`, whose Invalid it raises where it comes to a fault: after the entries before it."""
+    start = _after_space(text, 0)
+    if text[start : start + 1] != "[" or EMPTY.fullmatch(text):
+        yield Entry(parse_json(text), is_listed=False)
+        return
+    at = start
+    while at == start or text[at : at + 1] == ",":
+        with json_faults():
+            value, at = STRICT.raw_decode(text, _after_space(text, at + 1))
+        yield Entry(value, is_listed=True)
+        del value
+        at = _after_space(text, at)
+    with json_faults():
+        if text[at : at + 1] != "]":
+            raise JSONDecodeError("Expecting ',' delimiter", text, at)
+        if (end := _after_space(text, at + 1)) != len(text):
+            raise JSONDecodeError("Extra data", text, end)
+
+
+def _after_space(text: str, at: int) -> int:
+    found = SPACE.match(text, at)
+    return found.end() if found else at

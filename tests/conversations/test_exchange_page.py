@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from conversations.models import Conversation
+from tests.conversations.exports import chatgpt, claude, told, wrote
+from tests.conversations.pages import Pages, elements
+from tests.conversations.test_exchange_archive import zipped
+
+
+@pytest.fixture
+def pages(user: User) -> Pages:
+    return Pages(user)
+
+
+def file_of(data: Any, name: str = "conversations.json") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, data if isinstance(data, bytes) else json.dumps(data).encode())
+
+
+def test_the_page_takes_json_and_zip_and_says_of_whom(pages: Pages) -> None:
+    page = pages.get("home")
+    accepted = {found["accept"] for found in elements(page).with_attribute("accept")}
+    assert accepted == {".json,.zip,application/json,application/zip"}
+    assert (
+        "ChatGPT&#x27;s or Claude&#x27;s export" in page.content.decode()
+        or "ChatGPT's or Claude's" in page.content.decode()
+    )
+
+
+def test_many_conversations_are_counted_and_listed(pages: Pages) -> None:
+    talks = [
+        chatgpt(told("user", "a"), told("assistant", "b"), title=f"Talk {n}", conversation_id=f"c{n}") for n in "123"
+    ]
+    response = pages.post("import", file=file_of([*talks, claude(uuid="empty")]))
+    assert response.headers["HX-Redirect"] == "/"
+    html = pages.get("home").content.decode()
+    assert "3 conversations came in, with 6 messages. 1 without a message was left out." in html
+    assert all(f">Talk {n}<" in html for n in "123")
+    assert "came in" not in pages.get("home").content.decode(), "it is said once"
+
+
+def test_a_zip_file_with_one_conversation_opens_it(pages: Pages) -> None:
+    payload = zipped(("conversations.json", [claude(wrote("1", "human", "hi"))]))
+    response = pages.post("import", file=file_of(payload, "data-2025-01-06.zip"))
+    assert response.headers["HX-Redirect"] == f"/c/{Conversation.objects.get().pk}/"
+
+
+def test_a_file_without_any_message_says_so(pages: Pages) -> None:
+    assert pages.post("import", file=file_of([claude(uuid="e")])).headers["HX-Redirect"] == "/"
+    assert (
+        "0 conversations came in, with 0 messages. 1 without a message was left out."
+        in pages.get("home").content.decode()
+    )
+
+
+def test_what_is_wrong_is_said_by_its_place(pages: Pages) -> None:
+    data = chatgpt(told("user", "a"))
+    data["mapping"]["n0"]["parent"] = "gone"
+    response = pages.post("import", file=file_of([data]))
+    assert response.status_code == 400
+    assert "[0].mapping.n0.parent: is no node of the mapping." in response.content.decode()
