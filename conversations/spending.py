@@ -91,9 +91,9 @@ def waits(days: Days, *, of: int) -> list[Wait]:
     if of > SAMPLE:
         part = PARTS * SAMPLE // of
         chosen = chosen.annotate(last=Right(Cast("id", TextField()), 2)).filter(last__lt=f"{max(1, part):02x}")
-    rows = Message.objects.filter(pk__in=chosen.order_by().values("pk"), status=Message.Status.COMPLETE)
-    rows = rows.filter(role=Message.Role.ASSISTANT, duration_ms__isnull=False).order_by()
-    found = rows.values_list("id", "model", "duration_ms", "first_token_ms")[: 2 * SAMPLE]
+    rows = Message.objects.filter(**_between(days), pk__in=chosen.order_by().values("pk"))
+    rows = rows.filter(role=Message.Role.ASSISTANT, status=Message.Status.COMPLETE, duration_ms__isnull=False)
+    found = rows.order_by().values_list("id", "model", "duration_ms", "first_token_ms")[: 2 * SAMPLE]
     return [Wait(day_of(id), model, ms or 0, first_ms) for id, model, ms, first_ms in found]
 
 
@@ -105,12 +105,13 @@ def storage(owner: AbstractBaseUser) -> dict[str, int]:
 
 
 def _ended(days: Days, owner: AbstractBaseUser | None) -> QuerySet[Message]:
-    """A person's are found by their conversations: those alone that were used since."""
+    """A person's are found by their conversations: those alone that were used since. Of what is dated ahead only the
+    id says when it was asked for."""
     rows = Message.objects.filter(ASKED, role=Message.Role.ASSISTANT).exclude(status=Message.Status.STREAMING)
     if owner is None:
         return rows.filter(**_between(days)).order_by()
     own = Conversation.objects.filter(owner_id=owner.pk, updated_at__gte=days.start)
-    return rows.filter(conversation__in=own, created_at__gte=days.start, created_at__lt=days.end).order_by()
+    return rows.filter(conversation__in=own, created_at__gte=days.start).order_by()
 
 
 def _own_calls(days: Days, owner: AbstractBaseUser) -> QuerySet[GatewayCall]:

@@ -2,7 +2,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from conversations.health import healthz, readyz
-from conversations.views import account, acts, branches, chat, compaction, home, keys, manage, records, settings
+from conversations.views import account, acts, branches, chat, compaction, home, keys, manage, records, settings, usage
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("settings/", keys.settings, name="settings"),
     path("settings/keys", keys.make_key, name="make_key"),
     path("settings/keys/<int:key_id>/revoke", keys.revoke_key, name="revoke_key"),
+    path("usage/", usage.usage, name="usage"),
     path("import", manage.import_, name="import"),
     path("c/new", home.new, name="new"),
     path("c/<uuid:pk>/", chat.chat, name="chat"),
