@@ -26,16 +26,12 @@ def test_the_page_takes_json_and_zip_and_says_of_whom(pages: Pages) -> None:
     page = pages.get("home")
     accepted = {found["accept"] for found in elements(page).with_attribute("accept")}
     assert accepted == {".json,.zip,application/json,application/zip"}
-    assert (
-        "ChatGPT&#x27;s or Claude&#x27;s export" in page.content.decode()
-        or "ChatGPT's or Claude's" in page.content.decode()
-    )
+    assert "Our JSON, or ChatGPT's or Claude's export: .json or .zip" in page.content.decode()
 
 
 def test_many_conversations_are_counted_and_listed(pages: Pages) -> None:
-    talks = [
-        chatgpt(told("user", "a"), told("assistant", "b"), title=f"Talk {n}", conversation_id=f"c{n}") for n in "123"
-    ]
+    said = told("user", "a"), told("assistant", "b")
+    talks = [chatgpt(*said, title=f"Talk {n}", conversation_id=f"c{n}") for n in "123"]
     response = pages.post("import", file=file_of([*talks, claude(uuid="empty")]))
     assert response.headers["HX-Redirect"] == "/"
     html = pages.get("home").content.decode()
@@ -52,15 +48,21 @@ def test_a_zip_file_with_one_conversation_opens_it(pages: Pages) -> None:
 
 def test_a_file_without_any_message_says_so(pages: Pages) -> None:
     assert pages.post("import", file=file_of([claude(uuid="e")])).headers["HX-Redirect"] == "/"
-    assert (
-        "0 conversations came in, with 0 messages. 1 without a message was left out."
-        in pages.get("home").content.decode()
-    )
+    html = pages.get("home").content.decode()
+    assert "0 conversations came in, with 0 messages. 1 without a message was left out." in html
 
 
-def test_what_is_wrong_is_said_by_its_place(pages: Pages) -> None:
+def test_what_is_wrong_is_said_with_its_place(pages: Pages) -> None:
+    def complaint(data: Any) -> str:
+        response = pages.post("import", file=file_of(data))
+        assert response.status_code == 400
+        assert not Conversation.objects.exists()
+        return str(response.content.decode()).removeprefix("<p>").partition(" <button")[0]
+
     data = chatgpt(told("user", "a"))
     data["mapping"]["n0"]["parent"] = "gone"
-    response = pages.post("import", file=file_of([data]))
-    assert response.status_code == 400
-    assert "[0].mapping.n0.parent: is no node of the mapping." in response.content.decode()
+    assert complaint([chatgpt(told("user", "a"), conversation_id="c0"), data]) == (
+        "Nothing came in. Conversation 2 of the file: mapping.n0.parent: is no node of the mapping."
+    )
+    assert complaint({"messages": [5]}) == "Nothing came in. Messages[0]: must be an object."
+    assert complaint(zipped(("chat.html", b"x"))) == "Nothing came in. The zip file has no conversations.json."
