@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import wraps
 from time import perf_counter
 from typing import Any
@@ -26,6 +26,7 @@ from conversations.gateway.known import State
 from conversations.llm.base import ContextTooLong
 from conversations.models import ModelProfile
 from conversations.models.api_key import key_of
+from conversations.states import Superseded
 
 JSON = "application/json"
 TRIES = 3
@@ -168,12 +169,13 @@ async def _folded(asked: Asked, state: State | None, call: Call, overflowed: boo
         async with alone(owner_id, state.digest if state else history.origin):
             newer = await sync_to_async(known.find)(owner_id, history)
             if _digest(newer) == _digest(state):
-                id = await fold(owner_id, history, state, asked.profile, overflowed=overflowed)
-                found = await sync_to_async(known.present)(id, history)
-                call.checkpoint = MADE if _digest(found) != _digest(state) else call.checkpoint
-                return found
+                with suppress(Superseded):
+                    id = await fold(owner_id, history, newer, asked.profile, overflowed=overflowed)
+                    found = await sync_to_async(known.present)(id, history)
+                    call.checkpoint = MADE if _digest(found) != _digest(newer) else call.checkpoint
+                    return found
         state = newer
-        if not asked.is_due(state):
+        if not (overflowed or asked.is_due(state)):
             break
     return state
 

@@ -26,10 +26,11 @@ from compression.leases import beat_seconds, expiry
 from conversations import forks, room, states, transcript
 from conversations.errors import TooLarge
 from conversations.gateway.history import History, Line
-from conversations.gateway.known import State
+from conversations.gateway.known import State, holds
 from conversations.llm.base import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
 from conversations.models.conversation import MAX_TITLE
+from conversations.states import Superseded
 from conversations.transcript import Loaded, tool_tokens
 
 logger = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ async def fold(
     """Store what the history has beyond `state`, and compress it where that is due; gives its conversation.
 
     `overflowed`: the provider found the last request too long. Under `alone`. Whether it fits then is for the caller
-    to see.
+    to see. Raises Superseded where `state` holds no more.
     """
     conversation_id = await sync_to_async(_stored)(owner_id, history, state, profile)
     with contextlib.suppress(TooLarge, NotConfigured):
@@ -92,6 +93,8 @@ def _stored(owner_id: int, history: History, state: State | None, profile: Model
     with transaction.atomic():
         conversation = _conversation(owner_id, history, state)
         states.lock(conversation.pk)  # what else is being computed from it is not put in force
+        if state and not holds(conversation.pk, state.digest):
+            raise Superseded
         Conversation.objects.filter(pk=conversation.pk).update(
             model=profile, system_prompt=history.fixed, updated_at=timezone.now()
         )

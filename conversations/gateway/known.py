@@ -73,6 +73,12 @@ def present(conversation_id: UUID, history: History) -> State | None:
     return _state(row, row, last.digest, history.places[last.digest], elided=row.elided)
 
 
+def holds(conversation_id: UUID, digest: str) -> bool:
+    """Whether the conversation's summary ends there now."""
+    last = _last_checkpoint(conversation_id)
+    return last is not None and last.digest == digest
+
+
 def measured(history: History, state: State | None, window: Window) -> Usage:
     """What a request with this summary costs, as the model counts it."""
     turns = [line.turn for line in history.lines]

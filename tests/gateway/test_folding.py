@@ -17,7 +17,10 @@ LONG = 61
 
 
 def goes_on(messages: Messages, question: str = "And then?") -> Messages:
-    return [*messages, ANSWER, {"role": "user", "content": question}]
+    """By an answer and a question, unlike all others."""
+    number = len(messages)
+    said = {"role": "assistant", "content": f"Answer {number}."}
+    return [*messages, said, {"role": "user", "content": f"{question} {number}"}]
 
 
 def represented(caller: Caller, messages: Messages) -> int:
@@ -111,6 +114,21 @@ def test_calls_that_race_fold_once(caller: Caller) -> None:
     alone = Caller(caller.served)
     alone.ask(goes_on(alone.history(LONG), "Question 0?"))
     assert caller.summaries == 2 * once, "as many as for a single call"
+
+
+def test_branches_that_race_from_one_summary_get_one_each(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    caller.ask(messages)
+    cut = represented(caller, messages)
+    caller.served.llm.summary_takes(seconds=0.2)
+    branches = [goes_on(messages)[:-1] + caller.history(LONG, part=part)[1:] for part in "bcd"]
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(caller.ask, branches))
+    assert list(map(checkpoint, answers)) == ["made"] * 3
+    caller.served.llm.summary_takes(seconds=0)
+    for branch in branches:
+        assert checkpoint(caller.ask(goes_on(branch))) == "hit"
+        assert represented(caller, goes_on(branch)) > cut
 
 
 def test_another_person_s_summary_is_never_used(caller: Caller) -> None:
