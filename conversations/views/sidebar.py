@@ -38,6 +38,9 @@ def sidebar(user: AbstractBaseUser, *, before: datetime | None = None, current: 
     rows = list(mine.order_by("-pinned", "-updated_at", "-id")[: LIMIT + 1])
     shown = rows[:LIMIT]
     earlier = shown[-1].updated_at if rows[LIMIT:] else None
+    if rows[LIMIT:] and rows[LIMIT].updated_at == earlier:
+        # Imports may share a date, and the next part of the list begins before it.
+        shown += mine.filter(pinned=False, updated_at=earlier).exclude(pk__in=[row.pk for row in shown])
     if current and current not in shown:
         shown.append(current)
     return Sidebar(_sections(shown, timezone.localdate()), earlier)

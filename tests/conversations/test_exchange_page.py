@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from conversations.models import Conversation
+from conversations.views.sidebar import LIMIT
 from tests.conversations.exports import chatgpt, claude, told, wrote
 from tests.conversations.pages import Pages, elements
 from tests.conversations.test_exchange_archive import zipped
@@ -66,3 +67,11 @@ def test_what_is_wrong_is_said_with_its_place(pages: Pages) -> None:
     )
     assert complaint({"messages": [5]}) == "Nothing came in. Messages[0]: must be an object."
     assert complaint(zipped(("chat.html", b"x"))) == "Nothing came in. The zip file has no conversations.json."
+
+
+def test_conversations_of_one_date_are_all_in_the_list(pages: Pages, user: User) -> None:
+    """A list that goes on before a date must not cut those of that date in two: a file may come in twice."""
+    talks = [chatgpt(told("user", "a"), title=f"Talk {n}", conversation_id=f"c{n}") for n in range(LIMIT + 5)]
+    pages.post("import", file=file_of(talks))
+    listed = elements(pages.get("home")).with_attribute("id")
+    assert sum(found["id"].startswith("entry-") for found in listed) == LIMIT + 5
