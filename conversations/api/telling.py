@@ -13,7 +13,6 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 
 from conversations.api import missed, places
 from conversations.api.missed import Missed, Told
-from conversations.api.places import Place
 from conversations.events import RESYNC, Event, Listener
 from conversations.leaving import END
 
@@ -30,17 +29,17 @@ class Telling:
         self.conversation_id, self.listener = conversation_id, listener
         self._blind_until = 0.0
         self.ended: set[tuple[str, str]] = set()
-        self.place: Place = begun.place
+        self.waiting, self.place = begun.told, begun.place
         self._take(begun)
 
     async def told(self, *, silence: float, until: float) -> AsyncIterator[Told | None]:
         """Until the conversation is deleted, the server stops, or the loop's clock says `until`; None for a silence."""
-        waiting = self.waiting
         while True:
-            for told in waiting:
+            for told in self.waiting:
                 yield told
-            if waiting and waiting[-1].event.type == missed.DELETED:
-                return
+                if told.event.type == missed.DELETED:
+                    return
+            self.waiting = []
             left = until - self.listener.loop.time()
             event = await heard(self.listener, min(silence, left)) if left > 0 else END
             if event == END:
@@ -48,7 +47,7 @@ class Telling:
             if event is None:
                 yield None
             try:
-                waiting = await self._after(event) if event else []
+                self.waiting = await self._after(event) if event else []
             except (OperationalError, InterfaceError) as error:
                 logger.error("events: the database cannot be used (%s)", type(error).__name__)
                 await sync_to_async(close_old_connections)()
@@ -111,7 +110,7 @@ class Telling:
         return found.told
 
     def _take(self, found: Missed) -> None:
-        self.place, self.reply_id, self.waiting = found.place, found.reply_id, found.told
+        self.place, self.reply_id = found.place, found.reply_id
         self.ended |= found.ended
 
 

@@ -8,12 +8,16 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.cluster import Cluster
 from tests.faults.serving import SERVERS, Served, serving
-from tests.servers import wait_until
+from tests.llm_server import LlmServer
+from tests.servers import postgres, redis, wait_until
 
 REQUESTS, STREAMS = 4, 20
 WORDS = "".join(f"word{number} " for number in range(80))
@@ -26,8 +30,7 @@ def served(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         yield served
 
 
-@pytest.fixture(autouse=True)
-def in_a_new_conversation(served: Served) -> None:
+def begin(served: Served) -> None:
     served.llm.clear()
     served.id = served.ask("POST", "/api/conversations", {})["id"]
 
@@ -86,6 +89,7 @@ def say(served: Served, text: str = "?") -> None:
 
 
 def test_open_streams_take_no_place_of_a_request(served: Served) -> None:
+    begin(served)
     with ExitStack() as opened:
         streams = [opened.enter_context(Stream(served)) for _ in range(STREAMS)]
         for stream in streams:
@@ -101,6 +105,7 @@ def test_open_streams_take_no_place_of_a_request(served: Served) -> None:
 
 
 def test_a_reply_goes_on_where_the_connection_was_cut(served: Served) -> None:
+    begin(served)
     served.llm.enqueue(WORDS, drip=0.01)
     with Stream(served) as first:
         first.until("usage.updated")
@@ -114,22 +119,50 @@ def test_a_reply_goes_on_where_the_connection_was_cut(served: Served) -> None:
     assert first.text + second.text == done["message"]["content"] == WORDS
 
 
-def test_a_server_that_stops_ends_its_streams_at_once_and_the_next_one_goes_on(served: Served) -> None:
-    with Stream(served) as first:
-        first.until("usage.updated")
-        served.ask("POST", f"/api/conversations/{served.id}/messages", {"content": "first"})
-        first.until("message.done")
+def test_a_server_that_stops_ends_its_streams_at_once(served: Served) -> None:
+    """Last: it is gone afterwards."""
+    begin(served)
+    with Stream(served) as stream:
+        stream.until("usage.updated")
         began = time.monotonic()
         served.site.process.send_signal(signal.SIGINT)
         with pytest.raises(EOFError):
-            first.until("never")
+            stream.until("never")
         assert time.monotonic() - began < 1
         served.site.process.wait(10)
         assert time.monotonic() - began < 3
-    served.site.log.close()
-    served.site.start()
-    served.ask("POST", f"/api/conversations/{served.id}/messages", {"content": "second"})
-    with Stream(served, last=first.last) as again:
-        assert again.until("message.created")["message"]["content"] == "second"
-        again.until("usage.updated")
-    assert again.types == ["message.created", "message.created", "message.done", "usage.updated"]
+
+
+def test_a_program_goes_on_at_any_process_of_a_site_and_after_a_restart(tmp_path: Path, llm: LlmServer) -> None:
+    with (
+        postgres() as database,
+        redis() as broker,
+        Cluster(tmp_path, database_url=database, redis_url=broker.url, llm_url=llm.url) as cluster,
+    ):
+        person = ["--noinput", "--username", "alice", "--email", "a@example.org"]
+        cluster.manage("createsuperuser", *person, DJANGO_SUPERUSER_PASSWORD="correct horse battery")
+        key = cluster.manage("create_api_key", "alice").strip()
+        writer, other = (
+            Served(SimpleNamespace(port=port, url=cluster.url(name)), llm, key)  # type: ignore[arg-type]
+            for name, port in cluster.ports.items()
+        )
+        begin(writer)
+        other.id = writer.id
+        llm.enqueue(WORDS, drip=0.04)
+        text, last, types = "", "", list[str]()
+        with Stream(other) as stream:
+            stream.until("usage.updated")
+            say(writer)
+            stream.until("message.delta")
+            text, last, types = stream.text, stream.last, stream.types
+        for served in (other, writer, other, writer):
+            with Stream(served, last=last) as stream:
+                stream.until("message.delta")
+                text, last, types = text + stream.text, stream.last, types + stream.types
+        cluster.kill("web1", signal.SIGTERM)
+        cluster.start("web1")
+        with Stream(other, last=last) as stream:
+            done = stream.until("message.done")
+            assert text + stream.text == done["message"]["content"] == WORDS
+            assert types.count("message.created") == 2
+            assert "resync" not in types + stream.types
