@@ -6,7 +6,7 @@ moment, and so has a later date than every reply that was asked for with it.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,7 +22,7 @@ from compression.models import Checkpoint
 from compression.records import value_of
 from conversations import records
 from conversations.errors import NotFound
-from conversations.models import Conversation, Message, Wording
+from conversations.models import Conversation, Message, ToolCall, Wording
 from conversations.prompt import as_messages
 from conversations.transcript import BEGINNING, SAID, message_tokens, truncated
 
@@ -182,14 +182,15 @@ def _turns(reply: Message, noted: dict[str, Any]) -> list[Turn]:
         after = datetime.fromisoformat(noted["after"]) if noted["after"] else BEGINNING
         chosen |= Q(of_then, SAID, created_at__gt=after, created_at__lte=datetime.fromisoformat(noted["up_to"]))
     rows = Message.objects.filter(chosen, conversation_id=reply.conversation_id)
-    return [_turn(row, noted) for row in rows.order_by("created_at").prefetch_related("tool_calls")]
+    tools: defaultdict[UUID, list[ToolUse]] = defaultdict(list)
+    for call in ToolCall.objects.filter(message__in=rows.values("pk")).order_by("id"):
+        use = ToolUse(call.call_id, call.name, call.arguments, truncated(call.result, noted["limit"]))
+        tools[call.message_id].append(use)
+    return [_turn(row, tuple(tools[row.pk]), noted) for row in rows.order_by("created_at").defer("request", "error")]
 
 
-def _turn(row: Message, noted: dict[str, Any]) -> Turn:
-    id, limit = str(row.pk), noted["limit"]
-    tools = tuple(
-        ToolUse(call.call_id, call.name, call.arguments, truncated(call.result, limit)) for call in row.tool_calls.all()
-    )
+def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Turn:
+    id = str(row.pk)
     tokens = noted["elided"].get(id, row.token_count)
     protected, elided = id in noted["protected"], id in noted["elided"]
     return Turn(id, cast(Role, row.role), row.content, row.created_at, tokens, row.name, tools, protected, elided)

@@ -22,7 +22,7 @@ from conversations.views.guard import Request, member
 from conversations.views.parse import id_of
 from conversations.views.sidebar import sidebar
 
-SHOWN = 1_000
+SHOWN = 500
 """Parts on one page: the first two, which say what stands for the past, and the latest."""
 FOLDED = 600
 """Characters from which on a part is folded."""
@@ -56,6 +56,7 @@ def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         "is_own": conversation.owner_id == request.user.pk,
         "turns": _turns(conversation, replayed.reply, other),
         "against": other and other.reply,
+        "chosen": "against" in request.GET,  # by the list, which keeps the focus
     }
     if request.htmx:
         return render(request, "conversations/_request.html", context)

@@ -33,7 +33,7 @@ from conversations import (
     turn,
 )
 from conversations.errors import NotFound, Refused
-from conversations.exchange import imports
+from conversations.exchange import exports, imports
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.protection import protect
 from conversations.transcript import ELIDED
@@ -306,6 +306,18 @@ async def test_an_imported_conversation_is_recorded_from_its_first_reply_here(
     assert found.reply.duration_ms is not None and found.reply.duration_ms < 20_000
 
 
+async def test_a_compressed_conversation_that_was_exported_and_imported_is_recorded_too(
+    filled: Conversation, chat: Chat, user: Any
+) -> None:
+    await chat.compact()
+    exported = json.dumps(await sync_to_async(exports.as_json)(chat.conversation)).encode()
+    (imported,) = await sync_to_async(imports.import_conversations)(user, exported)
+    again = Chat(imported, chat.llm)
+    await said(again, "Go on.")
+    (found,) = await all_exact(again)
+    assert [part.kind for part in found.parts] == ["system", "summary", *["live"] * 5]
+
+
 async def test_a_request_that_was_too_long_gives_way_to_the_one_that_was_answered(
     filled: Conversation, chat: Chat
 ) -> None:
@@ -325,7 +337,7 @@ async def test_whatever_is_done_in_whatever_order_every_past_request_is_exact(
     random, conversations = Random(seed), {filled}
     await ModelProfile.objects.aupdate(window=6_000)
     acts = ("compact", "compact", "edit", "regenerate", "restore", "undo", "clear", "protect", "protect", "fork")
-    for number in range(15):
+    for number in range(12):
         rows = Message.objects.filter(conversation=chat.conversation, replaced_by=None).order_by("-created_at")
         chosen = random.choice([row async for row in rows[: random.choice((4, 12, 40))]])
         with contextlib.suppress(Refused):
