@@ -33,7 +33,7 @@ def config(how: str) -> dict[str, Any]:
     is_json = how == "json"
     formatter = "chatsite.logs.json_formatter" if is_json else "chatsite.logs.LineFormatter"
     level = "INFO" if is_json else "WARNING"
-    as_others: dict[str, Any] = {"handlers": [], "propagate": True}  # in place of handlers of their own
+    as_others: dict[str, Any] = {"handlers": [], "propagate": True}  # in place of handlers of its own
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -55,7 +55,7 @@ def config(how: str) -> dict[str, Any]:
             "django_redis": {"level": "CRITICAL"},
             # It writes down what people search for.
             "uvicorn.access": as_others | {"level": "WARNING"},
-            **({"uvicorn": as_others, "uvicorn.error": as_others} if is_json else {}),
+            "uvicorn": as_others,
         },
     }
 

@@ -48,7 +48,8 @@ def lived(request: Any, tmp_path: Path) -> Iterator[tuple[str, Served]]:
         served.ask("POST", f"/api/context/{served.id}/compact", {"instructions": SAID})
         wait_until(lambda: served.ask("GET", path)["compressed_at"] is not None, what="the compaction")
         assert status_of(served, f"/api/conversations?q={SAID}") == 200
-        assert status_of(served, f"/api/nothing?q={SAID}", key="cs_mark-of-a-wrong-key") in (401, 404)
+        for path_of_programs in ("/api/conversations", "/v1/models"):
+            assert status_of(served, f"{path_of_programs}?q={SAID}", key="cs_mark-of-a-wrong-key") == 401
         break_the_database(tmp_path / "chatsite.sqlite3")
         assert status_of(served, f"{path}/messages", {"content": SAID}) == 500
         yield request.param, served
@@ -73,10 +74,12 @@ def status_of(served: Served, path: str, body: object = None, *, key: str = "") 
     headers = {"Authorization": f"Bearer {key or served.key}", "Content-Type": "application/json"}
     data = json.dumps(body).encode() if body else None
     try:
-        with urllib.request.urlopen(urllib.request.Request(served.site.url + path, data, headers)) as answer:
-            return int(answer.status)
+        answer = urllib.request.urlopen(urllib.request.Request(served.site.url + path, data, headers))
     except urllib.error.HTTPError as refusal:
-        return refusal.code
+        answer = refusal
+    with answer:
+        assert len(answer.headers["X-Request-ID"]) == 32
+        return int(answer.status)
 
 
 def test_the_log_tells_what_happened_and_nothing_of_what_was_said(lived: tuple[str, Served]) -> None:
