@@ -49,8 +49,9 @@ STREAM = (
     'event: message.delta\ndata: {"id": "0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4", "text": "8443.", "at": 0}\n\n'
     ": heartbeat\n\n"
 )
-EVENTS: dict[str, Any] = {"text/event-stream": {"schema": {"type": "string"}, "example": STREAM}}
-"""What is answered where the caller asks for a reply as it comes."""
+EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")}}
+EVENTS: dict[str, Any] = {"text/event-stream": {"schema": EVENT, "example": STREAM}}
+"""What is answered where the caller asks for a reply as it comes: the schema is of each event."""
 
 
 PATHS = {
@@ -71,7 +72,7 @@ def complete(schema: dict[str, Any]) -> None:
     """Make ninja's own whole, in place."""
     components = schema["components"]["schemas"]
     for node in [schema["paths"], *components.values(), {SHAPE: json.dumps(Error.model_json_schema(ref_template=REF))}]:
-        components |= _gathered(node)
+        _add(components, _gathered(node))
     untitled(schema["paths"])
     untitled(components)
     for path, method, operation in operations(schema):
@@ -86,12 +87,19 @@ def _gathered(node: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     for part in parts:
-        found |= _gathered(part)
+        _add(found, _gathered(part))
     if isinstance(node, dict) and (said := node.pop(SHAPE, None)):
         shape = json.loads(said)
-        found |= _gathered(shape) | shape.pop("$defs", {}) | {shape["title"]: shape}
+        for shapes in (_gathered(shape), shape.pop("$defs", {}), {shape["title"]: shape}):
+            _add(found, shapes)
         node["$ref"] = REF.format(model=shape["title"])
     return found
+
+
+def _add(shapes: dict[str, Any], others: dict[str, Any]) -> None:
+    for name, shape in others.items():
+        if shapes.setdefault(name, shape) != shape:
+            raise ValueError(f"two models of the API are called {name}")
 
 
 def operations(schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -31,7 +31,7 @@ Until = Annotated[date | None, Query(description="The last day, which is counted
 By = Annotated[Literal["day", "model"], Query(description="What the items are.")]
 
 
-@router.get("/usage", response=told(schema.Usage), summary="Read usage")
+@router.get("/usage", response=told(schema.UsageReport), summary="Read usage")
 def read(request: Request, since: Since = None, until: Until = None, by: By = "day") -> dict[str, Any]:
     """Your replies, your keys' calls of the gateway, and your summaries. Money is a decimal number in a string."""
     days = _days(since, until)

@@ -65,7 +65,7 @@ def test_every_answer_of_its_own_is_a_named_shape_whose_example_is_right(schema:
         bodies.append(("body", operation.get("requestBody", {})))
         for status, body in bodies:
             for media in body.get("content", {}).values():
-                if media["schema"].get("format") == "binary":
+                if media["schema"].get("format") == "binary" or media is body["content"].get("text/event-stream"):
                     continue
                 assert "example" in media, (name, status)
                 whole = media["schema"] | {"components": schema["components"]}

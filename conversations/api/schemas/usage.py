@@ -43,7 +43,7 @@ class Storage(BaseModel):
     messages: int = about("Messages in them.", 7_204, ge=0)
 
 
-class Usage(BaseModel):
+class UsageReport(BaseModel):
     since: date = about("The first day.", "2026-10-24")
     until: date = about("The last day, which is counted too.", "2026-11-22")
     by: Literal["day", "model"] = about("What the items are.", "day")

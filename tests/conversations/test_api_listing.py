@@ -1,0 +1,87 @@
+"""Ten thousand conversations of one person: a page of them is a seek in an index, whichever page it is."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from conversations.models import Conversation, ModelProfile
+from tests.conversations.api import Api
+
+ALL = "/api/conversations"
+MANY = 10_000
+MOST_MS = 50
+
+
+def api_of(user: User, *, conversations: int) -> Api:
+    profile, now = ModelProfile.objects.create(name="gpt", model_id="gpt"), timezone.now()
+    others = User.objects.create_user("bob")
+    Conversation.objects.bulk_create(
+        Conversation(
+            owner=user if number % 11 else others,
+            title=f"Ports of service {number}",
+            model=profile,
+            system_prompt="Answer briefly. " * 20,
+            updated_at=now - timedelta(minutes=number),
+        )
+        for number in range(conversations * 11 // 10)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    api = Api(user)
+    api.get(ALL)
+    return api
+
+
+def test_a_page_of_ten_thousand_is_there_in_50_ms(user: User) -> None:
+    api = api_of(user, conversations=MANY)
+    last = _cursor_after(api, pages=3)
+    asked: list[dict[str, Any]] = [{}, {"cursor": last}, {"q": "service 10999"}, {"q": "nowhere"}, {"limit": 200}]
+    for query in asked:
+        took = _fastest_ms(api, **query)
+        print(query, f"{took:.1f} ms")
+        assert took < MOST_MS, query
+
+
+def test_a_page_is_read_by_the_index_and_not_sorted(user: User) -> None:
+    api = api_of(user, conversations=MANY // 5)
+    for query in ({}, {"cursor": _cursor_after(api, pages=3)}):
+        plan = _plan(api, **query)
+        assert "conversation_by_owner" in plan, plan
+        assert "TEMP B-TREE" not in plan and "Sort" not in plan, plan
+        if "cursor" in query:
+            assert "updated_at<" in plan.replace(" ", ""), plan
+
+
+def _cursor_after(api: Api, *, pages: int) -> str:
+    cursor: dict[str, str] = {}
+    for _ in range(pages):
+        cursor = {"cursor": api.get(ALL, **cursor).json()["next"]}
+    return cursor["cursor"]
+
+
+def _fastest_ms(api: Api, **query: Any) -> float:
+    client = Client(headers=api.headers)
+
+    def once() -> float:
+        began = time.perf_counter()
+        assert client.get(ALL, query).status_code == 200
+        return 1000 * (time.perf_counter() - began)
+
+    return min(once() for _ in range(5))
+
+
+def _plan(api: Api, **query: Any) -> str:
+    with CaptureQueriesContext(connection) as asked:
+        api.get(ALL, **query)
+    sql = next(one["sql"] for one in asked.captured_queries if "ORDER BY" in one["sql"] and "updated_at" in one["sql"])
+    with connection.cursor() as cursor:
+        cursor.execute(("EXPLAIN " if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN ") + sql)
+        return "\n".join(" ".join(map(str, row)) for row in cursor.fetchall())
