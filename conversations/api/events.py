@@ -10,6 +10,7 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.http import Http404
 from django.http.response import HttpResponseBase
 from ninja import Query, Router
 
@@ -22,6 +23,7 @@ from conversations.api.streams import BEAT, event_stream
 from conversations.api.telling import Telling
 from conversations.errors import TooMany
 from conversations.events import hub
+from conversations.models import Conversation
 
 router = Router(tags=["events"])
 
@@ -72,8 +74,10 @@ async def events(
 
 
 def _begin(user: User, conversation_id: UUID, place: places.Place | None) -> missed.Missed:
-    get_conversation(user, conversation_id)
-    return missed.since(conversation_id, place)
+    try:
+        return missed.since(get_conversation(user, conversation_id).pk, place)
+    except Conversation.DoesNotExist:  # deleted at this moment
+        raise Http404 from None
 
 
 def _count(user: User, open_: ExitStack) -> None:

@@ -17,7 +17,6 @@ from conversations.shapes import message_json, usage_json
 
 MOST = 500
 """Messages, and compactions, that are told again. Beyond it the conversation is better fetched."""
-DELETED = "conversation.deleted"
 
 
 class Told(NamedTuple):
@@ -47,13 +46,9 @@ def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -
     """From `place` on. `resync` says to fetch the conversation; it is told by itself where there is more to know.
 
     None is now: what a reply in the making has said so far, and the compaction that runs, are told all the same.
+    Raises Conversation.DoesNotExist.
     """
-    conversation = Conversation.objects.select_related("model").filter(pk=conversation_id).first()
-    if conversation is None:
-        assert place is not None
-        missed = Missed(place, place)
-        missed.tell(Event(DELETED))
-        return missed
+    conversation = Conversation.objects.select_related("model").get(pk=conversation_id)
     news = _news(conversation, place) if place else None
     if place is None or news is None:
         resync = place is not None

@@ -15,9 +15,11 @@ from conversations.api import missed, places
 from conversations.api.missed import Missed, Told
 from conversations.events import RESYNC, Event, Listener
 from conversations.leaving import END
+from conversations.models import Conversation
 
 logger = logging.getLogger(__name__)
 
+DELETED = Event("conversation.deleted")
 BLIND_SECONDS = 5.0
 """Between two looks at the rows for words that were not heard: another process writes them, and saves them at times."""
 
@@ -37,7 +39,7 @@ class Telling:
         while True:
             for told in self.waiting:
                 yield told
-                if told.event.type == missed.DELETED:
+                if told.event == DELETED:
                     return
             self.waiting = []
             left = until - self.listener.loop.time()
@@ -105,7 +107,10 @@ class Telling:
         return Told(event, self.place)
 
     async def _read(self, *, resync: bool) -> list[Told]:
-        found = await sync_to_async(missed.since)(self.conversation_id, self.place, resync=resync)
+        try:
+            found = await sync_to_async(missed.since)(self.conversation_id, self.place, resync=resync)
+        except Conversation.DoesNotExist:
+            return [Told(DELETED, self.place)]
         self._take(found)
         return found.told
 
