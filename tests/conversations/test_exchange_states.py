@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
+from django.db import transaction
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -27,6 +28,9 @@ from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.protection import protect
 from tests.conftest import real_conversation
+from tests.conversations.exports import chatgpt, claude, wrote
+from tests.conversations.exports import told as told_by
+from tests.conversations.pages import Pages
 
 pytestmark = pytest.mark.django_db
 
@@ -335,3 +339,65 @@ def test_whatever_was_done_to_a_conversation_it_comes_back(
     back = again(ada, row)
     require_same(row, back)
     require_whole(back)
+
+
+def test_the_page_shows_what_came_in_compressed(ada: User, talk: Conversation) -> None:
+    back = again(ada, talk)
+    pages = Pages(ada)
+    assert "<b>7 messages folded</b>" in pages.get("chat", back.pk).content.decode()
+    row = Compaction.objects.get(conversation=back)
+    assert "It came in with a file, compressed as it is." in pages.get("compaction", back.pk, row.pk).content.decode()
+
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**30), 10**30),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=4),
+    st.sampled_from(["x" * 300, "\0", "\ud800", [], {}, [[]], [{}], {"": ""}, [None], -1, 1e308]),
+)
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [way, *(found for key, one in inner for found in places(one, (*way, key)))]
+
+
+def spoilt(value: Any, way: tuple[Any, ...], junk: Any) -> Any:
+    if not way:
+        return junk
+    changed = copy.copy(value)
+    changed[way[0]] = spoilt(value[way[0]], way[1:], junk)
+    return changed
+
+
+@pytest.mark.parametrize("site", ["chatgpt", "claude", "ours"])
+@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_junk_at_any_place_of_a_file_is_refused_or_read(
+    ada: User, talk: Conversation, site: str, data: st.DataObject
+) -> None:
+    asset = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://f"}
+    files = {"attachments": [{"id": "f", "name": "a.png", "mime_type": "image/png"}]}
+    used = {"type": "tool_use", "id": "t", "name": "look", "input": {"a": 1}}
+    known = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "found"}]}
+    attached = {"attachments": [{"file_name": "a", "extracted_content": "b"}], "files": [{"file_name": "c"}]}
+    sound = {
+        "chatgpt": lambda: chatgpt(
+            told_by("user", "hi", asset, metadata=files),
+            told_by("assistant", content={"content_type": "code", "language": "a", "text": "b"}, recipient="python"),
+            told_by("tool", content={"content_type": "execution_output", "text": "1"}, name="python"),
+        ),
+        "claude": lambda: claude(wrote("1", "human", "hi", **attached), wrote("2", "assistant", "a", used, known)),
+        "ours": lambda: exported(talk),
+    }[site]()
+    way = data.draw(st.sampled_from(places(sound)[1:]))
+    payload = json.dumps([spoilt(sound, way, data.draw(JUNK))]).encode()
+    with transaction.atomic():
+        try:
+            for row in import_conversations(ada, payload):
+                prompt.look(row)
+        except Invalid as refused:
+            assert refused.message.startswith("[0]"), refused.message
+        transaction.set_rollback(True)
