@@ -17,9 +17,8 @@ from conversations.models import Conversation
 
 HEADER = "Last-Event-ID"
 SHAPE = re.compile(
-    r"([0-9a-f]{8})\.(-?\d{1,17})\.(-1|\d{1,9})\.(\d{1,17})\.([0-9a-f]{0,8})\.(\d{1,9})\.(\d{1,10})", re.ASCII
+    r"([0-9a-f]{8})\.(-?\d{1,16})\.(-1|\d{1,9})\.(\d{1,16})\.([0-9a-f]{0,8})\.(\d{1,9})\.(\d{1,10})", re.ASCII
 )
-
 ENDED = -1
 
 

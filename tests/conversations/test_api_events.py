@@ -366,7 +366,9 @@ async def test_an_id_of_another_conversation_or_of_rows_that_are_gone_is_answere
             assert await again.until("resync") == {}
 
 
-@pytest.mark.parametrize("last", ["x", "1.2.3", "0" * 300, "5433\u00e9", "abcdef01.1.2.3.4.5"])
+@pytest.mark.parametrize(
+    "last", ["x", "1.2.3", "0" * 300, "5433\u00e9", "abcdef01.1.2.3.4.5", f"abcdef01.-{10**16}.-1.0..0.0"]
+)
 async def test_an_id_that_is_none_of_ours_is_400(api: Api, path: str, last: str) -> None:
     assert refused(await api.async_client.get(path, {"last_event_id": last}, headers=api.headers), 400, "invalid")
     if last.isascii() and len(last) < 200:
