@@ -83,7 +83,7 @@ CHECKS = {
 def healthz(request: HttpRequest) -> JsonResponse:
     try:
         _database()
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         return JsonResponse({"status": "no database"}, status=503)
     return JsonResponse({"status": OK})
 

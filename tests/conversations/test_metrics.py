@@ -9,15 +9,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from prometheus_client import Metric
 from prometheus_client.mmap_dict import MmapedDict, mmap_key
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from chatsite import tallies
-from conversations import metrics
-from conversations.models import ApiKey
+from compression.core.values import Steering
+from conversations import lease, metrics
+from conversations.models import ApiKey, Message
+from tests.conversations.chat import fill
 from tests.journeys.site import ROOT
 from tests.timing import cpu_seconds
 
@@ -67,6 +71,25 @@ def test_many_series_of_many_processes_are_told_soon(transactional_db: None, set
     client = Client()
     assert client.get("/metrics").content.count(b"\n") > 600
     assert cpu_seconds(lambda: client.get("/metrics"), rounds=5) < 0.1
+
+
+def test_what_waits_is_counted_by_two_indexes_alone(conversation: Any) -> None:
+    fill(conversation, 2_000, words=1)
+    last = Message.objects.filter(role="assistant").latest("created_at")
+    Message.objects.filter(pk=last.pk).update(status="streaming")
+    lease.claim(conversation.pk, trigger="manual", steering=Steering())
+    with CaptureQueriesContext(connection) as ran:
+        depth = {tuple(one.labels.values()): one.value for one in metrics.queue_depth().samples}
+    assert [work for work, number in depth.items() if number] == [("reply", "waiting"), ("compaction", "waiting")]
+    assert len(ran) == 2
+    with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("ANALYZE")
+            cursor.execute("SET LOCAL enable_seqscan = off")  # tables of tests are small
+        explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+        for query, index in zip(ran, ("one_reply_at_a_time", "one_active_compaction"), strict=True):
+            cursor.execute(f"{explain} {query['sql']}")
+            assert index in str(cursor.fetchall())
 
 
 def write(folder: Path, slot: int, *, models: int) -> None:
