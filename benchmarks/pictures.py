@@ -5,6 +5,8 @@ An invented conversation is imported, given a goal, folded by a scripted model's
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,7 @@ def main() -> None:
         page.get_by_role("button", name="Close").click()
         again(person, llm)
         taken(page, "diff")
+        figures(page, place)
         browser.close()
 
 
@@ -187,6 +190,16 @@ def again(person: Person, llm: LlmServer) -> None:
     page.evaluate("document.querySelector('#diff').scrollIntoView()")
 
 
+def figures(page: Page, place: Site) -> None:
+    """Forty days of an invented site's life, and the pages that add it up."""
+    command = [sys.executable, "-m", "benchmarks.history", "alice", "40", "6000", "500"]
+    subprocess.run(command, env=place.environment, check=True)
+    page.goto(f"{place.url}/admin/analytics/")
+    taken(page, "analytics", whole=True)
+    page.goto(f"{place.url}/usage/")
+    taken(page, "usage")
+
+
 def talk(title: str, count: int) -> dict[str, Any]:
     messages = [
         {
@@ -199,8 +212,9 @@ def talk(title: str, count: int) -> dict[str, Any]:
     return {"title": title, "messages": messages}
 
 
-def taken(page: Page, name: str, *, of: str = "") -> None:
-    """As the page stands, in both sizes; light on a desk, dark on a phone. `of` takes the surroundings of one place."""
+def taken(page: Page, name: str, *, of: str = "", whole: bool = False) -> None:
+    """As the page stands, in both sizes; light on a desk, dark on a phone. `of` takes the surroundings of one place,
+    `whole` all of the page."""
     page.mouse.move(5, 500)
     for suffix, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
@@ -208,7 +222,8 @@ def taken(page: Page, name: str, *, of: str = "") -> None:
         for place, block in CENTRED.get(name, ()):
             page.evaluate(f"document.querySelector('{place}').scrollIntoView({{block: '{block}'}})")
         page.wait_for_timeout(300)
-        page.screenshot(path=DOCS / f"{name}{suffix}.png", **({"clip": _around(page, of, width)} if of else {}))
+        clip = {"clip": _around(page, of, width)} if of else {}
+        page.screenshot(path=DOCS / f"{name}{suffix}.png", full_page=whole, **clip)
 
 
 def _around(page: Page, place: str, width: int) -> Any:

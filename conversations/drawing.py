@@ -23,6 +23,8 @@ DOTTED = 31
 """Places up to which each point of a line is marked."""
 ROW, NAMES, SUMS = 26, 140, 56
 """Of a ranking: the height of a row, and the room for its name and its sum."""
+LONGEST = 22
+"""Letters of a name that there is room for."""
 
 
 def drawn(chart: Chart) -> SafeString:
@@ -87,7 +89,8 @@ def _ranks(chart: Chart) -> str:
     marks = []
     for row, (label, values) in enumerate(chart.places):
         top, left = ROW * row, float(NAMES)
-        marks.append(_tag("text", label, class_="name", x=NAMES - 10, y=top + 18, text_anchor="end"))
+        name = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+        marks.append(_tag("text", name, class_="name", x=NAMES - 10, y=top + 18, text_anchor="end"))
         for number, value in enumerate(values):
             if value:
                 marks.append(_tag("rect", class_=f"s{number}", x=left, y=top + 5, width=value * scale, height=18, rx=2))
@@ -155,7 +158,7 @@ def _framed(chart: Chart, content: str, height: float) -> str:
     desc = _tag("desc", told_in_words, id=f"{chart.id}-desc")
     named = f"{chart.id}-title {chart.id}-desc"
     box = f"0 0 {WIDTH} {_n(height)}"
-    return _tag("svg", safe=title + desc + content, viewBox=box, role="img", aria_labelledby=named)
+    return _tag("svg", safe=title + desc + content, class_=chart.kind, viewBox=box, role="img", aria_labelledby=named)
 
 
 def _tag(name: str, text: str = "", *, safe: str = "", **attributes: str | float) -> str:

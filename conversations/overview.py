@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import cached_property
 from typing import cast
 
 from django.core.cache import cache
@@ -19,30 +20,37 @@ from conversations.tally import Tallies, merged
 KEPT_SECONDS = 600
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Overview:
     replies: Tallies
     calls: Tallies
     waits: list[Wait]
     runs: list[Run]
 
+    @cached_property
+    def paid(self) -> Tallies:
+        """Requests for summaries."""
+        return spending.summaries(self.runs)
+
     @property
     def models(self) -> list[str]:
         """All that were asked for something."""
         return sorted({kind.model for kind in self.requests} - {""})
 
-    @property
+    @cached_property
     def answers(self) -> Tallies:
         """Replies and calls."""
         return merged(self.replies, self.calls)
 
-    @property
+    @cached_property
     def requests(self) -> Tallies:
         """Replies, calls and requests for summaries."""
-        return merged(self.replies, self.calls, spending.summaries(self.runs))
+        return merged(self.replies, self.calls, self.paid)
 
     def of(self, *, model: str = "", trigger: str = "") -> Overview:
-        """What one model was asked for, and the compactions of one trigger alone."""
+        """What one model was asked for, and the compactions of one trigger alone; "" is all."""
+        if not model and not trigger:
+            return self
         return Overview(
             {kind: tally for kind, tally in self.replies.items() if model in ("", kind.model)},
             {kind: tally for kind, tally in self.calls.items() if model in ("", kind.model)},

@@ -75,13 +75,22 @@ def calls(days: Days, *, owner: AbstractBaseUser | None = None) -> Tallies:
 
 def summaries(runs: Iterable[Run]) -> Tallies:
     """What models were paid for summaries; those that needed none are no requests."""
-    found: Tallies = defaultdict(Tally)
+    found = defaultdict[Kind, list[Run]](list)
     for run in runs:
         if run.prompt or run.cost:
-            cost = run.cost or Decimal(0)
-            paid = Tally(1, 0, run.prompt, run.cached, run.completion, cost, int(run.cost is None))
-            found[Kind(run.day, run.paid, None, "")] += paid
-    return dict(found)
+            found[Kind(run.day, run.paid, None, "")].append(run)
+    return {kind: _paid(several) for kind, several in found.items()}
+
+
+def _paid(runs: list[Run]) -> Tally:
+    return Tally(
+        requests=len(runs),
+        prompt=sum(run.prompt for run in runs),
+        cached=sum(run.cached for run in runs),
+        completion=sum(run.completion for run in runs),
+        cost=sum((run.cost for run in runs if run.cost), Decimal(0)),
+        unpriced=sum(run.cost is None for run in runs),
+    )
 
 
 def waits(days: Days, *, of: int) -> list[Wait]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,18 @@ class Tally:
         return self.cached / self.prompt if self.prompt else None
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(*(mine + theirs for mine, theirs in zip(_values(self), _values(other), strict=True)))
+        return Tally(
+            self.requests + other.requests,
+            self.failed + other.failed,
+            self.prompt + other.prompt,
+            self.cached + other.cached,
+            self.completion + other.completion,
+            self.cost + other.cost,
+            self.unpriced + other.unpriced,
+            self.saved + other.saved,
+            self.worth + other.worth,
+            self.saved_unpriced + other.saved_unpriced,
+        )
 
 
 class Kind(NamedTuple):
@@ -84,7 +95,3 @@ def grouped[By](of: Tallies, by: Callable[[Kind], By]) -> dict[By, Tally]:
     for kind, tally in of.items():
         found[by(kind)] += tally
     return dict(found)
-
-
-def _values(tally: Tally) -> tuple[Any, ...]:
-    return tuple(getattr(tally, name) for name in Tally.__slots__)

@@ -19,7 +19,6 @@ from compression.models import Compaction
 from conversations import overview
 from conversations.admin import charts
 from conversations.overview import Overview
-from conversations.spending import summaries
 from conversations.tally import Tally, grouped, total
 
 PERIODS = (7, 30, 90)
@@ -51,7 +50,7 @@ def analytics(request: HttpRequest) -> HttpResponse:
     days = Days.until(today, choice.period)
     everything = overview.read(days, today=today)
     seen = everything.of(model=choice.model, trigger=choice.trigger)
-    answers, paid = total(seen.answers.values()), total(summaries(seen.runs).values())
+    answers, paid = total(seen.answers.values()), total(seen.paid.values())
     context = {
         **admin.site.each_context(request),
         "title": "Analytics",

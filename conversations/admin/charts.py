@@ -12,7 +12,6 @@ from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.days import Days
 from compression.models import Compaction
-from conversations import spending
 from conversations.charts import Chart, Series, told
 from conversations.overview import Overview
 from conversations.reasons import OTHER, reason_of, words_of
@@ -66,7 +65,6 @@ def of_requests(seen: Overview, days: Days) -> list[Chart]:
     """What is known of replies and calls of the gateway."""
     board = Board(days)
     labels = board.labels
-    paid = spending.summaries(seen.runs)
     return [
         Chart(
             "Tokens saved",
@@ -84,7 +82,7 @@ def of_requests(seen: Overview, days: Days) -> list[Chart]:
             labels,
             (
                 board.tallies("saved on prompts", seen.answers, lambda tally: float(tally.worth)),
-                board.tallies("paid for summaries", paid, lambda tally: -float(tally.cost)),
+                board.tallies("paid for summaries", seen.paid, lambda tally: -float(tally.cost)),
             ),
             note=_unpriced(seen),
         ),
@@ -225,7 +223,7 @@ def _ranked(title: str, *columns: tuple[str, Counter[str]], note: str) -> Chart:
 
 def _unpriced(seen: Overview) -> str:
     tallies = total(seen.answers.values())
-    paid = total(spending.summaries(seen.runs).values())
+    paid = total(seen.paid.values())
     net = float(tallies.worth - paid.cost)
     said = f"Saved tokens at what each request paid for its prompt, less what summaries cost: {told(net, 'usd')}."
     if tallies.saved_unpriced:
