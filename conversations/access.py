@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser, AbstractUser, AnonymousUser
@@ -12,16 +13,22 @@ from django.shortcuts import get_object_or_404
 from conversations import logged
 from conversations.models import Conversation
 
+CHATS = (Conversation.Kind.CHAT,)
+TO_READ = (Conversation.Kind.CHAT, Conversation.Kind.GATEWAY)
+"""Those of the gateway are written by it alone."""
 
-def own_conversations(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Conversation]:
-    return Conversation.objects.filter(owner_id=user.pk, kind=Conversation.Kind.CHAT)
+
+def own_conversations(
+    user: AbstractBaseUser | AnonymousUser, *, kinds: Sequence[str] = CHATS
+) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(owner_id=user.pk, kind__in=kinds)
 
 
-def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
+def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds: Sequence[str] = CHATS) -> Conversation:
     """The conversation, with its model. Raises Http404 for one that is missing or another person's."""
     logged.note(conversation_id=str(pk))
     try:
-        return own_conversations(user).select_related("model").get(pk=pk)
+        return own_conversations(user, kinds=kinds).select_related("model").get(pk=pk)
     except Conversation.DoesNotExist:
         raise Http404("No such conversation.") from None
 

@@ -11,7 +11,7 @@ from ninja import Router
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import compaction, prompt, states, summaries, usage
-from conversations.access import get_conversation, own_conversations
+from conversations.access import TO_READ, get_conversation, own_conversations
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
@@ -32,7 +32,7 @@ router = Router(tags=["context"])
 )
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Exactly what would be sent next."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     context = prompt.look(conversation)
     checkpoints = Checkpoint.objects.filter(conversation=conversation, active=True)
     return {
@@ -90,14 +90,14 @@ def progress(request: Request, task_id: UUID) -> dict[str, Any]:
 )
 def compactions(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """All runs, those that failed or had nothing to do too."""
-    rows = Compaction.objects.filter(conversation=get_conversation(request.auth, conversation_id))
+    rows = Compaction.objects.filter(conversation=get_conversation(request.auth, conversation_id, kinds=TO_READ))
     return newest_first(rows, compaction_json, by="created_at", cursor=cursor, limit=limit)
 
 
 @router.get("/context/{uuid:conversation_id}/snapshots", response=told(schema.SnapshotPage), summary="List snapshots")
 def snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """States that can be gone back to."""
-    rows = Snapshot.objects.filter(conversation=get_conversation(request.auth, conversation_id))
+    rows = Snapshot.objects.filter(conversation=get_conversation(request.auth, conversation_id, kinds=TO_READ))
     return newest_first(rows, _snapshot_json, by="created_at", cursor=cursor, limit=limit)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Query, Router
 
 from conversations import goals, turn, usage
-from conversations.access import get_conversation, own_conversations
+from conversations.access import TO_READ, get_conversation, own_conversations
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import conversations as schema
@@ -27,6 +27,7 @@ router = Router(tags=["conversations"])
 
 MAX_SEARCH = 200
 
+Kind = Annotated[Literal["chat", "gateway"], Query(description="Of the chat, or of the gateway.")]
 Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the title, in whatever case.")]
 
 
@@ -39,9 +40,11 @@ def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
 
 
 @router.get("", response=told(schema.ConversationPage), summary="List conversations")
-def list_all(request: Request, q: Search = "", cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """One's own, the latest first."""
-    rows = own_conversations(request.auth).select_related("model")
+def list_all(
+    request: Request, q: Search = "", kind: Kind = "chat", cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """One's own, the latest first. Those of the gateway can be read, with their context, and not written to."""
+    rows = own_conversations(request.auth, kinds=(kind,)).select_related("model")
     if q:
         rows = rows.filter(title__icontains=clean_text("q", q, limit=MAX_SEARCH, allow_blank=True))
     return newest_first(rows, conversation_json, by="updated_at", cursor=cursor, limit=limit)
@@ -50,7 +53,7 @@ def list_all(request: Request, q: Search = "", cursor: Cursor = None, limit: Lim
 @router.get("/{uuid:conversation_id}", response=told(schema.Conversation), summary="Read a conversation")
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Its settings, its goal, and how far its model can be trusted with it."""
-    return _told(get_conversation(request.auth, conversation_id))
+    return _told(get_conversation(request.auth, conversation_id, kinds=TO_READ))
 
 
 @router.patch("/{uuid:conversation_id}", response=told(schema.Conversation), summary="Change a conversation")

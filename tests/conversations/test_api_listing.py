@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from conversations.models import Conversation, ModelProfile
-from tests.conversations.api import Api
+from tests.conversations.api import Api, refused
 
 ALL = "/api/conversations"
 MANY = 10_000
@@ -85,3 +85,24 @@ def _plan(api: Api, **query: Any) -> str:
     with connection.cursor() as cursor:
         cursor.execute(("EXPLAIN " if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN ") + sql)
         return "\n".join(" ".join(map(str, row)) for row in cursor.fetchall())
+
+
+def test_conversations_of_the_gateway_are_listed_and_read_where_asked_for_and_never_written(user: User) -> None:
+    api = Api(user)
+    chat = Conversation.objects.create(owner=user, title="Ports")
+    row = Conversation.objects.create(owner=user, title="A program's", kind="gateway")
+    assert [item["id"] for item in api.get(ALL).json()["items"]] == [str(chat.pk)]
+    assert [item["id"] for item in api.get(ALL, kind="gateway").json()["items"]] == [str(row.pk)]
+    refused(api.get(ALL, kind="agent"), 400, "invalid")
+
+    assert api.get(f"{ALL}/{row.pk}").json()["kind"] == "gateway"
+    for path in (
+        f"{ALL}/{row.pk}/context",
+        *(f"/api/context/{row.pk}/{part}" for part in ("compactions", "snapshots")),
+    ):
+        assert api.get(path).status_code == 200
+        refused(Api(User.objects.get_or_create(username="eve")[0]).get(path), 404, "not_found")
+    written = [api.patch(f"{ALL}/{row.pk}", {"title": "mine"}), api.post(f"{ALL}/{row.pk}/messages", {"content": "hi"})]
+    written += [api.post(f"/api/context/{row.pk}/{act}") for act in ("compact", "rollback", "clear", "snapshots")]
+    for response in written:
+        refused(response, 404, "not_found")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -101,9 +101,27 @@ class RollbackRequest(Body):
     )
 
 
-class SummaryText(Body):
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"summary": "## Summary\nThe billing service moved to port 8443.\n"}}
-    )
+SUMMARY = """\
+## Summary
+The billing service moved to port 8443.
 
-    summary: str = Field(description="The summary in other words, smaller than what it stands for.")
+## Decisions
+- Keep PostgreSQL: the reports need window functions
+
+## Files
+- deploy/export.yaml: the new bucket
+
+## State
+- Next: move the nightly export
+
+## Context
+- port=8443
+"""
+
+
+class SummaryText(Body):
+    model_config = ConfigDict(json_schema_extra={"example": {"summary": SUMMARY}})
+
+    summary: Annotated[str, Field(json_schema_extra={"minLength": 1})] = Field(
+        description="The summary in other words, with its headings, and smaller than what it stands for."
+    )

@@ -16,6 +16,9 @@ Priority = Literal["low", "normal", "high"]
 StepStatus = Literal["pending", "in-progress", "completed"]
 Action = Literal["created", "modified", "deleted"]
 Line = Annotated[str, Field(min_length=1, max_length=core.LONGEST)]
+Date = Annotated[
+    str, Field(max_length=40, json_schema_extra={"anyOf": [{"const": ""}, {"type": "string", "format": "date-time"}]})
+]
 COMPLETED = "2026-11-20T09:12:44+00:00"
 
 
@@ -53,9 +56,7 @@ class Goal(BaseModel):
 class StepIn(Body):
     text: Line = about("What is to be done.", "Move the nightly export to the new bucket")
     status: StepStatus = Field(default="pending", description="How far it is.")
-    completed_at: Annotated[str, Field(max_length=40)] = Field(
-        default="", description="ISO 8601; empty: not done, or now."
-    )
+    completed_at: Date = Field(default="", description="When it was done, in ISO 8601; empty: it is not.")
 
 
 class DecisionIn(Body):
