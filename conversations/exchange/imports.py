@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from types import ModuleType
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
@@ -16,7 +15,7 @@ from conversations.errors import Invalid
 from conversations.exchange import archive, chatgpt, chatsite, claude, neutral
 from conversations.exchange.entries import entries
 from conversations.exchange.messages import MAX_MESSAGES
-from conversations.exchange.reading import fault
+from conversations.exchange.reading import fault, within
 from conversations.exchange.source import Source
 from conversations.exchange.storing import store
 from conversations.models import Conversation
@@ -72,22 +71,17 @@ def _sources(payload: bytes) -> Iterator[Source]:
 
 
 def _source(entry: object, *, place: str) -> Source:
-    """A conversation that stands at `place` of its file, as what is wrong with it says. Raises Invalid."""
+    """A conversation that stands at `place` of its file. Raises Invalid, which says so."""
     module = _format_of(entry, place=place or "file")
-    try:
-        return module.read(entry)
-    except Invalid as refusal:
-        if not place:
-            raise
-        detail: dict[str, Any] = refusal.detail | {"field": f"{place}.{refusal.detail.get('field', '')}"}
-        raise Invalid(f"{place}.{refusal.message}", **detail) from None
+    with within(place):
+        return replace(module.read(entry), place=place)
 
 
 def _require_once(sources: list[Source]) -> None:
     seen: set[str] = set()
-    for number, source in enumerate(sources):
+    for source in sources:
         if source.id in seen:
-            raise fault(f"[{number}].id", f"the conversation id {source.id[:60]!r} appears twice.")
+            raise fault(f"{source.place}.id", f"the conversation id {source.id[:60]!r} appears twice.")
         if source.id:
             seen.add(source.id)
 

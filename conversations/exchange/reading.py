@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +18,18 @@ LAST_YEAR = 9998
 
 def fault(place: str, what: str) -> Invalid:
     return Invalid(f"{place}: {what}", field=place)
+
+
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """What is refused stands at `place` of a list; "" is a file of its own."""
+    try:
+        yield
+    except Invalid as refusal:
+        if not place:
+            raise
+        detail: dict[str, Any] = refusal.detail | {"field": f"{place}.{refusal.detail.get('field', '')}"}
+        raise Invalid(f"{place}.{refusal.message}", **detail) from None
 
 
 def read_object(place: str, value: object) -> dict[str, Any]:

@@ -103,8 +103,9 @@ class Source:
     """One conversation of a file.
 
     `results` are by the number of their call, `model` is a profile's name, `fields` are further ones of the row.
-    `rules` of None: they are to be found in what the person says. `id` is what the file calls it. One that may not be
-    empty is left out where it has no lines. Without a `state` it is not compressed.
+    `rules` of None: they are to be found in what the person says. `id` is what the file calls it, `place` where it
+    stands in a list. One that may not be empty is left out where it has no lines. Without a `state` it is not
+    compressed.
     """
 
     title: str
@@ -120,6 +121,7 @@ class Source:
     updated: datetime | None = None
     may_be_empty: bool = True
     state: State | None = None
+    place: str = ""
 
     def tool_use(self, call: Call) -> ToolUse:
         result = self.results.get(call.number)

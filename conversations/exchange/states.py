@@ -82,7 +82,7 @@ def read_state(data: dict[str, Any], source: Source) -> State | None:
         return None
     _require_covered(summaries, lines)
     _require_digests(data.get("checkpoints", []), summaries, source)
-    told = read_object("compression", data.get("compression"))
+    told = read_object("compression", data.get("compression") or {})
     return State(
         summaries,
         read_choice("compression.strategy", told.get("strategy", ""), ALL_STRATEGIES),

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from compression.core.rules import find_rules
 from conversations import goals
+from conversations.exchange.reading import within
 from conversations.exchange.restoring import Restored, put_in_force, restored
 from conversations.exchange.source import Call, Line, Source
 from conversations.llm.profiles import default_profile
@@ -52,7 +53,8 @@ def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversatio
             Message.objects.bulk_create([message for message, _ in batch])
             ToolCall.objects.bulk_create([call for _, calls in batch for call in calls])
         for one in ready:
-            _complete(one)
+            with within(one.source.place):
+                _complete(one)
     return [one.conversation for one in ready]
 
 
@@ -60,7 +62,8 @@ def _ready(user: AbstractBaseUser, source: Source, default: ModelProfile | None)
     conversation = _conversation(user, source, default)
     costs = [_cost(source, line) for line in source.lines]
     tokens = [own + sum(calls) for own, calls in costs]
-    state = restored(conversation, source, source.state, tokens) if source.state else None
+    with within(source.place):
+        state = restored(conversation, source, source.state, tokens) if source.state else None
     return Ready(source, conversation, costs, state)
 
 

@@ -292,7 +292,7 @@ def from_message(path: str, number: int) -> Change:
         (put("checkpoints.1.birth_tokens", 10**12), "checkpoints[1].birth_tokens: must be a whole number"),
         (put("checkpoints.1.summary", " "), "checkpoints[1].summary: must not be empty"),
         (put("checkpoints.1.summary", "port 5433 " * 9_000), "checkpoints: the summaries take "),
-        (put("compression", None), "compression: must be an object"),
+        (put("compression", 7), "compression: must be an object"),
         (put("compression.strategy", "magic"), "compression.strategy: must be one of"),
         (put("messages.9.is_kept", True), "is_kept: stands after the cut"),
         (put("messages.9.is_elided", True), "is_elided: has no result of a tool"),
@@ -308,6 +308,15 @@ def test_a_state_that_does_not_fit_the_messages_is_refused(
     with pytest.raises(Invalid) as refused:
         import_conversations(ada, json.dumps(data).encode())
     assert place in refused.value.message
+    assert Conversation.objects.count() == 1
+
+
+def test_a_summary_that_does_not_fit_is_named_by_its_place_in_a_list(ada: User, talk: Conversation) -> None:
+    data = exported(talk)
+    data["checkpoints"][2]["summary"] = "port 5433 " * 9_000
+    other = {"messages": [{"role": "user", "content": "hi"}]}
+    with pytest.raises(Invalid, match=r"\A\[1\]\.checkpoints: the summaries take "):
+        import_conversations(ada, json.dumps([other, data]).encode())
     assert Conversation.objects.count() == 1
 
 
