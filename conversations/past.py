@@ -172,5 +172,5 @@ def _by_id(keys: Iterable[Key]) -> QuerySet[Message]:
 
 
 def _rows(messages: QuerySet[Message]) -> list[Row]:
-    light = messages.annotate(opening=Left("content", PREVIEW)).defer("content", "error")
+    light = messages.annotate(opening=Left("content", PREVIEW)).defer("content", "error", "request")
     return [Row(message, " ".join(message.opening.split())) for message in light]

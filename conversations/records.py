@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -91,7 +90,7 @@ def note(sent: Sent) -> dict[str, Any]:
     return {"request": request, "saved_tokens": max(0, saved)}
 
 
-def spent(profile: ModelProfile, spent: Spent | None) -> dict[str, Any]:
+def paid(profile: ModelProfile, spent: Spent | None) -> dict[str, Any]:
     """The columns of a reply that say who was asked, and what it took as its provider reported it."""
     if spent is None:
         return {"model": profile.name}
@@ -142,12 +141,12 @@ def _represented(conversation_id: UUID, context: str) -> Represented | None:
 
     A compaction may have ended since it was sent: then the state of before is in the snapshot that was taken of it.
     """
-    left = Snapshot.objects.filter(conversation_id=conversation_id, compressed_context=context)
-    active = active_checkpoints(conversation_id)
-    if render(active) != context:
-        ids: Sequence[str] = left.order_by("-created_at").values_list("checkpoint_ids", flat=True).first() or ()
-        rows = Checkpoint.objects.filter(conversation_id=conversation_id, pk__in=ids)
-        active = tuple(value_of(row) for row in rows.order_by("last_message_at", "number"))
-    if render(active) != context:
+    found = active_checkpoints(conversation_id)
+    if render(found) != context:
+        left = Snapshot.objects.filter(conversation_id=conversation_id, compressed_context=context)
+        ids = left.order_by("-created_at").values_list("checkpoint_ids", flat=True).first()
+        rows = Checkpoint.objects.filter(conversation_id=conversation_id, pk__in=ids or ())
+        found = tuple(value_of(row) for row in rows.order_by("last_message_at", "number"))
+    if render(found) != context:
         return None
-    return Represented(tuple(one.number for one in active), sum(one.original_tokens for one in active))
+    return Represented(tuple(one.number for one in found), sum(one.original_tokens for one in found))

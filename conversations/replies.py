@@ -98,7 +98,7 @@ def finish(
         error=error,
         first_token_ms=first_token_ms,
         **_over(reply_id),
-        **(records.note(sent) | records.spent(sent.profile, spent) if sent else {}),
+        **(records.note(sent) | records.paid(sent.profile, spent) if sent else {}),
     )
     if sent and spent:
         _learn(sent.profile, spent, sent.estimated)
