@@ -59,7 +59,7 @@ class Account:
 
 
 def read(owner: AbstractBaseUser, days: Days) -> Account:
-    """Four queries, and one for each table's prices; nothing of anybody else is read."""
+    """Only what is this person's own is read; the number of queries does not depend on how much that is."""
     own = Compaction.objects.filter(conversation__owner_id=owner.pk)
     return Account(
         spending.replies(days, owner=owner),

@@ -41,6 +41,7 @@ from conversations.tally import Kind, Tallies, Tally
 SAMPLE = 20_000
 """Requests that percentiles are computed from, at most (about, where there are more)."""
 PARTS = 256
+"""How many ends an id can have, of two hexadecimal digits: a sample is of the ids with some of them."""
 PRICES = ("name", "price_input", "price_output", "price_cached")
 ASKED = Q(prompt_tokens__isnull=False) | Q(duration_ms__isnull=False) | Q(status=Message.Status.FAILED)
 """Replies that were asked of a model here."""
