@@ -18,8 +18,7 @@ from conversations import background, limits, metrics, records, reply_lease, tra
 from conversations.errors import Conflict
 from conversations.events import publish
 from conversations.llm.base import Spent
-from conversations.llm.correction import learned
-from conversations.llm.profiles import profile_for
+from conversations.llm.profiles import learn_correction, profile_for
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.records import Sent
 
@@ -101,7 +100,7 @@ def finish(
         **(records.note(sent) | records.paid(sent.profile, spent) if sent else {}),
     )
     if sent and spent:
-        _learn(sent.profile, spent, sent.estimated)
+        learn_correction(sent.profile, estimated=sent.estimated, reported=spent.prompt)
     if not ended:
         return None
     reply = Message.objects.get(pk=reply_id)
@@ -181,9 +180,3 @@ def next_moment(conversation_id: UUID) -> datetime:
     if status == Status.STREAMING:
         raise Conflict("A reply is still being written: stop it, or wait for it.", code="reply_running")
     return max(timezone.now(), created_at + timedelta(microseconds=1))
-
-
-def _learn(profile: ModelProfile, spent: Spent, estimated: int) -> None:
-    correction = learned(profile.token_correction, estimated=estimated, reported=spent.prompt)
-    if abs(correction - profile.token_correction) > 0.005:
-        ModelProfile.objects.filter(pk=profile.pk).update(token_correction=correction)
