@@ -19,7 +19,7 @@ from conversations.errors import Conflict
 from conversations.events import publish
 from conversations.llm.base import Spent
 from conversations.llm.profiles import learn_correction, profile_for
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message
 from conversations.records import Sent
 
 logger = logging.getLogger(__name__)
