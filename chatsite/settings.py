@@ -83,6 +83,10 @@ METRICS_TOKEN = read("METRICS_TOKEN")
 # Where several processes add up what each has counted; one alone keeps it in memory.
 METRICS_DIR = read("METRICS_DIR") or (str(DATA_DIR / "metrics") if REDIS_URL else "")
 LOG_FORMAT = read("LOG_FORMAT", "line")
+# Of one process: the counters of a busy minute, and figures of days that are over.
+CACHES: dict[str, Any] = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}
+}
 if REDIS_URL:
     # Not named "default": a socket would subscribe to that one by itself. One message carries the events of a moment
     # for all conversations (`conversations.relay`), so that a few connections are enough.
