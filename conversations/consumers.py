@@ -16,7 +16,8 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 
 from conversations import fragments, limits, metrics
 from conversations.access import own_conversations
-from conversations.events import RESYNC, Event, Listener, hub
+from conversations.events import hub
+from conversations.listener import RESYNC, Event, Listener
 
 # Codes of an application: the server under it can send no others.
 DENIED, UNSUPPORTED, POLICY, BROKEN = 4403, 4003, 4008, 4011

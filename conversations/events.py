@@ -11,99 +11,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
+
+from conversations.listener import RESYNC, Event, Listener
 
 TICK = 0.04
 """Seconds that deltas are collected for; the first one of a reply goes out at once."""
 SLOT = 0.008
 """Seconds between two rounds of sending, at least. Each takes what is due by the next one: sent all at one moment, what
 a thousand models have written would keep the loop for 30 ms, and the last pages waiting as long."""
-BACKLOG = 256
-"""Events that may wait for a slow listener. Beyond it they are dropped for one `resync`, and the page fetches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One of the types of SPEC 6, with its data as JSON."""
-
-    type: str
-    data: dict[str, Any] = field(default_factory=dict)
-
-
-def joined(before: Event, after: Event) -> Event | None:
-    """Two pieces of a reply as one; None where they are something else, or not next to each other, or long."""
-    if before.type != "message.delta" or after.type != "message.delta" or before.data["id"] != after.data["id"]:
-        return None
-    text, at = before.data["text"], before.data["at"]
-    if at + len(text) != after.data["at"] or len(text) > LONG:
-        return None
-    return Event("message.delta", {"id": after.data["id"], "text": text + after.data["text"], "at": at})
-
-
-RESYNC = Event("resync")
 RESYNC_APART = 0.005
 """Seconds between two pages that are told to fetch, where all are."""
-LONG = 4_000
-"""Characters after which no more is joined to a piece that waits: a frame stays small."""
 DRAFTS = 2_000
 """Replies of other processes whose text is kept for pages that are opened meanwhile."""
-
-
-class Queue:
-    """Of events, for one reader. An `asyncio.Queue` takes 3 KB before it holds anything, for each of many sockets."""
-
-    __slots__ = ("_events", "_waiter")
-
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-        self._waiter: asyncio.Future[None] | None = None
-
-    def qsize(self) -> int:
-        return len(self._events)
-
-    def put_nowait(self, event: Event) -> None:
-        """Where the reader is behind, words that follow on those it has not read yet are joined to them."""
-        if self._events and (both := joined(self._events[-1], event)):
-            self._events[-1] = both
-        else:
-            self._events.append(event)
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    def get_nowait(self) -> Event:
-        return self._events.pop(0)
-
-    async def get(self) -> Event:
-        while not self._events:
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        return self._events.pop(0)
-
-    def clear(self) -> None:
-        self._events.clear()
-
-
-class Listener:
-    """The queue of one socket or stream."""
-
-    __slots__ = ("loop", "queue")
-
-    def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.queue = Queue()
-
-    def put(self, event: Event) -> None:
-        if self.queue.qsize() >= BACKLOG:
-            self.queue.clear()
-            event = RESYNC
-        self.queue.put_nowait(event)
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Event:
-        return await self.queue.get()
 
 
 class Peers(Protocol):

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from compression.models import Compaction
 from conversations import bubbles, compaction, thread
 from conversations import meter as meters
-from conversations.events import Event
+from conversations.listener import Event
 from conversations.models import Conversation, Message
 from conversations.trust import trust_of
 

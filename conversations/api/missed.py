@@ -11,7 +11,7 @@ from conversations import turn, usage
 from conversations.api import places
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.api.places import ENDED, Place, microseconds
-from conversations.events import RESYNC, Event
+from conversations.listener import RESYNC, Event
 from conversations.models import Conversation, Message
 from conversations.shapes import message_json, usage_json
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.errors import Invalid
-from conversations.events import Event
+from conversations.listener import Event
 from conversations.models import Conversation
 
 HEADER = "Last-Event-ID"

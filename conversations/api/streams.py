@@ -12,7 +12,7 @@ from django.http import StreamingHttpResponse
 from conversations.api.missed import Told
 from conversations.api.places import Place
 from conversations.api.telling import heard
-from conversations.events import RESYNC, Event, Listener
+from conversations.listener import RESYNC, Event, Listener
 from conversations.models import Message
 from conversations.shapes import message_json
 

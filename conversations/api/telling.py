@@ -13,8 +13,8 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 
 from conversations.api import missed, places
 from conversations.api.missed import Missed, Told
-from conversations.events import RESYNC, Event, Listener
 from conversations.leaving import END
+from conversations.listener import RESYNC, Event, Listener
 from conversations.models import Conversation
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from conversations import branches, compaction, limits, metrics, protection, turn
 from conversations.api import events, missed, telling
-from conversations.events import BACKLOG, RESYNC, Event, hub
+from conversations.events import hub
+from conversations.listener import BACKLOG, RESYNC, Event
 from conversations.models import Conversation, Message
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill

@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from conversations import events
-from conversations.events import BACKLOG, DRAFTS, RESYNC, TICK, Event, Hub, Listener
+from conversations.events import DRAFTS, TICK, Hub
+from conversations.listener import BACKLOG, LONG, RESYNC, Event, Listener
 
 ONE, OTHER = uuid4(), uuid4()
 SOON = 2.0
@@ -142,7 +143,7 @@ async def test_words_that_wait_for_a_slow_listener_are_joined_as_long_as_they_fo
         for event in (delta("a", 0), delta("b", 1), delta("late", 7), delta("n", 11, id="n"), ended(), delta("e", 11)):
             hub.hear(ONE, event)
         assert waiting(listener) == [delta("ab", 0), delta("late", 7), delta("n", 11, id="n"), ended(), delta("e", 11)]
-        long = "x" * (events.LONG + 1)
+        long = "x" * (LONG + 1)
         hub.hear(ONE, delta(long, 0))
         hub.hear(ONE, delta("y", len(long)))
         assert waiting(listener) == [delta(long, 0), delta("y", len(long))]

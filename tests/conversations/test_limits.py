@@ -13,8 +13,8 @@ from django.contrib.auth.models import User
 from compression.core.values import Steering
 from compression.models import Compaction
 from conversations import lease, relay
-from conversations.events import Event
 from conversations.limits import RETRY_SECONDS
+from conversations.listener import Event
 from conversations.models import Conversation, Message
 from conversations.reply_lease import expiry
 from tests.conversations.api import Api, refused

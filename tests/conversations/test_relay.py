@@ -13,7 +13,8 @@ from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 
 from conversations import relay
-from conversations.events import RESYNC, Event, Listener, hub
+from conversations.events import hub
+from conversations.listener import RESYNC, Event, Listener
 from conversations.relay import COMMANDS, EVENTS, LAYER, OUTBOX, Relay
 from tests.servers import Redis, redis
 

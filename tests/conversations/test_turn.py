@@ -59,7 +59,7 @@ async def test_deltas_reach_a_listener_in_order_and_before_the_end(chat: Chat) -
 
 
 async def test_a_slow_listener_is_told_to_fetch_and_costs_no_memory(chat: Chat) -> None:
-    from conversations.events import BACKLOG, Event
+    from conversations.listener import BACKLOG, Event
 
     with hub.listen(chat.conversation.pk) as listener:
         for number in range(BACKLOG + 10):

@@ -13,7 +13,8 @@ from django.urls import path
 
 from conversations import fragments
 from conversations.consumers import FRAMES, ConversationConsumer
-from conversations.events import BACKLOG, Event, hub, publish
+from conversations.events import hub, publish
+from conversations.listener import BACKLOG, Event
 from conversations.models import Conversation, ModelProfile
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Elements
