@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from tests.conversations.api import refused
@@ -62,6 +64,17 @@ def test_the_file_has_an_example_of_every_route_and_of_nothing_else() -> None:
     shown = re.findall(r"^api ([A-Z]+) [\"']?([^\s\"']+)", told(), re.MULTILINE)
     found = {operation_of(method, address.partition("?")[0]) for method, address in shown}
     assert found == {(method, path) for method, path, _ in routes()}
+
+
+@pytest.mark.parametrize(
+    ("body", "sent"), [("", []), ("'{\"a\": 1}'", ["-HContent-Type:application/json", '-d{"a": 1}'])]
+)
+def test_the_files_function_calls_nothing_json_where_there_is_no_body(body: str, sent: list[str]) -> None:
+    helper = re.search(r"^api\(\) {.*?^}$", told(), re.MULTILINE | re.DOTALL)
+    assert helper
+    script = f"""curl() {{ printf '%s\\n' "$@"; }}\n{helper[0]}\napi POST things {body}"""
+    asked = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert asked[asked.index("Authorization: Bearer ") + 1 :] == sent
 
 
 def operation_of(method: str, address: str) -> tuple[str, str]:
