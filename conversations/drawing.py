@@ -15,7 +15,10 @@ from conversations.charts import Chart, Value, short, ticks, told
 
 WIDTH, HEIGHT = 440, 196
 LEFT, RIGHT, TOP, BOTTOM = 48, 4, 8, 22
-LABELS = 7
+"""The room around a chart; to its left more, where its longest label needs it."""
+LETTER = 7.5
+"""What a letter beside an axis takes at most: they are larger on a phone."""
+LABELS = 5
 """Labels below a chart, at most: what is between them is told by pointing."""
 FLAT = 0.5
 """Lines that never come below this share of their highest point are drawn larger: their scale does not begin at 0."""
@@ -109,10 +112,11 @@ class _Axis:
         low, high = min(values, default=0), max(values, default=0)
         is_flat = chart.kind == "lines" and low > FLAT * high
         self.scale = ticks(low if is_flat else min(low, 0), max(high, 0))
-        self.step = (WIDTH - LEFT - RIGHT) / max(1, len(chart.labels))
+        self.left = max(LEFT, 10 + LETTER * max(len(short(value, chart.unit)) for value in self.scale))
+        self.step = (WIDTH - self.left - RIGHT) / max(1, len(chart.labels))
 
     def x(self, place: int) -> float:
-        return LEFT + self.step * (place + 0.5)
+        return self.left + self.step * (place + 0.5)
 
     def y(self, value: float) -> float:
         low, high = self.scale[0], self.scale[-1]
@@ -128,8 +132,8 @@ class _Axis:
         parts = []
         for value in self.scale:
             at = self.y(value)
-            parts.append(_tag("line", class_="grid" if value else "zero", x1=LEFT, x2=WIDTH - RIGHT, y1=at, y2=at))
-            parts.append(_tag("text", short(value, self.chart.unit), x=LEFT - 7, y=at + 4, text_anchor="end"))
+            parts.append(_tag("line", class_="grid" if value else "zero", x1=self.left, x2=WIDTH - RIGHT, y1=at, y2=at))
+            parts.append(_tag("text", short(value, self.chart.unit), x=self.left - 7, y=at + 4, text_anchor="end"))
         every = max(1, ceil(len(self.chart.labels) / LABELS))
         for place in range(len(self.chart.labels) - 1, -1, -every):
             at, label = self.x(place), self.chart.labels[place]
@@ -142,7 +146,7 @@ class _Axis:
         """Over each place a strip that nobody sees: whoever points at it is told the figures."""
         parts = []
         for place, (label, values) in enumerate(self.chart.places):
-            tip, left = _tag("title", _tip(self.chart, label, values)), LEFT + self.step * place
+            tip, left = _tag("title", _tip(self.chart, label, values)), self.left + self.step * place
             tall = HEIGHT - TOP - BOTTOM
             parts.append(_tag("rect", safe=tip, class_="tip", x=left, y=TOP, width=self.step, height=tall))
         return "".join(parts)

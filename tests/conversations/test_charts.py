@@ -79,6 +79,12 @@ def test_bars_are_stacked_upwards_and_what_is_below_zero_downwards() -> None:
     assert span["s2"][0] == pytest.approx(zero, abs=0.2)
 
 
+def test_the_longest_number_beside_an_axis_has_room() -> None:
+    axis = [one for one in parsed(chart("lines", [[97, 109], [98, 108]], "ms")).iter("text") if one.get("y") != "189"]
+    assert max(len(one.text or "") for one in axis) == len("102.5 ms")
+    assert all(float(one.get("x", "0")) >= 7.5 * len(one.text or "") for one in axis)
+
+
 def test_a_line_breaks_where_nothing_is_known_and_a_point_alone_is_marked() -> None:
     svg = parsed(chart("lines", [[1, 2, None, 4, None, *[5.0] * 40]]))
     (path,) = svg.iter("path")
