@@ -63,9 +63,15 @@ def lived(conversation: Conversation, user: User, count: int = 1) -> None:
 
 def test_an_empty_site_has_a_page_that_says_so(root: Client) -> None:
     html = page(root)
-    assert html.count("Nothing yet in these days.") == 12
+    assert html.count("No figures in these days.") == 12
     assert tiles(html)["Tokens saved"] == "0"
     assert tiles(html)["Facts kept"] == "–"
+
+
+def test_money_without_any_price_is_not_known(root: Client, conversation: Conversation) -> None:
+    reply(conversation, today(), saved_tokens=4_000)
+    told = tiles(page(root))
+    assert (told["Spent"], told["Money saved"], told["Tokens saved"]) == ("not known", "not known", "4k")
 
 
 def test_the_page_shows_what_there_is(root: Client, conversation: Conversation, user: User) -> None:
