@@ -150,6 +150,7 @@ def test_the_examples_name_this_site_and_its_model(pages: Pages, profile: Any) -
     profile.save()
     page = text(pages.get("settings"))
     assert "curl http://testserver/api/conversations" in page
+    assert '<a href="/api/docs">' in page
     assert 'base_url="http://testserver/v1"' in page
     assert 'model="the \\"big\\" one",' in page
 
