@@ -1,4 +1,4 @@
-"""Keys that a person gives to programs: made, listed, taken back."""
+"""Keys that a person gives to programs: made, listed, taken back, and what lets a program in."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from conversations import logged, throttles
 from conversations.errors import Conflict, NotFound
 from conversations.models import ApiKey
+from conversations.models.api_key import digest, key_of
 from conversations.validation import clean_text
 
 MAX_NAME = 100
@@ -47,6 +49,23 @@ def revoke(user: AbstractBaseUser, key_id: int) -> ApiKey:
     key = _mine(user).filter(pk=key_id).first()
     if key is None:
         raise NotFound("You have no such key.")
+    return key
+
+
+def let_in(plain: str, *, address: str) -> ApiKey | None:
+    """The key with this text, one request of its owner counted; None, and a guess counted, where there is none.
+
+    Raises TooMany for too many of either.
+    """
+    hashed = digest(plain)
+    throttles.require_guesses(address, digest=hashed)
+    key = key_of(plain)
+    if key is None:
+        throttles.note_guess(address)
+        return None
+    logged.note(user_id=key.user_id)
+    throttles.note_right(hashed)
+    throttles.require_rate(key.user_id)
     return key
 
 

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from ninja.errors import AuthenticationError
 from ninja.security import APIKeyCookie, HttpBearer
 
+from conversations import keys
 from conversations.api.errors import MEDIA_TYPE, UnsupportedMediaType
-from conversations.models.api_key import digest, key_of
-from conversations.throttles import note_guess, note_right, require_guesses, require_rate
+from conversations.throttles import note_guess, require_guesses, require_rate
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
@@ -27,15 +27,9 @@ class KeyAuth(HttpBearer):
     """A wrong key is refused, whatever session comes along with it."""
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
-        address = request.META.get("REMOTE_ADDR", "")
-        hashed = digest(token)
-        require_guesses(address, digest=hashed)
-        key = key_of(token)
+        key = keys.let_in(token, address=request.META.get("REMOTE_ADDR", ""))
         if key is None:
-            note_guess(address)
             raise AuthenticationError
-        note_right(hashed)
-        require_rate(key.user_id)
         return cast(User, key.user)
 
 

@@ -15,9 +15,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
-from conversations import limits, throttles
+from conversations import keys, limits
 from conversations.errors import Invalid, NotFound, Refused
-from conversations.gateway import known, upstream
+from conversations.gateway import known, reading, upstream
 from conversations.gateway.answers import Stream, Unauthenticated, as_refusal, refused, stream
 from conversations.gateway.asking import Asked, model_of, models, understood
 from conversations.gateway.calls import GONE, MADE, Call, record
@@ -25,7 +25,6 @@ from conversations.gateway.folding import alone, fold
 from conversations.gateway.known import State
 from conversations.llm.base import ContextTooLong
 from conversations.models import ModelProfile
-from conversations.models.api_key import key_of
 from conversations.states import Superseded
 
 JSON = "application/json"
@@ -131,15 +130,11 @@ def _signed_in(request: HttpRequest, call: Call) -> None:
         request.get_host()
     except DisallowedHost:
         raise Invalid("host: this site has another name.", field="host") from None
-    address = request.META.get("REMOTE_ADDR", "")
-    throttles.require_guesses(address)
     kind, _, plain = request.headers.get("Authorization", "").partition(" ")
-    key = key_of(plain.strip()) if kind.lower() == "bearer" else None
-    if key is None:
-        throttles.note_guess(address)
+    plain = plain.strip() if kind.lower() == "bearer" else ""
+    call.key = keys.let_in(plain, address=request.META.get("REMOTE_ADDR", ""))
+    if call.key is None:
         raise Unauthenticated
-    call.key = key
-    throttles.require_rate(key.user_id)
 
 
 async def _let_thread_go(request: HttpRequest) -> None:
@@ -170,8 +165,7 @@ async def _folded(asked: Asked, state: State | None, call: Call, overflowed: boo
             newer = await sync_to_async(known.find)(owner_id, history)
             if _digest(newer) == _digest(state):
                 with suppress(Superseded):
-                    id = await fold(owner_id, history, newer, asked.profile, overflowed=overflowed)
-                    found = await sync_to_async(known.present)(id, history)
+                    found = await fold(owner_id, history, newer, asked.profile, overflowed=overflowed)
                     call.checkpoint = MADE if _digest(found) != _digest(newer) else call.checkpoint
                     return found
         state = newer
@@ -190,12 +184,12 @@ async def _forwarded(asked: Asked, state: State | None, call: Call, held: AsyncE
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
     provider = await held.enter_async_context(upstream.asked(asked.profile, body, asking=call.asking))
     if not provider.is_stream:
-        content, call.spent = await upstream.whole(provider)
+        content, call.spent = await reading.whole(provider)
         call.answered()
         _record_later(call)
         return HttpResponse(content, content_type=JSON, headers=call.headers)
-    tally, kept = upstream.Tally(), held.pop_all()
-    events = upstream.events(provider, tally, with_usage=asked.wants_usage)
+    tally, kept = reading.Tally(asked.choices), held.pop_all()
+    events = reading.events(provider, tally, with_usage=asked.wants_usage)
 
     async def close() -> None:
         await kept.aclose()
