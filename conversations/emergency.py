@@ -148,17 +148,19 @@ def _request(loaded: Loaded) -> Transcript:
 def _costs(loaded: Loaded) -> dict[str, int]:
     """What messages would cost without their tools' results, by id, where that is less."""
     with_results = (turn for turn in loaded.turns if not turn.elided and (turn.tools or turn.role == "tool"))
-    costs = {turn.id: _bare_tokens(turn) for turn in with_results}
+    is_whole = loaded.head.kind == Conversation.Kind.GATEWAY  # its caller's results are counted as long as they are
+    costs = {turn.id: _bare_tokens(turn, is_whole=is_whole) for turn in with_results}
     return {turn.id: costs[turn.id] for turn in loaded.turns if costs.get(turn.id, turn.tokens) < turn.tokens}
 
 
-def _bare_tokens(turn: Turn) -> int:
+def _bare_tokens(turn: Turn, *, is_whole: bool) -> int:
     """What was counted for it, with a placeholder in place of each result; never less than what is sent takes."""
     if turn.role == "tool":
         bare = replace(turn, content=ELIDED)
     else:
         bare = replace(turn, tools=tuple(replace(use, result=ELIDED) for use in turn.tools))
-    return max(turn.tokens - _sent_tokens(turn), 0) + _sent_tokens(bare)
+    beside = 0 if is_whole else max(turn.tokens - _sent_tokens(turn), 0)
+    return beside + _sent_tokens(bare)
 
 
 def _sent_tokens(turn: Turn) -> int:

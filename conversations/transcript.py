@@ -20,6 +20,7 @@ from compression.core.context import render
 from compression.core.measure import usage
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Transcript, Turn, Usage, Window
+from compression.core.window import groups
 from compression.models import Compaction
 from compression.records import active_checkpoints
 from conversations.models import Conversation, Message, ModelProfile
@@ -88,9 +89,10 @@ class Loaded:
 
     @property
     def waiting(self) -> int:
-        """1 where the last message is still to be answered: a person's, or the last of a caller of the gateway."""
-        asks = self.head.kind == Conversation.Kind.GATEWAY
-        return int(bool(self.live) and (asks or self.live[-1].role == "user"))
+        """How many of the last are to be answered: a person's message; of a caller of the gateway, its last group."""
+        if self.head.kind == Conversation.Kind.GATEWAY:
+            return sum(map(len, groups(self.live)[-1:]))
+        return int(bool(self.live) and self.live[-1].role == "user")
 
     def usage(self, *, system_tokens: int) -> Usage | None:
         """Tokens of the next request by part; None where no model is set."""

@@ -12,7 +12,8 @@ from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 
 from conversations.errors import Refused
 from conversations.gateway.calls import GONE, Call
-from conversations.gateway.upstream import Tally, failed
+from conversations.gateway.reading import Tally
+from conversations.gateway.upstream import failed
 from conversations.llm.base import ModelError
 
 logger = logging.getLogger(__name__)
@@ -79,7 +80,8 @@ class Stream:
         status, error = GONE, "client_gone"
         try:
             async for event in self._events:
-                self._call.answered()
+                if event.startswith("data:"):  # else it only says that the provider is there
+                    self._call.answered()
                 yield event
             status, error = 200, ""
         except Exception as fault:
@@ -87,6 +89,8 @@ class Stream:
             status, error = refusal.status, refusal.code
             yield f"data: {json.dumps(error_of(refusal))}\n\n"
         finally:
+            if self._tally.is_done:
+                status, error = 200, ""  # who goes away then has all of it
             self._call.status, self._call.error, self._call.spent = status, error, self._tally.spent
             self._is_over = True
             await self._close()

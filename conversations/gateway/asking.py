@@ -15,6 +15,7 @@ from conversations.errors import Invalid, NotFound, TooLarge
 from conversations.gateway import known
 from conversations.gateway.history import History, read
 from conversations.gateway.known import State
+from conversations.gateway.messages import require_storable
 from conversations.models import ModelProfile
 from conversations.usage import parts, too_large
 from conversations.validation import clean_text, parse_json
@@ -39,6 +40,12 @@ class Asked:
     @property
     def is_stream(self) -> bool:
         return self.body.get("stream") is True
+
+    @property
+    def choices(self) -> int:
+        """How many answers are wanted."""
+        wanted = self.body.get("n")
+        return wanted if type(wanted) is int else 1
 
     @property
     def wants_usage(self) -> bool:
@@ -66,9 +73,9 @@ class Asked:
         """By our own count, for what the provider reports to be learned from; 0 where some of it is only guessed."""
         if not self.history.is_text:
             return 0
-        sent = [line.turn for line in self.history.lines[state.place if state else 0 :]]
-        kept = [self.history.lines[number].turn for number in state.kept] if state else []
-        return self.history.fixed_tokens + (state.tokens if state else 0) + total_tokens([*kept, *sent])
+        if state is None:
+            return self.history.tokens
+        return self.history.fixed_tokens + state.tokens + total_tokens(state.turns(self.history))
 
 
 def understood(text: str) -> Asked:
@@ -79,8 +86,12 @@ def understood(text: str) -> Asked:
     if not isinstance(body.get("stream", False), bool | None):
         raise Invalid("stream: must be true or false.", field="stream")
     profile = model_of(body.get("model"))
+    is_storable = _UNSTORABLE.search(text) is None
+    if not is_storable:
+        for name in body.keys() - {"messages"}:
+            require_storable(name, body[name])
     extras = [body.get(name) for name in EXTRAS]
-    history = read(body.get("messages"), extras, is_storable=_UNSTORABLE.search(text) is None)
+    history = read(body.get("messages"), extras, is_storable=is_storable)
     return Asked(body, profile, history, _window(profile, body), conf.policy())
 
 

@@ -53,9 +53,9 @@ class Call:
     def uses(self, state: State | None, *, tokens: int, estimated: int) -> None:
         """The summary that is sent, and what the request comes to with it."""
         self.after, self.estimated = tokens, estimated
-        self.conversation_id = state.conversation_id if state else None
-        if state is not None and self.checkpoint == NONE:
-            self.checkpoint = HIT
+        if state is not None and state.is_summary:
+            self.conversation_id = state.conversation_id
+            self.checkpoint = HIT if self.checkpoint == NONE else self.checkpoint
 
     def asking(self) -> None:
         self.asked_at = self.asked_at or time.perf_counter()

@@ -16,6 +16,7 @@ from itertools import batched
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, IntegrityError, InterfaceError, transaction
 from django.db.models import Max
 from django.utils import timezone
@@ -24,7 +25,8 @@ from compression.core.values import ToolUse
 from compression.ids import uuid7
 from compression.leases import beat_seconds, expiry
 from conversations import forks, room, states, transcript
-from conversations.errors import TooLarge
+from conversations.errors import Conflict, NotFound, TooLarge
+from conversations.gateway import known
 from conversations.gateway.history import History, Line
 from conversations.gateway.known import State, holds
 from conversations.llm.base import NotConfigured
@@ -56,16 +58,23 @@ async def alone(owner_id: int, digest: str) -> AsyncIterator[None]:
 
 async def fold(
     owner_id: int, history: History, state: State | None, profile: ModelProfile, *, overflowed: bool = False
-) -> UUID:
-    """Store what the history has beyond `state`, and compress it where that is due; gives its conversation.
+) -> State | None:
+    """Store what the history has beyond `state`, and compress it where that is due; gives the state that holds then.
 
     `overflowed`: the provider found the last request too long. Under `alone`. Whether it fits then is for the caller
-    to see. Raises Superseded where `state` holds no more.
+    to see. Raises Superseded where `state` holds no more, or what was stored is gone.
     """
-    conversation_id = await sync_to_async(_stored)(owner_id, history, state, profile)
-    with contextlib.suppress(TooLarge, NotConfigured):
-        await room.ensure(conversation_id, overflowed=overflowed)
-    return conversation_id
+    try:
+        conversation_id = await sync_to_async(_stored)(owner_id, history, state, profile)
+        with contextlib.suppress(TooLarge, NotConfigured):
+            await room.ensure(conversation_id, overflowed=overflowed)
+        found = await sync_to_async(known.present)(conversation_id, history)
+    except (ObjectDoesNotExist, NotFound, Conflict) as gone:
+        raise Superseded from gone
+    if state is None and (found is None or not found.is_summary):
+        # Nothing could be folded: what stands for nothing is not kept, however often it is sent.
+        await sync_to_async(_forget)(conversation_id)
+    return found
 
 
 def _claim(owner_id: int, digest: str, token: UUID) -> bool:
@@ -87,6 +96,10 @@ async def _renew(token: UUID) -> None:
         await asyncio.sleep(beat_seconds())
         with contextlib.suppress(DatabaseError, InterfaceError):
             await sync_to_async(Folding.objects.filter(token=token).update)(expires_at=expiry())
+
+
+def _forget(conversation_id: UUID) -> None:
+    Conversation.objects.filter(pk=conversation_id, compressed_at=None).delete()
 
 
 def _stored(owner_id: int, history: History, state: State | None, profile: ModelProfile) -> UUID:
@@ -139,6 +152,8 @@ def _same(loaded: Loaded, lines: Sequence[Line]) -> int:
         now = line.turn
         if (turn.role, turn.content, turn.tools, turn.protected) != (now.role, now.content, now.tools, now.protected):
             return number
+        if not turn.elided and turn.tokens != now.tokens:
+            return number  # of a result, what is too long for a summary is another
     return min(len(loaded.live), len(lines))
 
 
@@ -147,7 +162,6 @@ def _row(conversation: Conversation, line: Line) -> Message:
     return Message(
         conversation=conversation,
         role=turn.role,
-        name=turn.name,
         content=turn.content,
         token_count=turn.tokens,
         is_protected=turn.protected,

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import batched
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
 from compression.core.measure import usage
-from compression.core.values import Usage, Window
+from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
 from conversations import states
-from conversations.gateway.history import History, Raw
+from conversations.gateway.history import History
+from conversations.gateway.messages import Raw
 from conversations.gateway.remembered import Remembered
 from conversations.models import Conversation, Message
+from conversations.states import Superseded
 from conversations.transcript import ELIDED, HISTORY
 
 ASKED_AT_ONCE = 500
@@ -31,7 +32,8 @@ class State:
     """A summary that stands for the first `place` lines of a history, but for those `kept`, which are sent too.
 
     It is the present one of its conversation, or one from before a later compaction (`is_current` false). Lines that
-    are `elided` are sent without their tools' results.
+    are `elided` are sent without their tools' results, for as many tokens. Where that alone made room there is no
+    summary: `digest` and `context` are "", and `place` is 0.
     """
 
     conversation_id: UUID
@@ -42,7 +44,20 @@ class State:
     place: int
     is_current: bool = True
     kept: tuple[int, ...] = ()
-    elided: frozenset[int] = frozenset()
+    elided: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def is_summary(self) -> bool:
+        return bool(self.digest)
+
+    def sent(self, history: History) -> list[int]:
+        """The lines that are sent, by their numbers."""
+        return [*self.kept, *range(self.place, len(history.lines))]
+
+    def turns(self, history: History) -> list[Turn]:
+        """The same, each with what it costs as it is sent."""
+        turns = [(number, history.lines[number].turn) for number in self.sent(history)]
+        return [replace(turn, tokens=self.elided.get(number, turn.tokens)) for number, turn in turns]
 
 
 def find(owner_id: int, history: History) -> State | None:
@@ -65,11 +80,19 @@ def recall(owner_id: int, history: History) -> State | None:
 
 
 def present(conversation_id: UUID, history: History) -> State | None:
-    """The state that the history's own conversation has now, with what was left out to make room."""
+    """The state that the history's own conversation has now, with what was left out to make room.
+
+    Raises Superseded where it is another history's by now: someone else has gone on with it.
+    """
     last = _last_checkpoint(conversation_id)
-    if last is None or last.conversation.compressed_at is None:
-        return None
-    row = last.conversation
+    row = last.conversation if last else Conversation.objects.filter(pk=conversation_id).first()
+    if row is None:
+        raise Superseded
+    if last is None or row.compressed_at is None:
+        elided = _numbered(row, row.elided)
+        return State(row.pk, "", "", 0, row.created_at, 0, elided=elided) if elided else None
+    if last.digest not in history.places:
+        raise Superseded
     return _state(row, row, last.digest, history.places[last.digest], elided=row.elided)
 
 
@@ -81,19 +104,16 @@ def holds(conversation_id: UUID, digest: str) -> bool:
 
 def measured(history: History, state: State | None, window: Window) -> Usage:
     """What a request with this summary costs, as the model counts it."""
-    turns = [line.turn for line in history.lines]
-    if state is None:
-        return usage(system=history.fixed_tokens, summary=0, turns=turns, window=window)
-    sent = [turns[number] for number in state.kept] + turns[state.place :]
-    return usage(system=history.fixed_tokens, summary=state.tokens, turns=sent, window=window)
+    turns = state.turns(history) if state else [line.turn for line in history.lines]
+    return usage(system=history.fixed_tokens, summary=state.tokens if state else 0, turns=turns, window=window)
 
 
 def assemble(history: History, state: State) -> list[Raw]:
     """The request's messages: the caller's own, untouched, but for what the summary stands for."""
-    summary = {"role": settings.COMPRESSION_SUMMARY_ROLE, "content": state.context}
-    chosen = [*state.kept, *range(state.place, len(history.lines))]
-    sent: list[Raw] = [*history.lead, summary]
-    for number in chosen:
+    sent: list[Raw] = list(history.lead)
+    if state.is_summary:
+        sent.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": state.context})
+    for number in state.sent(history):
         raw = history.lines[number].raw
         sent.extend(_without_results(raw) if number in state.elided else raw)
     return sent
@@ -118,8 +138,10 @@ def _current(ids: set[UUID], digest: str, place: int) -> State | None:
     """Of a conversation whose summary ends there now."""
     for id in sorted(ids):
         last = _last_checkpoint(id)
-        if last is not None and last.digest == digest and last.conversation.compressed_at is not None:
-            return _state(last.conversation, last.conversation, digest, place)
+        if last is None or last.digest != digest or last.conversation.compressed_at is None:
+            continue
+        if found := _state(last.conversation, last.conversation, digest, place):
+            return found
     return None
 
 
@@ -132,9 +154,10 @@ def _last_checkpoint(conversation_id: UUID) -> Checkpoint | None:
 def _earlier(ids: set[UUID], digest: str, place: int) -> State | None:
     """Of a conversation that has gone on from there, and whose later compactions are all in effect."""
     for id in sorted(ids):
-        snapshot = states.in_effect(id).filter(digest=digest).exclude(compressed_at=None).first()
-        if snapshot is not None:
-            return _state(Conversation.objects.get(pk=id), snapshot, digest, place, is_current=False)
+        snapshots = states.in_effect(id).filter(digest=digest).exclude(compressed_at=None)
+        snapshot = snapshots.select_related("conversation").first()
+        if snapshot and (found := _state(snapshot.conversation, snapshot, digest, place, is_current=False)):
+            return found
     return None
 
 
@@ -144,11 +167,14 @@ def _state(
     digest: str,
     place: int,
     *,
-    elided: Any = (),
+    elided: Mapping[str, int] | None = None,
     is_current: bool = True,
-) -> State:
+) -> State | None:
+    """None where a message that is to be sent beside the summary is there no more: the conversation was deleted."""
     assert of.compressed_at is not None and of.compressed_context is not None
-    numbers = _numbers(row.pk, [*of.verbatim_ids, *elided])
+    kept = _numbered(row, dict.fromkeys(of.verbatim_ids, 0))
+    if len(kept) < len(of.verbatim_ids):
+        return None
     return State(
         row.pk,
         digest,
@@ -157,15 +183,14 @@ def _state(
         of.compressed_at,
         place,
         is_current,
-        tuple(sorted(numbers[id] for id in of.verbatim_ids if id in numbers)),
-        frozenset(numbers[id] for id in elided if id in numbers),
+        tuple(sorted(kept)),
+        _numbered(row, elided or {}),
     )
 
 
-def _numbers(conversation_id: UUID, ids: list[str]) -> dict[str, int]:
-    """Which line of the history each of these messages is."""
-    if not ids:
+def _numbered(row: Conversation, chosen: Mapping[str, int]) -> dict[int, int]:
+    """The same by the numbers of lines, in place of the ids of messages; those that are gone are left out."""
+    if not chosen:
         return {}
-    rows = Message.objects.filter(HISTORY, conversation_id=conversation_id).order_by("created_at")
-    wanted = set(ids)
-    return {str(pk): number for number, pk in enumerate(rows.values_list("pk", flat=True)) if str(pk) in wanted}
+    ids = Message.objects.filter(HISTORY, conversation=row).order_by("created_at").values_list("pk", flat=True)
+    return {number: chosen[str(id)] for number, id in enumerate(ids) if str(id) in chosen}

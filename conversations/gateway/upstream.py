@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from django.conf import settings
 
+from conversations import metrics
 from conversations.errors import Refused
 from conversations.llm import base, builtin, faults
-from conversations.llm.base import BrokenReply, ModelError, Spent
+from conversations.llm.base import BrokenReply, ModelError
 from conversations.llm.clients import client_for
 from conversations.llm.dialects import dialect_of, learn
 from conversations.llm.faults import Asked, explain
 from conversations.llm.known import ANTHROPIC_URL, OPENAI_URL
-from conversations.llm.openai import Options, spent_of
+from conversations.llm.openai import Options
 from conversations.llm.provider import CONNECT_SECONDS, WHOLE_REPLY
 from conversations.models import ModelProfile
 
-DONE = "[DONE]"
-LONGEST_ANSWER = 50_000_000
-"""Bytes of an answer that comes as one."""
-_USAGE = re.compile(r'"usage":\s*\{')
-_FINISHED = re.compile(r'"finish_reason":\s*"')
 _KEYS = re.compile(r"\b(sk|cs|key|Bearer)[-_ ][\w*.-]{6,}")
 
 STATUS: dict[type[ModelError], tuple[int, str]] = {
@@ -56,10 +50,7 @@ class Upstream(NamedTuple):
 
     response: Any
     who: Asked
-
-    @property
-    def is_stream(self) -> bool:
-        return "event-stream" in self.response.headers.get("content-type", "")
+    is_stream: bool
 
     @contextmanager
     def faults_explained(self) -> Iterator[None]:
@@ -67,15 +58,9 @@ class Upstream(NamedTuple):
         try:
             yield
         except Exception as fault:
-            raise explain(fault, self.who, begun=True) from None
-
-
-class Tally:
-    """What is learned of a stream while it passes: what it cost, and whether it came to its end."""
-
-    def __init__(self) -> None:
-        self.spent: Spent | None = None
-        self.is_whole = False
+            error = explain(fault, self.who, begun=True)
+            metrics.provider_failed(self.who.name, error)
+            raise error from None
 
 
 def failed(error: ModelError, *, said: str = "") -> Refused:
@@ -101,69 +86,18 @@ async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable
         try:
             response = await _opened(target, body, who)
         except Exception as fault:
-            raise _explained(fault, who) from None
+            error = explain(fault, who, begun=False)
+            metrics.provider_failed(who.name, error)
+            raise _told(error, fault, target.api_key) from None
+        kind = response.headers.get("content-type", "")
+        of = Upstream(response, who, "event-stream" in kind or (bool(body.get("stream")) and "json" not in kind))
         try:
-            if "html" in response.headers.get("content-type", ""):
-                raise BrokenReply(f"{who.name}: {who.host} sent a web page. Check the base URL.")
-            yield Upstream(response, who)
+            with of.faults_explained():
+                if "html" in kind:
+                    raise BrokenReply(f"{who.name}: {who.host} sent a web page. Check the base URL.")
+            yield of
         finally:
             await response.aclose()
-
-
-async def whole(of: Upstream) -> tuple[bytes, Spent | None]:
-    """A response that is one JSON object, as it came, and what it cost. Raises ModelError for anything else."""
-    pieces, size = [], 0
-    with of.faults_explained():
-        async with asyncio.timeout(of.who.timeout * WHOLE_REPLY):
-            async for piece in of.response.aiter_bytes():
-                pieces.append(piece)
-                size += len(piece)
-                if size > LONGEST_ANSWER:
-                    raise BrokenReply(f"{of.who.name} does not end its reply.", retryable=False)
-    content = b"".join(pieces)
-    try:
-        answer = json.loads(content)
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        raise BrokenReply(f"{of.who.name}: what the provider sent is not a reply. Try again.")
-    return content, spent_of(answer.get("usage"))
-
-
-async def events(of: Upstream, tally: Tally, *, with_usage: bool) -> AsyncGenerator[str]:
-    """The events of a stream, each as it came; the one that only tells the usage is left out if nobody asked for it.
-
-    Raises ModelError where it breaks off, or ends without an end.
-    """
-    lines = aiter(of.response.aiter_lines())
-    event: list[str] = []
-    while True:
-        with of.faults_explained():
-            async with asyncio.timeout(of.who.timeout):
-                line = await anext(lines, None)
-        if line:
-            event.append(line)
-            continue
-        if event and _is_told(event, tally, with_usage=with_usage):
-            yield "\n".join(event) + "\n\n"
-        event = []
-        if line is None:
-            break
-    if not tally.is_whole:
-        raise BrokenReply(f"{of.who.name}: the provider broke the reply off. Try again.")
-
-
-def _is_told(event: list[str], tally: Tally, *, with_usage: bool) -> bool:
-    data = "\n".join(line[5:].lstrip() for line in event if line.startswith("data:"))
-    tally.is_whole = tally.is_whole or data == DONE or bool(_FINISHED.search(data))
-    if not _USAGE.search(data):
-        return True
-    try:
-        told = json.loads(data)
-    except ValueError:
-        return True
-    tally.spent = spent_of(told.get("usage")) or tally.spent
-    return with_usage or bool(told.get("choices"))
 
 
 @asynccontextmanager
@@ -202,11 +136,12 @@ async def _opened(target: Target, body: dict[str, Any], who: Asked) -> Any:
         return await client.post("/chat/completions", body=body | {"model": target.model}, **how)
 
 
-def _explained(fault: Exception, who: Asked) -> Exception:
-    """With the provider's reason where the caller can do something about it: never where it may be about our key."""
-    error = explain(fault, who, begun=False)
+def _told(error: ModelError, fault: Exception, key: str) -> Exception:
+    """With the provider's reason where the caller can do something about it: never where it may be about our `key`."""
     if not isinstance(error, base.RequestRefused):
         return error
-    inner = faults.inner(getattr(fault, "body", None))
-    said = inner.get("message")
-    return failed(error, said=_KEYS.sub("[…]", said)[:1_000] if isinstance(said, str) else "")
+    said = faults.inner(getattr(fault, "body", None)).get("message")
+    if not isinstance(said, str):
+        return failed(error)
+    said = said.replace(key, "[…]") if key else said
+    return failed(error, said=_KEYS.sub("[…]", said)[:1_000])

@@ -64,7 +64,7 @@ def test_rows_have_the_digests_of_the_messages_they_were_made_from(
         assert digests_of_rows(id) == [line.digest for line in history.lines]
         loaded = transcript.load(id)
         assert [turn.tokens for turn in loaded.live] == [line.turn.tokens for line in history.lines]
-        assert loaded.waiting == 1
+        assert loaded.waiting >= 1
 
 
 def said(count: int, *, topic: str = "t") -> list[Raw]:

@@ -259,3 +259,61 @@ def test_what_was_sent_is_kept_for_the_admin_and_told_to_nobody_else(caller: Cal
     rows = caller.rows("SELECT DISTINCT kind FROM conversations_conversation")
     assert {row["kind"] for row in rows} == {"chat", "gateway"}
     assert "port 5001" in json.dumps(caller.rows("SELECT content FROM conversations_message"))
+
+
+def test_what_cannot_be_folded_is_not_stored_however_often_it_comes(caller: Caller) -> None:
+    def stored() -> int:
+        return int(caller.rows("SELECT count(*) AS n FROM conversations_conversation")[0]["n"])
+
+    before = stored()
+    messages = [*caller.history(2), {"role": "user", "content": "word " * 1_700}]
+    orders = [{"role": "system", "content": "word " * 5_000}]
+    for _ in range(2):
+        assert checkpoint(caller.ask(messages)) == "none"
+        with pytest.raises(openai.APIStatusError, match="context_length_exceeded"):
+            caller.ask(orders)
+    assert stored() == before
+
+
+def test_a_result_too_big_for_the_window_is_left_out_and_named(caller: Caller) -> None:
+    """The last resort, as in every other conversation."""
+    call = {"id": "a", "type": "function", "function": {"name": "cat", "arguments": "{}"}}
+    calls = {"role": "assistant", "content": None, "tool_calls": [call]}
+    big = [*caller.history(1), calls, {"role": "tool", "tool_call_id": "a", "content": "word " * 4_000}]
+    for messages in (big, [*caller.history(LONG), *big[1:]]):
+        for _ in range(2):
+            before, after = tokens(caller.ask(messages))
+            assert after < 3_400 < before
+            assert caller.sent[-2] == calls
+            assert "left out to make room" in caller.sent[-1]["content"]
+
+
+def test_a_result_that_is_to_be_answered_stays_with_its_call(caller: Caller) -> None:
+    """Even where as much as may be is folded."""
+    call = {"role": "assistant", "content": "word " * 1_000, "function_call": {"name": "ls", "arguments": "{}"}}
+    stray = {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    given = {"role": "tool", "tool_call_id": "a", "content": "word " * 600}
+    pairs = [
+        [call, {"role": "function", "name": "ls", "content": "word " * 1_000}],
+        [{"role": "assistant", "content": None, "tool_calls": [stray]}, given, given],
+    ]
+    for pair in pairs:
+        messages = [*caller.history(LONG), *pair]
+        caller.ask(messages)
+        assert caller.sent[-len(pair) :] == pair
+
+
+def test_a_conversation_that_is_deleted_while_it_is_folded_stops_no_call(caller: Caller) -> None:
+    caller.served.llm.summary_takes(seconds=0.6)
+    messages = caller.history(LONG)
+    delete = (
+        "from conversations.models import Conversation as C;"
+        "[C.objects.filter(kind='gateway').delete() for _ in iter(lambda: C.objects.filter(kind='gateway').exists(), 1)]"
+    )
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(caller.ask, messages)
+        caller.served.llm.wait_for(lambda llm: bool(llm.summaries))
+        caller.rows("PRAGMA foreign_keys = ON")
+        caller.run(delete.split("[")[0] + "C.objects.filter(kind='gateway').order_by('-created_at').first().delete()")
+        assert checkpoint(answer.result(timeout=30)) in ("made", "hit")
+    assert represented(caller, messages) > 40

@@ -1,0 +1,143 @@
+"""What a provider answers: one JSON object, or events that pass as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from importlib import import_module
+from typing import Any
+
+from conversations.gateway.upstream import Upstream
+from conversations.llm.base import BrokenReply, Spent
+from conversations.llm.faults import Asked, explain
+from conversations.llm.openai import spent_of
+from conversations.llm.provider import WHOLE_REPLY
+
+DONE = "[DONE]"
+LONGEST_ANSWER = 50_000_000
+"""Bytes of an answer that comes as one."""
+_USAGE = re.compile(r'"usage":\s*\{')
+_FINISHED = re.compile(r'"finish_reason":\s*"')
+_ERROR = re.compile(r'\{\s*"error":')
+_ENDS = re.compile(rb"\r\n|\n|\r(?=.)", re.DOTALL)
+"""Of lines. What follows a CR at the very end is not known yet."""
+END_SECONDS = 1.0
+"""How long a connection may take to end, after the last word."""
+
+
+class Tally:
+    """What is learned of a stream of so many `choices` while it passes: what it cost, and how far it has come."""
+
+    def __init__(self, choices: int = 1) -> None:
+        self.spent: Spent | None = None
+        self.is_done = False
+        self._unfinished = choices
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that was asked for has come. Some servers do not say that they are done."""
+        return self.is_done or self._unfinished <= 0
+
+    def take(self, data: str) -> None:
+        self.is_done = self.is_done or data == DONE
+        self._unfinished -= len(_FINISHED.findall(data))
+
+
+async def whole(of: Upstream) -> tuple[bytes, Spent | None]:
+    """A response that is one JSON object, as it came, and what it cost. Raises ModelError for anything else."""
+    with of.faults_explained():
+        async with asyncio.timeout(of.who.timeout * WHOLE_REPLY):
+            content = await _read(of)
+        try:
+            answer = json.loads(content)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise BrokenReply(f"{of.who.name}: what the provider sent is not a reply. Try again.")
+        _require_no_error(answer, of.who)
+    return content, spent_of(answer.get("usage"))
+
+
+async def _read(of: Upstream) -> bytes:
+    pieces, size = [], 0
+    async for piece in of.response.aiter_bytes():
+        pieces.append(piece)
+        size += len(piece)
+        if size > LONGEST_ANSWER:
+            raise BrokenReply(f"{of.who.name} does not end its reply.", retryable=False)
+    return b"".join(pieces)
+
+
+async def events(of: Upstream, tally: Tally, *, with_usage: bool) -> AsyncGenerator[str]:
+    """The events of a stream, each as it came; the one that only tells the usage is left out if nobody asked for it.
+
+    Raises ModelError where it breaks off, or ends without an end.
+    """
+    event: list[str] = []
+    async with aclosing(_lines(of)) as lines:
+        with of.faults_explained():
+            while not tally.is_done:
+                async with asyncio.timeout(of.who.timeout):
+                    line = await anext(lines, None)
+                if line:
+                    event.append(line)
+                    continue
+                if event and _is_told(event, tally, of.who, with_usage=with_usage):
+                    yield "\n".join(event) + "\n\n"
+                event = []
+                if line is None:
+                    break
+            if not tally.is_whole:
+                raise BrokenReply(f"{of.who.name}: the provider broke the reply off. Try again.")
+        await _drained(lines)
+
+
+async def _lines(of: Upstream) -> AsyncGenerator[str]:
+    """What CR, LF or both end: Python's own lines end in the middle of a text too, at what JSON leaves as it is."""
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in of.response.aiter_bytes():
+        pieces.append(piece)
+        size += len(piece)
+        if size > LONGEST_ANSWER:
+            raise BrokenReply(f"{of.who.name} does not end its reply.", retryable=False)
+        if b"\n" in piece or b"\r" in piece:
+            *lines, rest = _ENDS.split(b"".join(pieces))
+            pieces, size = [rest], len(rest)
+            for line in lines:
+                yield line.decode()
+    if rest := b"".join(pieces):
+        yield rest.decode().rstrip("\r")
+
+
+async def _drained(lines: AsyncGenerator[str]) -> None:
+    """Nothing follows the last word but the end, after which the connection can be used again: it is not waited for."""
+    with suppress(Exception):
+        async with asyncio.timeout(END_SECONDS):
+            await anext(lines, None)
+
+
+def _is_told(event: list[str], tally: Tally, who: Asked, *, with_usage: bool) -> bool:
+    data = "\n".join(line[5:].lstrip() for line in event if line.startswith("data:"))
+    tally.take(data)
+    if not (_USAGE.search(data) or _ERROR.match(data)):
+        return True
+    try:
+        told = json.loads(data)
+    except ValueError:
+        return True
+    if not isinstance(told, dict):
+        return True
+    _require_no_error(told, who)
+    tally.spent = spent_of(told.get("usage")) or tally.spent
+    return with_usage or bool(told.get("choices"))
+
+
+def _require_no_error(answer: dict[str, Any], who: Asked) -> None:
+    """Raises ModelError for an error that came with 200, in words of our own: its own may quote our key."""
+    if answer.get("error") and not answer.get("choices"):
+        sdk, http = import_module("openai"), import_module("httpx2")
+        raise explain(sdk.APIError("", http.Request("POST", who.base_url), body=answer), who, begun=False)
