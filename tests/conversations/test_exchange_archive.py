@@ -55,6 +55,7 @@ def refusal(user: User, payload: bytes) -> str:
         zipped(("conversations.json", json.dumps([TALK]).encode("utf-16"))),
         zipped(("conversations.json", [TALK]), ("conversations-000.json", [TALK, TALK])),
     ],
+    ids=["among others", "in a folder", "stored", "UTF-16", "beside its parts"],
 )
 def test_the_conversations_of_a_zip_file_come_in_and_nothing_else_of_it(ada: User, payload: bytes) -> None:
     (row,) = taken(ada, payload)
@@ -95,6 +96,7 @@ def test_a_zip_file_with_a_member_outside_of_its_folder_is_refused(ada: User, na
         (zipped(("conversations.json", [TALK]))[:60], "damaged or cut off"),
         (b"PK\x03\x04", "damaged or cut off"),
     ],
+    ids=range(11),
 )
 def test_a_zip_file_that_cannot_be_read_is_refused_and_says_why(ada: User, payload: bytes, words: str) -> None:
     assert words in refusal(ada, payload)
