@@ -11,6 +11,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from conversations import logged
+from conversations.errors import Conflict
 from conversations.models import Conversation
 
 CHATS = (Conversation.Kind.CHAT,)
@@ -31,6 +32,18 @@ def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds:
         return own_conversations(user, kinds=kinds).select_related("model").get(pk=pk)
     except Conversation.DoesNotExist:
         raise Http404("No such conversation.") from None
+
+
+def writable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
+    """A chat. Raises Conflict for what is only to be read, gone back in and deleted, and Http404."""
+    conversation = get_conversation(user, pk, kinds=TO_READ)
+    if conversation.kind not in CHATS:
+        raise Conflict(
+            "The gateway keeps this conversation: its caller's next call decides what it holds. It can be read, "
+            "rolled back and deleted.",
+            code="read_only",
+        )
+    return conversation
 
 
 def readable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:

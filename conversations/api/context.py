@@ -11,7 +11,7 @@ from ninja import Router
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import compaction, prompt, states, summaries, usage
-from conversations.access import TO_READ, get_conversation, own_conversations
+from conversations.access import TO_READ, get_conversation, own_conversations, writable_conversation
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
@@ -51,7 +51,7 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
 )
 def compact(request: Request, conversation_id: UUID, body: run.CompactRequest | None = None) -> dict[str, Any]:
     """In the background: the answer names the task. While one runs, another is 409 with its id in the detail."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = writable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
     asked = body or run.CompactRequest()
     if asked.up_to and not conversation.messages.filter(pk=asked.up_to).exists():
@@ -70,7 +70,7 @@ def compact(request: Request, conversation_id: UUID, body: run.CompactRequest | 
 @router.get("/tasks/{uuid:task_id}/progress", response=told(run.Progress), summary="Follow a compaction")
 def progress(request: Request, task_id: UUID) -> dict[str, Any]:
     """`result` once there is one, `error` where it failed or had nothing to do."""
-    row = Compaction.objects.filter(pk=task_id, conversation__in=own_conversations(request.auth)).first()
+    row = Compaction.objects.filter(pk=task_id, conversation__in=own_conversations(request.auth, kinds=TO_READ)).first()
     if row is None:
         raise Http404
     told = compaction_json(row)
@@ -102,17 +102,25 @@ def snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, li
 
 
 @router.post(
-    "/context/{uuid:conversation_id}/snapshots", response={201: told(schema.Snapshot)}, summary="Take a snapshot"
+    "/context/{uuid:conversation_id}/snapshots",
+    response={201: told(schema.Snapshot)},
+    summary="Take a snapshot",
+    openapi_extra=refuses(409),
 )
 def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Keeps the state as it is now, to be gone back to."""
-    return _snapshot_json(states.take_snapshot(get_conversation(request.auth, conversation_id)))
+    return _snapshot_json(states.take_snapshot(writable_conversation(request.auth, conversation_id)))
 
 
-@router.post("/context/{uuid:conversation_id}/clear", response=told(schema.State), summary="Clear compression")
+@router.post(
+    "/context/{uuid:conversation_id}/clear",
+    response=told(schema.State),
+    summary="Clear compression",
+    openapi_extra=refuses(409),
+)
 def clear(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Nothing is compressed any more; a recovery snapshot keeps the state of before."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = writable_conversation(request.auth, conversation_id)
     states.clear(conversation)
     return _state_json(conversation)
 
@@ -125,7 +133,7 @@ def clear(request: Request, conversation_id: UUID) -> dict[str, Any]:
 )
 def edit_summary(request: Request, conversation_id: UUID, number: int, body: schema.SummaryText) -> dict[str, Any]:
     """The summary in other words: a checkpoint of its own, in place of the one that was in force."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = writable_conversation(request.auth, conversation_id)
     return checkpoint_json(summaries.edit(conversation, number=number, text=body.summary))
 
 
@@ -137,7 +145,7 @@ def edit_summary(request: Request, conversation_id: UUID, number: int, body: sch
 )
 def rollback(request: Request, conversation_id: UUID, body: schema.RollbackRequest | None = None) -> dict[str, Any]:
     """To a snapshot, or to before the last compaction. Messages written since stay."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     require_body_if_declared(request)
     restored = compaction.rollback(conversation, snapshot_id=body.snapshot_id if body else None)
     return {"snapshot": _snapshot_json(restored)} | _state_json(conversation)

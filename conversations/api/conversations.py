@@ -9,8 +9,9 @@ from uuid import UUID
 from ninja import Query, Router
 
 from conversations import goals, turn, usage
-from conversations.access import TO_READ, get_conversation, own_conversations
+from conversations.access import TO_READ, get_conversation, own_conversations, writable_conversation
 from conversations.api.auth import Request
+from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import conversations as schema
 from conversations.api.schemas.fields import told
@@ -43,7 +44,9 @@ def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
 def list_all(
     request: Request, q: Search = "", kind: Kind = "chat", cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
-    """One's own, the latest first. Those of the gateway can be read, with their context, and not written to."""
+    """One's own, the latest first. Those of the gateway can be read, rolled back and deleted; all else is 409
+    `read_only`: what they hold is decided by their caller's next call.
+    """
     rows = own_conversations(request.auth, kinds=(kind,)).select_related("model")
     if q:
         rows = rows.filter(title__icontains=clean_text("q", q, limit=MAX_SEARCH, allow_blank=True))
@@ -56,10 +59,15 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     return _told(get_conversation(request.auth, conversation_id, kinds=TO_READ))
 
 
-@router.patch("/{uuid:conversation_id}", response=told(schema.Conversation), summary="Change a conversation")
+@router.patch(
+    "/{uuid:conversation_id}",
+    response=told(schema.Conversation),
+    summary="Change a conversation",
+    openapi_extra=refuses(409),
+)
 def change(request: Request, conversation_id: UUID, body: schema.ConversationChanges) -> dict[str, Any]:
     """What is not named stays as it is."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = writable_conversation(request.auth, conversation_id)
     fields: dict[str, Any] = body.model_dump(exclude_unset=True)
     if "model" in fields:
         fields["model"] = _profile(fields["model"])
@@ -79,7 +87,7 @@ def change(request: Request, conversation_id: UUID, body: schema.ConversationCha
 @router.delete("/{uuid:conversation_id}", response={204: None}, summary="Delete a conversation")
 def delete(request: Request, conversation_id: UUID) -> None:
     """With all of its messages and summaries, for good; a reply that is being written ends."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     turn.delete(conversation)
 
 

@@ -15,7 +15,12 @@ from conversations.errors import Refused
 logger = logging.getLogger(__name__)
 
 CODES = {400: "invalid", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
-PROBLEMS = {"missing": "is required", "extra_forbidden": "there is no such field"}
+PROBLEMS = {
+    "missing": "is required",
+    "extra_forbidden": "there is no such field",
+    "less_than_equal": "must be at most {le}",
+    "greater_than_equal": "must be at least {ge}",
+}
 MEDIA_TYPE = "Send the body as application/json."
 
 
@@ -90,4 +95,5 @@ def _problem(error: dict[str, Any]) -> dict[str, str]:
     field = ".".join(str(part) for part in (path[1:] if source == "body" else path))
     if source == "body" and not field:
         return {"field": "body", "problem": "must be a JSON object"}
-    return {"field": field, "problem": PROBLEMS.get(error["type"], error["msg"])}
+    words = error["msg"].replace("Input should be", "must be", 1)
+    return {"field": field, "problem": PROBLEMS.get(error["type"], words).format(**error.get("ctx", {}))}

@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from ninja import Query, Router
 
 from conversations import leaving, limits, metrics
-from conversations.access import get_conversation
+from conversations.access import TO_READ, get_conversation
 from conversations.api import missed, places
 from conversations.api.auth import Request
 from conversations.api.openapi import EVENTS, refuses
@@ -75,7 +75,7 @@ async def events(
 
 def _begin(user: User, conversation_id: UUID, place: places.Place | None) -> missed.Missed:
     try:
-        return missed.since(get_conversation(user, conversation_id).pk, place)
+        return missed.since(get_conversation(user, conversation_id, kinds=TO_READ).pk, place)
     except Conversation.DoesNotExist:  # deleted at this moment
         raise Http404 from None
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.http import HttpResponse, JsonResponse
 from ninja import Query, Router
 
-from conversations.access import get_conversation
+from conversations.access import TO_READ, get_conversation
 from conversations.api.auth import Request
 from conversations.api.errors import UnsupportedMediaType
 from conversations.api.openapi import refuses
@@ -46,7 +46,7 @@ MARKDOWN = {
 )
 def export(request: Request, conversation_id: UUID, format: Format = "json") -> HttpResponse:
     """As a file. What is in it is the history: messages that were replaced are not."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     response: HttpResponse
     if format == "md":
         response = HttpResponse(as_markdown(conversation), content_type="text/markdown; charset=utf-8")

@@ -8,8 +8,9 @@ from uuid import UUID
 from ninja import Router
 
 from conversations import goals
-from conversations.access import get_conversation
+from conversations.access import TO_READ, get_conversation, writable_conversation
 from conversations.api.auth import Request
+from conversations.api.openapi import refuses
 from conversations.api.schemas import goals as schema
 from conversations.api.schemas.fields import told
 from conversations.errors import NotFound
@@ -21,22 +22,26 @@ router = Router(tags=["goal"])
 @router.get("/{uuid:conversation_id}/goal", response=told(schema.Goal), summary="Read the goal")
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """The active one; 404 where none is set."""
-    goal = goals.active(get_conversation(request.auth, conversation_id).pk)
+    goal = goals.active(get_conversation(request.auth, conversation_id, kinds=TO_READ).pk)
     if goal is None:
         raise NotFound("This conversation has no goal.")
     return goal_json(goal)
 
 
-@router.put("/{uuid:conversation_id}/goal", response=told(schema.Goal), summary="Set the goal")
+@router.put(
+    "/{uuid:conversation_id}/goal", response=told(schema.Goal), summary="Set the goal", openapi_extra=refuses(409)
+)
 def put(request: Request, conversation_id: UUID, body: schema.GoalIn) -> dict[str, Any]:
     """Or change its words, its priority and its progress."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = writable_conversation(request.auth, conversation_id)
     progress = body.progress
     goal = goals.set_goal(conversation, description=body.description, priority=body.priority, progress=progress)
     return goal_json(goal)
 
 
-@router.post("/{uuid:conversation_id}/goal/end", response={204: None}, summary="End the goal")
+@router.post(
+    "/{uuid:conversation_id}/goal/end", response={204: None}, summary="End the goal", openapi_extra=refuses(409)
+)
 def end(request: Request, conversation_id: UUID, body: schema.Ending) -> None:
     """The goal leaves the system prompt; it stays on record."""
-    goals.end_goal(get_conversation(request.auth, conversation_id), status=body.status)
+    goals.end_goal(writable_conversation(request.auth, conversation_id), status=body.status)

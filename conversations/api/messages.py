@@ -17,7 +17,7 @@ from ninja import Router, Status
 
 from compression.models import Compaction
 from conversations import branches, forks, turn, usage
-from conversations.access import get_conversation
+from conversations.access import TO_READ, get_conversation, writable_conversation
 from conversations.api.auth import Request
 from conversations.api.openapi import EVENTS, refuses
 from conversations.api.paging import MICROSECOND, Cursor, Limit, not_ours, read_cursor, write_cursor
@@ -40,7 +40,7 @@ router = Router(tags=["messages"])
 @router.get("/{uuid:conversation_id}/messages", response=told(schema.MessagePage), summary="List messages")
 def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """In order, with the summary where history is cut."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     after = _place(cursor) if cursor is not None else None
     rows = conversation.messages.filter(replaced_by=None).prefetch_related("tool_calls").order_by("created_at")
     if after:
@@ -62,7 +62,7 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
 )
 async def send(request: Request, conversation_id: UUID, body: schema.NewMessage) -> HttpResponseBase | Status:
     """Answered once the reply has ended, or as a stream of events; the reply goes on when the caller leaves."""
-    conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
+    conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     begin = partial(turn.begin, conversation, content=body.content, client_id=body.client_id)
     return await _answered(conversation, begin, stream=body.stream)
 
@@ -75,7 +75,7 @@ async def send(request: Request, conversation_id: UUID, body: schema.NewMessage)
 )
 async def regenerate(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
     """A new reply in place of this one and of everything later; answered once it has ended."""
-    conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
+    conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     require_body_if_declared(request)
     return await _answered(conversation, partial(_regenerate, conversation, message_id))
 
@@ -90,7 +90,7 @@ async def edit(
     request: Request, conversation_id: UUID, message_id: UUID, body: schema.NewContent
 ) -> HttpResponseBase | Status:
     """The question in other words, in place of it and of everything later; answered once the reply has ended."""
-    conversation = await sync_to_async(get_conversation)(request.auth, conversation_id)
+    conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     return await _answered(conversation, partial(branches.edit, conversation, message_id, content=body.content))
 
 
@@ -102,7 +102,7 @@ async def edit(
 )
 def fork(request: Request, conversation_id: UUID, message_id: UUID) -> Status:
     """A new conversation: a copy of this one up to and including the message."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = writable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
     return Status(201, conversation_json(forks.fork(conversation, message_id)))
 
@@ -115,14 +115,14 @@ def fork(request: Request, conversation_id: UUID, message_id: UUID) -> Status:
 )
 def change(request: Request, conversation_id: UUID, message_id: UUID, body: schema.MessageChange) -> dict[str, Any]:
     """A protected message is sent word for word, wherever it stands."""
-    conversation = get_conversation(request.auth, conversation_id)
+    conversation = writable_conversation(request.auth, conversation_id)
     return message_json(protect(conversation, message_id, on=body.is_protected))
 
 
 @router.post("/{uuid:conversation_id}/stop", response=told(schema.Stopped), summary="Stop the reply")
 def stop(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Ends the reply that is being written; its text is kept."""
-    return {"stopped": turn.stop(get_conversation(request.auth, conversation_id))}
+    return {"stopped": turn.stop(get_conversation(request.auth, conversation_id, kinds=TO_READ))}
 
 
 async def _answered(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import timedelta
 from typing import Any
@@ -96,13 +97,30 @@ def test_conversations_of_the_gateway_are_listed_and_read_where_asked_for_and_ne
     refused(api.get(ALL, kind="agent"), 400, "invalid")
 
     assert api.get(f"{ALL}/{row.pk}").json()["kind"] == "gateway"
+    eve = Api(User.objects.get_or_create(username="eve")[0])
     for path in (
-        f"{ALL}/{row.pk}/context",
+        *(f"{ALL}/{row.pk}/{part}" for part in ("context", "messages", "export", "export?format=md")),
         *(f"/api/context/{row.pk}/{part}" for part in ("compactions", "snapshots")),
     ):
-        assert api.get(path).status_code == 200
-        refused(Api(User.objects.get_or_create(username="eve")[0]).get(path), 404, "not_found")
-    written = [api.patch(f"{ALL}/{row.pk}", {"title": "mine"}), api.post(f"{ALL}/{row.pk}/messages", {"content": "hi"})]
-    written += [api.post(f"/api/context/{row.pk}/{act}") for act in ("compact", "rollback", "clear", "snapshots")]
-    for response in written:
-        refused(response, 404, "not_found")
+        assert api.get(path).status_code == 200, path
+        refused(eve.get(path), 404, "not_found")
+    refused(api.post(f"/api/context/{row.pk}/rollback"), 409, "nothing_to_undo")
+    message = row.messages.create(role="user", content="hi", created_at=timezone.now())
+    of_message = f"{ALL}/{row.pk}/messages/{message.pk}"
+    written: list[tuple[str, str, Any]] = [
+        ("PATCH", f"{ALL}/{row.pk}", {"policy": {"threshold": 0.6}}),
+        ("POST", f"{ALL}/{row.pk}/messages", {"content": "hi"}),
+        ("PATCH", of_message, {"is_protected": True}),
+        ("POST", f"{of_message}/edit", {"content": "hi"}),
+        *(("POST", f"{of_message}/{act}", {}) for act in ("regenerate", "fork")),
+        *(("POST", f"/api/context/{row.pk}/{act}", {}) for act in ("compact", "clear", "snapshots")),
+        ("PUT", f"/api/context/{row.pk}/checkpoints/1", {"summary": "x"}),
+        ("PUT", f"{ALL}/{row.pk}/goal", {"description": "x"}),
+        ("POST", f"{ALL}/{row.pk}/goal/end", {"status": "completed"}),
+    ]
+    for method, path, body in written:
+        refused(api.send(method, path, json.dumps(body).encode()), 409, "read_only")
+        refused(eve.send(method, path, json.dumps(body).encode()), 404, "not_found")
+    refused(eve.send("DELETE", f"{ALL}/{row.pk}", b"", ""), 404, "not_found")
+    assert api.send("DELETE", f"{ALL}/{row.pk}", b"", "").status_code == 204
+    assert not Conversation.objects.filter(pk=row.pk).exists()
