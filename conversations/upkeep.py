@@ -15,9 +15,11 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 from django.utils import timezone
 
+from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
 from conversations import orphans
 from conversations.llm.profiles import sync_profiles
+from conversations.models import Folding, GatewayCall
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +27,10 @@ SWEEP_SECONDS = 5
 """Between two looks for work whose worker is gone."""
 TIDY_SECONDS = 30
 PATIENCE_MS = 50
+CALLS_KEPT = timedelta(days=400)
+"""Figures of calls of the gateway: a year can be compared with the one before."""
+FOLDINGS_KEPT = timedelta(hours=1)
+"""Locks whose holder died."""
 PURGED = (Compaction.Status.FAILED, Compaction.Status.SKIPPED, Compaction.Status.DISCARDED)
 
 
@@ -61,6 +67,8 @@ def tidy() -> None:
     before = timezone.now() - timedelta(days=settings.COMPACTION_LOG_DAYS)
     Compaction.objects.filter(created_at__lt=before, status__in=PURGED).delete()
     KeptSummary.objects.filter(created_at__lt=before).delete()
+    GatewayCall.objects.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
+    Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
     if connection.vendor == "sqlite":
         checkpoint_wal()
 

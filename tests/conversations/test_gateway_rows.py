@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compression.core.digest import extend
-from conversations import transcript
+from compression.ids import first_id
+from conversations import transcript, upkeep
 from conversations.gateway import folding, known
 from conversations.gateway.asking import Asked, understood
 from conversations.gateway.history import History, read
-from conversations.models import Conversation, Folding, Message, ModelProfile
+from conversations.models import Conversation, Folding, GatewayCall, Message, ModelProfile
+from conversations.states import Superseded
 
 Raw = dict[str, Any]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
@@ -162,3 +166,41 @@ def test_what_the_caller_wants_for_the_reply_stays_free(profile: ModelProfile, f
     assert [asked(wanted).window.reserve for wanted in (None, 10, 1_500, 99_999)] == [1_000, 1_000, 1_500, 2_000]
     assert not asked(1_500).is_due(None)
     assert asked(1_900).is_due(None), "there is no room for both"
+
+
+@pytest.mark.usefixtures("profile")
+def test_figures_are_kept_for_400_days_and_locks_for_an_hour(user: User) -> None:
+    now = timezone.now()
+    for days in (399, 401):
+        GatewayCall.objects.create(id=first_id(now - timedelta(days=days)), owner=user, tokens_before=days)
+    Folding.objects.create(owner=user, digest="dead", expires_at=now - timedelta(hours=2))
+    Folding.objects.create(owner=user, digest="silent", expires_at=now - timedelta(minutes=2))
+    upkeep.tidy()
+    assert [call.tokens_before for call in GatewayCall.objects.all()] == [399]
+    assert [folding.digest for folding in Folding.objects.all()] == ["silent"]
+
+
+def test_a_summary_is_not_used_without_what_is_sent_beside_it(user: User, profile: ModelProfile) -> None:
+    """Its messages may be deleted between two looks at the database."""
+    history = read([*said(9), {"role": "system", "content": "Say ahoy."}, *said(9, topic="later")])
+    compressed(user, profile, history)
+    rows = Message.objects.filter(conversation__owner=user)
+    order = rows.get(role="system")
+    Conversation.objects.filter(owner=user).update(verbatim_ids=[str(order.pk)])
+    state = known.find(user.pk, history)
+    assert state is not None
+    assert state.kept == (9,)
+    rows.filter(pk=order.pk).delete()
+    assert known.find(user.pk, history) is None
+
+
+def test_what_another_history_has_made_of_a_conversation_is_not_taken(user: User, profile: ModelProfile) -> None:
+    history = read(said(12))
+    compressed(user, profile, history)
+    row = Conversation.objects.get(owner=user)
+    assert known.present(row.pk, history) == known.find(user.pk, history)
+    with pytest.raises(Superseded):
+        known.present(row.pk, read(said(12, topic="another")))
+    row.delete()
+    with pytest.raises(Superseded):
+        known.present(row.pk, history)

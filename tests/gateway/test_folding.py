@@ -306,14 +306,10 @@ def test_a_result_that_is_to_be_answered_stays_with_its_call(caller: Caller) -> 
 def test_a_conversation_that_is_deleted_while_it_is_folded_stops_no_call(caller: Caller) -> None:
     caller.served.llm.summary_takes(seconds=0.6)
     messages = caller.history(LONG)
-    delete = (
-        "from conversations.models import Conversation as C;"
-        "[C.objects.filter(kind='gateway').delete() for _ in iter(lambda: C.objects.filter(kind='gateway').exists(), 1)]"
-    )
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(caller.ask, messages)
         caller.served.llm.wait_for(lambda llm: bool(llm.summaries))
-        caller.rows("PRAGMA foreign_keys = ON")
-        caller.run(delete.split("[")[0] + "C.objects.filter(kind='gateway').order_by('-created_at').first().delete()")
+        (kept, *_) = caller.served.ask("GET", "/api/conversations?kind=gateway")["items"]
+        caller.served.ask("DELETE", f"/api/conversations/{kept['id']}")
         assert checkpoint(answer.result(timeout=30)) in ("made", "hit")
     assert represented(caller, messages) > 40
