@@ -95,5 +95,6 @@ def _problem(error: dict[str, Any]) -> dict[str, str]:
     field = ".".join(str(part) for part in (path[1:] if source == "body" else path))
     if source == "body" and not field:
         return {"field": "body", "problem": "must be a JSON object"}
-    words = error["msg"].replace("Input should be", "must be", 1)
-    return {"field": field, "problem": PROBLEMS.get(error["type"], words).format(**error.get("ctx", {}))}
+    known = PROBLEMS.get(error["type"])
+    told = known.format(**error["ctx"]) if known and "ctx" in error else known
+    return {"field": field, "problem": told or error["msg"].replace("Input should be", "must be", 1)}

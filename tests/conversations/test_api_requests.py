@@ -165,6 +165,20 @@ def test_a_cursor_of_another_list_is_400(api: Api, row: Conversation) -> None:
     assert refused(api.get(ALL, cursor=cursor), 400, "invalid")["field"] == "cursor"
 
 
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"limit": "201"}, "limit: must be at most 200."),
+        ({"limit": "0"}, "limit: must be at least 1."),
+        ({"by": "year"}, "by: must be 'day' or 'model'."),
+        ({"by": "{0}"}, "by: must be 'day' or 'model'."),
+    ],
+)
+def test_a_field_that_may_not_be_so_is_told_in_plain_words(api: Api, asked: dict[str, str], message: str) -> None:
+    path = "/api/usage" if "by" in asked else ALL
+    assert refused(api.get(path, **asked), 400, "invalid")["message"] == message
+
+
 @pytest.mark.parametrize("limit", ["0", "-1", "201", str(2**63), "1.5", "many", ""])
 def test_a_limit_outside_1_to_200_is_400(api: Api, limit: str) -> None:
     assert refused(api.get(ALL, limit=limit), 400, "invalid")["field"] == "limit"
