@@ -46,6 +46,14 @@ class Busy(Refused):
         super().__init__(said, retry_after=self.retry_after)
 
 
+class Stopping(Refused):
+    code = "busy"
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__("This site is being stopped. Try again in a moment.", retry_after=Busy.retry_after)
+
+
 def answer(refusal: Refused, *, path: str, method: str, is_htmx: bool) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Headers and body: JSON for the API, a line for the page that asked, a page of its own for all others."""
     kind, more = "text/html; charset=utf-8", {}

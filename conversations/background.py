@@ -27,6 +27,8 @@ WORK = "chatsite.work"
 """The one task that a broker carries: the name of a function of `conversations.tasks`, and its arguments."""
 
 _server: Embedded | None = None
+_loose: set[asyncio.Task[Any]] = set()
+"""What is kept where there is no server: the loop alone would forget it."""
 
 
 class Embedded:
@@ -70,6 +72,14 @@ def attach(loop: asyncio.AbstractEventLoop | None) -> Embedded | None:
     global _server
     _server = Embedded(loop) if loop else None
     return _server
+
+
+def keep(task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+    """Work that a request has begun and that outlives it: it is given time to end when the server stops."""
+    kept = _server.running if _server else _loose
+    kept.add(task)
+    task.add_done_callback(kept.discard)
+    return task
 
 
 def is_here() -> bool:

@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
+from chatsite.refusals import Stopping, refuse
 from chatsite.servers.unread import give_up_unread
 from conversations import leaving
 
@@ -27,6 +28,10 @@ class Http(HttpToolsProtocol):
 
     _head: asyncio.TimerHandle | None = None
     _head_size = 0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.app = _answering_to_the_end(self.app)
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -85,6 +90,26 @@ class Http(HttpToolsProtocol):
         head = f"content-type: text/plain\r\ncontent-length: {len(text)}\r\nconnection: close\r\n\r\n"
         self.transport.write(STATUS_LINE[status] + (head + text).encode())
         self.transport.close()
+
+
+def _answering_to_the_end(app: Any) -> Any:
+    """`app`, of which only a server that stops gives a request up: in words, where nothing was answered yet."""
+
+    async def answering(scope: Any, receive: Any, send: Any) -> None:
+        is_begun = False
+
+        async def sending(message: Any) -> None:
+            nonlocal is_begun
+            is_begun = True
+            await send(message)
+
+        try:
+            await app(scope, receive, sending)
+        except asyncio.CancelledError:
+            if not is_begun:
+                await refuse(scope, None, send, Stopping())
+
+    return answering
 
 
 class Socket(WebSocketsSansIOProtocol):

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
-from conversations import keys, limits
+from conversations import background, keys, limits
 from conversations.errors import Invalid, NotFound, Refused
 from conversations.gateway import known, reading, upstream
 from conversations.gateway.answers import Stream, Unauthenticated, as_refusal, refused, stream
@@ -30,8 +30,6 @@ from conversations.states import Superseded
 JSON = "application/json"
 TRIES = 3
 """How often others may have folded the history otherwise than this call sends it, before it goes as it is."""
-
-_recording: set[asyncio.Task[None]] = set()
 
 View = Callable[..., Any]
 
@@ -152,7 +150,8 @@ async def _with_room(asked: Asked, state: State | None, call: Call, *, overflowe
         return state
     began = perf_counter()
     try:
-        return await asyncio.shield(asyncio.ensure_future(_folded(asked, state, call, overflowed)))
+        folding = background.keep(asyncio.create_task(_folded(asked, state, call, overflowed)))
+        return await asyncio.shield(folding)
     finally:
         call.folded += perf_counter() - began
 
@@ -200,9 +199,7 @@ async def _forwarded(asked: Asked, state: State | None, call: Call, held: AsyncE
 
 def _record_later(call: Call) -> None:
     """Nobody waits for it."""
-    task = asyncio.ensure_future(sync_to_async(record)(call))
-    _recording.add(task)
-    task.add_done_callback(_recording.discard)
+    background.keep(asyncio.ensure_future(sync_to_async(record)(call)))
 
 
 def _model(profile: ModelProfile) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import httpx2
 import openai
 import pytest
 
-from tests.faults.serving import serving
 from tests.gateway.caller import ANSWER, Caller, checkpoint, tokens
+from tests.gateway.conftest import SETTINGS
 
 WEATHER = {
     "type": "function",
@@ -251,19 +251,19 @@ def test_a_caller_that_goes_away_before_the_answer_ends_it_too(caller: Caller) -
     assert caller.call()["status"] == 499
 
 
-def test_one_person_has_so_many_calls_at_once(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with serving("daphne", tmp_path_factory.mktemp("few"), MAX_CALLS_PER_USER="2", MAX_REQUESTS="2") as served:
-        caller = Caller(served)
-        served.llm.enqueue("word " * 100, times=2, drip=0.05)
-        streams = [
-            caller.client.chat.completions.create(model="scripted", messages=caller.history(1), stream=True)
-            for _ in range(2)
-        ]
-        with pytest.raises(openai.RateLimitError) as refused:
-            caller.ask(caller.history(1))
-        assert refused.value.response.headers["retry-after"]
-        assert served.ask("GET", "/api/conversations")["items"], "calls that wait hold no place of other requests"
-        for stream in streams:
-            stream.close()
-        served.llm.wait_for(lambda llm: llm.aborted == 2)
-        assert caller.ask([*caller.history(1), ANSWER, {"role": "user", "content": "?"}]).parse().choices
+def test_one_person_has_so_many_calls_at_once(caller: Caller) -> None:
+    served, most = caller.served, int(SETTINGS["MAX_CALLS_PER_USER"])
+    aborted = served.llm.aborted
+    served.llm.enqueue("word " * 100, times=most, drip=0.05)
+    streams = [
+        caller.client.chat.completions.create(model="scripted", messages=caller.history(1), stream=True)
+        for _ in range(most)
+    ]
+    with pytest.raises(openai.RateLimitError) as refused:
+        caller.ask(caller.history(1))
+    assert refused.value.response.headers["retry-after"]
+    assert served.ask("GET", "/api/conversations")["items"], "calls that wait hold no place of other requests"
+    for stream in streams:
+        stream.close()
+    served.llm.wait_for(lambda llm: llm.aborted == aborted + most)
+    assert caller.ask([*caller.history(1), ANSWER, {"role": "user", "content": "?"}]).parse().choices
