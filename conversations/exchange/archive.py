@@ -50,7 +50,7 @@ def _chosen(found: list[ZipInfo]) -> list[ZipInfo]:
     if not several:
         raise fault("file", "the zip file has no conversations.json.")
     if len(chosen) > 1:
-        raise fault("file", f"the zip file has two of them: {_told(chosen[0])} and {_told(chosen[1])}.")
+        raise fault("file", f"the zip file has two: {', '.join(one.filename[:100] for one in chosen[:2])}.")
     total = sum(member.file_size for member in several)
     if total > MAX_BYTES:
         raise fault(_told(several[0]), f"at most {MAX_BYTES:,} bytes when it is unpacked, not {total:,}.")

@@ -87,8 +87,14 @@ def test_a_zip_file_with_a_member_outside_of_its_folder_is_refused(ada: User, na
         (zipped(), "the zip file has no conversations.json"),
         (zipped(("chat.html", b"x"), ("CONVERSATIONS.txt", b"x")), "the zip file has no conversations.json"),
         (zipped(("inner.zip", zipped(("conversations.json", [TALK])))), "the zip file has no conversations.json"),
-        (zipped(("a/conversations.json", []), ("b/conversations.json", [])), "has two of them"),
-        (zipped(("conversations.json", []), ("conversations.json", [])), "has two of them"),
+        (
+            zipped(("a/conversations.json", []), ("b/conversations.json", [])),
+            "has two: a/conversations.json, b/conversations.json",
+        ),
+        (
+            zipped(("conversations.json", []), ("conversations.json", [])),
+            "has two: conversations.json, conversations.json",
+        ),
         (zipped(("conversations.json", b"{")), "not valid JSON"),
         (zipped(("conversations.json", zipped(("conversations.json", [TALK])))), "not UTF-8 text"),
         (zipped(("conversations.json", [TALK]), method=ZIP_BZIP2), "is packed in a way that is not read here"),
