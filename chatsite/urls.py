@@ -1,5 +1,7 @@
 from django.contrib import admin
+from django.templatetags.static import static
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from chatsite import metrics
 from conversations.admin.analytics import analytics
@@ -8,6 +10,8 @@ urlpatterns = [
     path("metrics", metrics.view, name="metrics"),
     path("admin/analytics/", admin.site.admin_view(analytics), name="analytics"),
     path("admin/", admin.site.urls),
+    # Pages of ours name their icon; the admin's do not, and browsers ask here then.
+    path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
     path("", include("conversations.urls")),
 ]
 handler400 = "chatsite.faults.bad_request"

@@ -37,6 +37,10 @@ def every_act(conversation: Conversation) -> list[str]:
     return addresses(ACT, conversation.pk) + addresses(ACT_ONE, conversation.pk, uuid4())
 
 
+def test_a_page_without_an_icon_of_its_own_gets_the_site_s(client: Client) -> None:
+    assert client.get("/favicon.ico").headers["Location"] == "/static/favicon.svg"
+
+
 def test_another_persons_conversation_does_not_exist(conversation: Conversation, stranger: Client) -> None:
     reads = {address: stranger.get(address).status_code for address in every_read(conversation)}
     acts = {address: stranger.post(address, {"title": "mine"}).status_code for address in every_act(conversation)}
