@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from itertools import batched
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
@@ -42,18 +43,23 @@ BATCH = 500
 TICK = timedelta(microseconds=1)
 
 
+_lines: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+"""In which those of this process wait: only the first of each asks the database."""
+
+
 @asynccontextmanager
 async def alone(owner_id: int, digest: str) -> AsyncIterator[None]:
     """Wait until nobody else folds what begins with `digest` for this person, and keep others out meanwhile."""
     token = uuid7()
-    while not await sync_to_async(_claim)(owner_id, digest, token):
-        await asyncio.sleep(POLL_SECONDS)
-    beating = asyncio.create_task(_renew(token))
-    try:
-        yield
-    finally:
-        beating.cancel()
-        await asyncio.shield(sync_to_async(_release)(token))
+    async with _lines.setdefault((owner_id, digest), asyncio.Lock()):
+        beating = asyncio.create_task(_renew(token))
+        try:
+            while not await sync_to_async(_claim)(owner_id, digest, token):
+                await asyncio.sleep(POLL_SECONDS)
+            yield
+        finally:
+            beating.cancel()
+            await asyncio.shield(sync_to_async(_release)(token))
 
 
 async def fold(

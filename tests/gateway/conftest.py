@@ -18,9 +18,9 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One site for the tests of a file: a window of 4,000 tokens, of which a local model has 3,400."""
+    """One site for all tests of the folder: a window of 4,000 tokens, of which a local model has 3,400."""
     folder: Path = tmp_path_factory.mktemp("site")
     with serving("uvicorn", folder, **SETTINGS) as site:
         yield site
