@@ -13,7 +13,6 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
-from chatsite.refusals import Stopping, refuse
 from chatsite.servers.unread import give_up_unread
 from conversations import leaving
 
@@ -107,6 +106,8 @@ def _answering_to_the_end(app: Any) -> Any:
             await app(scope, receive, sending)
         except asyncio.CancelledError:
             if not is_begun:
+                from chatsite.refusals import Stopping, refuse  # the apps are there by now, unlike at the start
+
                 await refuse(scope, None, send, Stopping())
 
     return answering
