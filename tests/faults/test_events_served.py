@@ -163,6 +163,8 @@ def test_a_program_goes_on_at_any_process_of_a_site_and_after_a_restart(tmp_path
         cluster.start("web1")
         with Stream(other, last=last) as stream:
             done = stream.until("message.done")
-            assert text + stream.text == done["message"]["content"] == WORDS
+            # A reply that has ended before the other process is there again is told whole, without its last words.
+            assert done["message"]["content"] == WORDS
+            assert WORDS.startswith(text + stream.text)
             assert types.count("message.created") == 2
             assert "resync" not in types + stream.types
