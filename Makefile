@@ -42,6 +42,7 @@ bench-retention: $(VENV)/installed-bench
 
 torture: $(VENV)/installed-dev
 	@$(PYTHON) -m tests.core.torture --count 10000
+	@IN_A_ROW=60 $(PYTHON) -m pytest -q tests/core/test_strategies.py
 	@LIVES=300 $(PYTHON) -m pytest -q -s tests/faults/test_life.py
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s tests/faults/test_schema.py
 	@$(PYTHON) -m tests.torture

