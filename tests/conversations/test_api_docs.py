@@ -13,6 +13,8 @@ from tests.conversations.api import refused
 from tests.conversations.conforming import schema
 from tests.journeys.site import ROOT
 
+pytestmark = pytest.mark.once
+
 
 def routes() -> list[tuple[str, str, str]]:
     return [

@@ -19,6 +19,8 @@ from conversations.llm.builtin import NAME, Builtin
 from conversations.llm.gate import Gate
 from conversations.prompt import Prompt
 
+pytestmark = pytest.mark.once
+
 PLACES = [settings.BUILTIN_MODEL_PATH, Path(settings.BASE_DIR, "var", "models", settings.BUILTIN_MODEL_PATH.name)]
 MODEL = next((path for path in PLACES if path.is_file()), None)
 ENGINE = find_spec("xllamacpp") is not None

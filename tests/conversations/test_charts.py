@@ -9,6 +9,8 @@ import pytest
 from conversations.charts import Chart, Series, short, ticks, told
 from conversations.drawing import WIDTH, drawn
 
+pytestmark = pytest.mark.once
+
 KINDS = ("bars", "lines", "ranks")
 SHAPES: dict[str, list[list[float | None]]] = {
     "no places": [[], []],

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from conversations.llm.correction import learned
+
+pytestmark = pytest.mark.once
 
 
 def test_a_report_moves_the_correction_a_fifth_of_the_way():

@@ -16,7 +16,7 @@ from conversations.exchange.imports import Imported, import_conversations
 from conversations.models import Conversation
 from tests.conversations.exports import chatgpt, claude, told, wrote
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 TALK = chatgpt(told("user", "hi"))
 

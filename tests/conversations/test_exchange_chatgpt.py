@@ -17,7 +17,7 @@ from conversations.exchange.imports import Imported, import_conversations
 from conversations.models import Conversation, Message, ToolCall
 from tests.conversations.exports import DATE, chatgpt, told
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 START = datetime.fromtimestamp(DATE, UTC)
 TICK = timedelta(microseconds=1)

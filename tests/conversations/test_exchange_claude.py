@@ -12,7 +12,7 @@ from conversations.exchange.imports import Imported, import_conversations
 from conversations.models import Conversation, ToolCall
 from tests.conversations.exports import claude, wrote
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 

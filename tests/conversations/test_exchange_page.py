@@ -13,6 +13,8 @@ from tests.conversations.exports import chatgpt, claude, told, wrote
 from tests.conversations.pages import Pages, elements
 from tests.conversations.test_exchange_archive import zipped
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def pages(user: User) -> Pages:

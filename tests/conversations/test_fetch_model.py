@@ -11,6 +11,8 @@ from django.core.management import call_command
 
 from conversations.llm.builtin_download import FetchFailed, extract_weights
 
+pytestmark = pytest.mark.once
+
 WEIGHTS = b"GGUF" + bytes(range(256)) * 10_000
 
 

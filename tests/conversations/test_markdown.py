@@ -7,6 +7,8 @@ import pytest
 from conversations.markdown import MAX_MARKDOWN, render
 from tests.timing import cpu_seconds
 
+pytestmark = pytest.mark.once
+
 SAFE = {"p", "a", "div", "span", "pre", "code", "button", "table", "thead", "tbody", "tr", "th", "td"}
 
 
