@@ -15,9 +15,9 @@ setup: $(VENV)/installed
 
 test: $(VENV)/installed-dev check
 	@$(PYTHON) manage.py fetch_model
-	@$(PYTHON) -m pytest -q -n 2 -m "not browser"
+	@$(PYTHON) -m pytest -q -n 3 -m "not browser"
 	@$(PYTHON) -m tests.servers postgres $(PYTHON) -m pytest -q -n 2 -m "not once" tests/conversations tests/compression
-	@$(PYTHON) -m pytest -q -m browser
+	@$(PYTHON) -m pytest -q -n 2 -m browser
 
 check: $(VENV)/installed-dev
 	@$(VENV)/bin/ruff check .
