@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+MEDIA_TYPE = "Send the body as application/json."
+
 
 class Refused(Exception):
     """The request was understood and is not carried out; nothing was stored.
@@ -55,3 +57,10 @@ class TooMany(Refused):
     def __init__(self, message: str, *, retry_after: int) -> None:
         super().__init__(message, retry_after=retry_after)
         self.retry_after = retry_after
+
+
+class UnsupportedMediaType(Refused):
+    """The body is declared as something else than is read here."""
+
+    code = "unsupported_media_type"
+    status = 415

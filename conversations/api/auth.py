@@ -11,7 +11,7 @@ from ninja.errors import AuthenticationError
 from ninja.security import APIKeyCookie, HttpBearer
 
 from conversations import keys
-from conversations.api.errors import MEDIA_TYPE, UnsupportedMediaType
+from conversations.errors import MEDIA_TYPE, UnsupportedMediaType
 from conversations.throttles import note_guess, require_guesses, require_rate
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")

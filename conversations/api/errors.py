@@ -21,12 +21,6 @@ PROBLEMS = {
     "less_than_equal": "must be at most {le}",
     "greater_than_equal": "must be at least {ge}",
 }
-MEDIA_TYPE = "Send the body as application/json."
-
-
-class UnsupportedMediaType(Refused):
-    code = "unsupported_media_type"
-    status = 415
 
 
 def error_response(status: int, code: str, message: str, detail: dict[str, Any] | None = None) -> JsonResponse:

@@ -10,10 +10,10 @@ from ninja import Query, Router
 
 from conversations.access import TO_READ, get_conversation
 from conversations.api.auth import Request
-from conversations.api.errors import UnsupportedMediaType
 from conversations.api.openapi import refuses
 from conversations.api.schemas import files as schema
 from conversations.api.schemas.fields import told
+from conversations.errors import UnsupportedMediaType
 from conversations.exchange.exports import as_json, as_markdown
 from conversations.exchange.imports import import_conversations
 

@@ -7,8 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja.parser import Parser
 
-from conversations.api.errors import MEDIA_TYPE, UnsupportedMediaType
-from conversations.errors import Invalid
+from conversations.errors import MEDIA_TYPE, Invalid, UnsupportedMediaType
 from conversations.validation import parse_json
 
 

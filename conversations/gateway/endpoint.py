@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
 from conversations import background, keys, limits
-from conversations.errors import Invalid, NotFound, Refused
+from conversations.errors import MEDIA_TYPE, Invalid, NotFound, Refused, UnsupportedMediaType
 from conversations.gateway import known, reading, upstream
 from conversations.gateway.answers import Stream, Unauthenticated, as_refusal, refused, stream
 from conversations.gateway.asking import Asked, model_of, models, understood
@@ -37,11 +37,6 @@ View = Callable[..., Any]
 class WrongMethod(Refused):
     code = "method_not_allowed"
     status = 405
-
-
-class WrongType(Refused):
-    code = "unsupported_media_type"
-    status = 415
 
 
 def endpoint(method: str) -> Callable[[View], View]:
@@ -106,7 +101,7 @@ def _begun(request: HttpRequest, call: Call) -> tuple[Asked, State | None]:
     """Who calls and what for; the summary that is there for it, where the history is too long without. In a thread."""
     _signed_in(request, call)
     if request.content_type != JSON:
-        raise WrongType("Send the body as application/json.")
+        raise UnsupportedMediaType(MEDIA_TYPE)
     try:
         text = request.body.decode()
     except UnicodeDecodeError as error:
