@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from compression.core.digest import extend
 from compression.ids import first_id
+from compression.models import Checkpoint, Compaction
 from conversations import transcript, upkeep
 from conversations.gateway import folding, known
 from conversations.gateway.asking import Asked, understood
@@ -116,7 +117,6 @@ def test_a_lookup_takes_as_many_queries_for_any_length(
 
 def compressed(user: User, profile: ModelProfile, history: History) -> None:
     """As a compaction leaves it that has left the last five messages."""
-    from compression.models import Checkpoint, Compaction
 
     id = folding._stored(user.pk, history, None, profile)
     rows = list(Message.objects.filter(conversation=id).order_by("created_at"))
@@ -133,7 +133,6 @@ def compressed(user: User, profile: ModelProfile, history: History) -> None:
 
 
 def test_a_digest_s_checkpoint_is_found_by_its_index(user: User, profile: ModelProfile) -> None:
-    from compression.models import Checkpoint
 
     rows = Checkpoint.objects.filter(digest__in=["a", "b"], conversation__owner=user, conversation__kind="gateway")
     if connection.vendor != "sqlite":
@@ -204,3 +203,16 @@ def test_what_another_history_has_made_of_a_conversation_is_not_taken(user: User
     row.delete()
     with pytest.raises(Superseded):
         known.present(row.pk, history)
+
+
+def test_a_summary_that_its_conversation_has_left_behind_is_not_gone_on_from(user: User, profile: ModelProfile) -> None:
+    messages = said(20)
+    compressed(user, profile, read(messages))
+    longer = read([*messages, {"role": "user", "content": "more"}])
+    state = known.find(user.pk, longer)
+    assert state is not None
+    Checkpoint.objects.update(digest="of another branch")
+    rows = list(Message.objects.values_list("pk", flat=True))
+    with pytest.raises(Superseded):
+        folding._stored(user.pk, longer, state, profile)
+    assert list(Message.objects.values_list("pk", flat=True)) == rows
