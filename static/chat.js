@@ -241,10 +241,12 @@ document.addEventListener("htmx:afterRequest", (event) => {
 document.addEventListener("htmx:beforeRequest", (event) => {
   const { elt, xhr } = event.detail, { onload } = xhr;
   if (elt.dataset.once === "done") event.preventDefault();
-  // A control may be gone when its answer comes: it is put back for as long as that is read.
+  // A control may be gone when its answer comes: it is put back for as long as that is read. What the answer was meant
+  // for may have been read again meanwhile: it goes where that is now.
   if (isAct(event)) xhr.onload = () => {
-    const gone = !elt.isConnected;
+    const gone = !elt.isConnected, { detail } = event;
     if (gone) { elt.hidden = true; document.body.append(elt); }
+    if (!detail.target.isConnected) detail.target = document.getElementById(detail.target.id) ?? detail.target;
     onload();
     if (gone) elt.remove();
   };

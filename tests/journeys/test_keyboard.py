@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.journeys.site import Person, long_conversation
 from tests.journeys.test_settings import context_of
@@ -72,3 +72,18 @@ def test_the_focus_goes_to_the_thread_when_a_divider_goes(alice: Person) -> None
     button(alice.page.locator(".compaction-divider"), "Undo").press("Enter")
     expect(alice.page.locator(".compaction-divider")).to_have_count(0)
     expect(alice.page.get_by_role("region", name="Messages")).to_be_focused()
+
+
+def test_a_message_read_again_meanwhile_is_edited_all_the_same(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    llm.enqueue("So it is.")
+    alice.says("One?")
+    alice.is_answered("So it is.")
+    question, reply = (alice.page.locator(f"#thread .message[data-role={role}]") for role in ("user", "assistant"))
+    asked: list[Route] = []
+    alice.page.route("**/edit", lambda route: asked.append(route))
+    button(question, "Edit").press("Enter")
+    reply.get_by_role("button", name="Pin", exact=True).press("Enter")
+    expect(reply.get_by_role("button", name="Unpin")).to_be_visible()
+    asked[0].continue_()
+    expect(question.get_by_role("textbox")).to_have_value("One?")
