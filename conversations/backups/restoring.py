@@ -19,7 +19,7 @@ from django.utils import timezone
 from compression.models import Compaction, PromptTemplate
 from conversations import replies, reply_lease
 from conversations.backups.lines import read
-from conversations.backups.tables import BATCH, Permissions, Table, migrations, permissions, tables
+from conversations.backups.tables import Permissions, Table, migrations, permissions, tables
 from conversations.backups.wording import first_line
 from conversations.errors import Refused
 from conversations.lease import ABANDONED
@@ -87,7 +87,7 @@ def _store(file: BinaryIO, applied: dict[str, list[str]]) -> dict[str, int]:
     names = permissions()
     counts: Counter[str] = Counter()
     for table, rows in groupby(read(file, applied), key=itemgetter(0)):
-        for batch in batched(rows, BATCH):
+        for batch in batched(rows, table.batch):
             _insert(table, [row for _, row in batch], names)
             counts[table.label] += len(batch)
     return dict(counts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +17,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import ExpressionWrapper, F, Field, ForeignKey, JSONField, Model, TextField, Value
+from django.db.models import BinaryField, ExpressionWrapper, F, Field, ForeignKey, JSONField, Model, TextField, Value
 
 from conversations.errors import Refused
 from conversations.secrets import EncryptedTextField
@@ -31,6 +32,8 @@ PEOPLE: tuple[type[Model], ...] = (
 )
 BATCH = 100
 """Rows that are in memory at a time."""
+FILES = 4
+"""The same, of rows that hold a file each."""
 
 Permissions = dict[int, list[str]]
 
@@ -56,8 +59,12 @@ class Table:
 
     def rows(self, permissions: Permissions) -> Iterator[list[Any]]:
         stored = self.model._base_manager.order_by("pk").values_list(*map(_as_stored, self.fields))
-        for row in stored.iterator(BATCH):
+        for row in stored.iterator(self.batch):
             yield [_to_json(*pair, permissions) for pair in zip(self.fields, row, strict=True)]
+
+    @property
+    def batch(self) -> int:
+        return FILES if any(isinstance(field, BinaryField) for field in self.fields) else BATCH
 
     def instance(self, row: list[Any], permissions: Permissions) -> Model:
         """Raises ValidationError, or whatever a value of another type leads to."""
@@ -105,6 +112,8 @@ def _to_json(field: Field[Any, Any], value: Any, permissions: Permissions) -> An
         return permissions[value]
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, bytes | memoryview):
+        return b64encode(value).decode()
     return str(value) if isinstance(value, uuid.UUID | Decimal) else value
 
 

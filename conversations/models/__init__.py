@@ -1,19 +1,24 @@
 from conversations.models.api_key import ApiKey
+from conversations.models.attachment import Attachment, Paste
 from conversations.models.conversation import Conversation
 from conversations.models.gateway import Folding, GatewayCall
 from conversations.models.goal import Goal
 from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
+from conversations.models.preference import Preference
 from conversations.models.wording import Wording
 
 __all__ = [
     "ApiKey",
+    "Attachment",
     "Conversation",
     "Folding",
     "GatewayCall",
     "Goal",
     "Message",
     "ModelProfile",
+    "Paste",
+    "Preference",
     "ToolCall",
     "Wording",
 ]

@@ -51,6 +51,8 @@ class Conversation(models.Model):
     verbatim_ids = models.JSONField(default=list, editable=False)
     elided = models.JSONField(default=dict, editable=False)
     compression_version = models.PositiveIntegerField(default=0, editable=False)
+    # The `compression_version` at which its owner said that folding can wait.
+    postponed_at_version = models.PositiveIntegerField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 

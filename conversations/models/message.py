@@ -28,6 +28,8 @@ class Message(models.Model):
     role = models.CharField(max_length=16, choices=Role)
     name = models.CharField(max_length=100, blank=True)
     content = models.TextField(blank=True)
+    # Of its images [{id, hash, name}], so that a turn need not look for attachments; null where there are none.
+    images = models.JSONField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField()
     token_count = models.PositiveIntegerField(default=0)
     is_protected = models.BooleanField(default=False)

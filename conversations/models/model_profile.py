@@ -50,6 +50,7 @@ class ModelProfile(models.Model):
     price_cached = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
     parameters_billion = models.FloatField(null=True, blank=True)
     role = models.CharField(max_length=16, choices=Role, default=Role.CHAT)
+    sees_images = models.BooleanField(default=False, help_text="Images are sent to it; to others, only their names.")
     is_local = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
     from_environment = models.BooleanField(default=False, editable=False)

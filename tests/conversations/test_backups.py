@@ -32,11 +32,14 @@ from conversations import backups, compaction, goals, turn
 from conversations.backups import lines
 from conversations.models import (
     ApiKey,
+    Attachment,
     Conversation,
     Folding,
     GatewayCall,
     Message,
     ModelProfile,
+    Paste,
+    Preference,
     ToolCall,
     Wording,
 )
@@ -76,6 +79,12 @@ def people(user: User, conversation: Conversation) -> None:
     KeptSummary.objects.create(owner=user, conversation=conversation, key="k", text='Ünïcode 🦊 \u2028 \\ "')
     message = Message.objects.order_by("created_at").first()
     ToolCall.objects.create(message=message, call_id="1", name="ls", arguments="{}", created_at=START)
+    Paste.objects.create(message=message, number=1, start=0, length=3)
+    Preference.objects.create(user=user, theme="dark")
+    Attachment.objects.create(
+        owner=user, conversation=conversation, message=message, kind="image", name="a.png", media_type="image/png",
+        size=4, digest="d", tokens=1_000, data=b"\x89PNG",
+    )  # fmt: skip
     ModelProfile.objects.update(price_input="2.5000", parameters_billion=0.1, token_correction=1 / 3)
     goals.set_goal(conversation, description="Ship it")
 

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from compression.ids import uuid7
+
+
+class Attachment(models.Model):
+    """An image or a text file of a message; of none yet (`message` null) while that is being written.
+
+    The bytes of an image are `data`. The text of a file is part of its message's content from the `start`-th character
+    on, `length` characters long; `data` holds it until the message is stored. `digest` is the SHA-256 of the bytes
+    (hex), `tokens` what it adds to the message's cost, by our own count.
+    """
+
+    class Kind(models.TextChoices):
+        IMAGE = "image"
+        TEXT = "text"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    conversation = models.ForeignKey("Conversation", on_delete=models.CASCADE, related_name="attachments")
+    message = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="attachments", null=True, blank=True)
+    kind = models.CharField(max_length=16, choices=Kind)
+    name = models.CharField(max_length=200)
+    media_type = models.CharField(max_length=100)
+    size = models.PositiveIntegerField()
+    width = models.PositiveIntegerField(null=True, blank=True)
+    height = models.PositiveIntegerField(null=True, blank=True)
+    digest = models.CharField(max_length=64)
+    tokens = models.PositiveIntegerField(default=0)
+    start = models.PositiveIntegerField(null=True, blank=True)
+    length = models.PositiveIntegerField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    data = models.BinaryField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Paste(models.Model):
+    """A long text that was pasted into a message: `length` characters of its content from the `start`-th on.
+
+    It was written as `[LongText#number]`, and is sent as it stands in the content.
+    """
+
+    message = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="pastes")
+    number = models.PositiveIntegerField()
+    start = models.PositiveIntegerField()
+    length = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["start"]
+
+    def __str__(self) -> str:
+        return f"[LongText#{self.number}]"

@@ -1,0 +1,2 @@
+// What the keyboard does on every page.
+"use strict";
