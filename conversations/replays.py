@@ -113,7 +113,7 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
     if less := noted["count"] - len(turns):
         missing.append(f"{less} message{'s' * (less != 1)}")
     window = Window(noted["window"], noted["window"] - noted["budget"], noted["correction"])
-    parts = tuple(_as_counted([*opening, *_parts(turns)], window))
+    parts = tuple(as_counted([*opening, *parts_of(turns)], window))
     exact = records.digest([part.message for part in parts]) == noted["hash"]
     gone = f"Not there any more: {', '.join(missing)}." if missing else ""
     return Replayed(reply, noted, parts, "" if exact else gone or OTHERWISE)
@@ -196,7 +196,7 @@ def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Tu
     return Turn(id, cast(Role, row.role), row.content, row.created_at, tokens, row.name, tools, protected, elided)
 
 
-def _parts(turns: Iterable[Turn]) -> Iterator[Part]:
+def parts_of(turns: Iterable[Turn]) -> Iterator[Part]:
     """Each message of each turn; what was counted for a turn is that of its results, and the rest of its own."""
     for turn in turns:
         kind: Kind = "protected" if turn.protected else "live"
@@ -210,7 +210,7 @@ def _parts(turns: Iterable[Turn]) -> Iterator[Part]:
             yield Part(kind, message, tokens, message_id=turn.id)
 
 
-def _as_counted(parts: Iterable[Part], window: Window) -> Iterator[Part]:
+def as_counted(parts: Iterable[Part], window: Window) -> Iterator[Part]:
     """With the tokens that the model counts, rounded so that those of a kind add up to what was noted for it."""
     sums: Counter[str] = Counter()
     for part in parts:
