@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.journeys.site import Person, Site
+from tests.journeys.site import Person, Site, Town
 from tests.llm_server import LlmServer
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -24,6 +24,26 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def one_llm() -> Iterator[LlmServer]:
+    with LlmServer() as server:
+        yield server
+
+
+@pytest.fixture
+def llm(one_llm: LlmServer) -> LlmServer:
+    """The model server of all journeys, with nothing of an earlier one."""
+    one_llm.clear()
+    return one_llm
+
+
+@pytest.fixture(scope="session")
+def town(one_llm: LlmServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    """A site that many tests share, each as a person of its own."""
+    with Town(tmp_path_factory.mktemp("town"), llm_url=one_llm.url) as site:
+        yield site
+
+
 @pytest.fixture
 def at_site(chromium: Browser, llm: LlmServer, tmp_path: Path) -> Iterator[Callable[..., Person]]:
     """A person in front of a new site, on a page with nothing done yet; its settings are the arguments."""
@@ -31,17 +51,28 @@ def at_site(chromium: Browser, llm: LlmServer, tmp_path: Path) -> Iterator[Calla
 
         def person(*, window: int = 8_000, **settings: str) -> Person:
             site = open_.enter_context(Site(tmp_path, llm_url=llm.url, window=window, **settings))
-            context = chromium.new_context(viewport={"width": 1280, "height": 860})
-            open_.callback(context.close)
-            context.set_default_timeout(15_000)
-            return Person(context.new_page(), site)
+            return Person(open_.enter_context(page_of(chromium)), site)
 
         yield person
 
 
 @pytest.fixture
-def alice(at_site: Callable[..., Person]) -> Person:
-    """Signed in, with no conversation yet."""
-    person = at_site()
-    person.sets_up()
-    return person
+def alice(chromium: Browser, llm: LlmServer, town: Town) -> Iterator[Person]:
+    """Signed in, with no conversation yet; nothing of hers goes on when the test ends."""
+    name, session = town.next_person()
+    with page_of(chromium) as page:
+        page.context.add_cookies([{"name": "sessionid", "value": session, "url": town.url}])
+        person = Person(page, town, name=name)
+        page.goto(town.url)
+        yield person
+    llm.clear()
+    town.settles()
+
+
+@contextmanager
+def page_of(chromium: Browser) -> Iterator[Page]:
+    """A new page in a browser that remembers nothing."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(15_000)
+    yield context.new_page()
+    context.close()

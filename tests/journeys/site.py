@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.servers import free_port, listens
+from tests.servers import free_port, listens, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery"
@@ -80,11 +82,40 @@ class Site:
             self.stop()
 
 
+class Town(Site):
+    """A site with many people, each of whom has it for one test."""
+
+    PEOPLE = 100
+    UNFINISHED = """
+        SELECT count(*) FROM conversations_message WHERE status = 'streaming'
+        UNION ALL SELECT count(*) FROM compression_compaction WHERE status IN ('pending', 'running')
+    """
+
+    def __enter__(self) -> Self:
+        self.start()
+        command = [sys.executable, "-m", "tests.journeys.people", str(self.PEOPLE)]
+        made = subprocess.run(command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=True)
+        self._sessions = list(json.loads(made.stdout).items())
+        return self
+
+    def next_person(self) -> tuple[str, str]:
+        """A name, and the session that it is signed in with. The site is there again, whatever the last test did."""
+        if self.process.poll() is not None:
+            self.start()
+        return self._sessions.pop()
+
+    def settles(self) -> None:
+        """Wait until no reply and no compression is under way, else the next test would hear of it."""
+        if self.process.poll() is None:
+            with closing(sqlite3.connect(self.data / "chatsite.sqlite3")) as database:
+                wait_until(lambda: not any(map(any, database.execute(self.UNFINISHED))), what="the end of a test")
+
+
 class Person:
     """What a person does on the page, and what the browser complained about meanwhile."""
 
-    def __init__(self, page: Page, site: Site) -> None:
-        self.page, self.site = page, site
+    def __init__(self, page: Page, site: Site, *, name: str = "alice") -> None:
+        self.page, self.site, self.name = page, site, name
         self.complaints: list[str] = []
         page.on(
             "console", lambda message: message.type in ("error", "warning") and self.complaints.append(message.text)
@@ -105,7 +136,7 @@ class Person:
 
     def sets_up(self) -> None:
         self.page.goto(self.site.url)
-        self.page.get_by_label("Username").fill("alice")
+        self.page.get_by_label("Username").fill(self.name)
         self.page.get_by_label("Password", exact=True).fill(PASSWORD)
         self.page.get_by_label("Password confirmation").fill(PASSWORD)
         self.page.get_by_role("button", name="Create account").click()

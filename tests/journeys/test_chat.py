@@ -25,7 +25,7 @@ def test_the_first_visitor_makes_the_account_and_everyone_later_signs_in(at_site
     alice.page.wait_for_url("**/accounts/login/")
     alice.page.goto(alice.site.url + "/setup/")
     alice.page.wait_for_url("**/accounts/login/")
-    alice.page.get_by_label("Username").fill("alice")
+    alice.page.get_by_label("Username").fill(alice.name)
     alice.page.get_by_label("Password").fill(PASSWORD)
     alice.page.get_by_role("button", name="Sign in").click()
     alice.page.wait_for_url(alice.site.url + "/")

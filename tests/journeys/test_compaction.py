@@ -142,7 +142,9 @@ def searches(count: int) -> dict[str, Any]:
     return {"title": "Searches", "messages": [one | {"is_protected": one["role"] != "user"} for one in messages]}
 
 
-def test_room_that_was_made_is_seen_looked_into_and_undone(alice: Person, llm: LlmServer) -> None:
+def test_room_that_was_made_is_seen_looked_into_and_undone(at_site: Callable[..., Person], llm: LlmServer) -> None:
+    alice = at_site()  # of its own: what a site has learned of its model's tokens decides what fits
+    alice.sets_up()
     alice.imports(searches(8))
     llm.enqueue("Ten it is.")
     alice.says("And now?")

@@ -126,7 +126,7 @@ def test_words_of_an_edit_outlive_a_session(alice: Person, llm: LlmServer) -> No
     rewriting(alice.page).fill("Which one?")
     alice.page.context.clear_cookies(name="sessionid")
     alice.page.get_by_role("button", name="Save & ask again").click()
-    alice.page.get_by_label("Username").fill("alice")
+    alice.page.get_by_label("Username").fill(alice.name)
     alice.page.get_by_label("Password").fill(PASSWORD)
     alice.page.get_by_role("button", name="Sign in").click()
     form = rewriting(alice.page)
