@@ -87,9 +87,9 @@ def thread_context(conversation: Conversation) -> dict[str, Any]:
 
 
 def meter(conversation: Conversation) -> str:
-    """The meter, and in the head what the system prompt is made of."""
+    """The meter, what it gives notice of, and in the head what the system prompt is made of."""
     context = {"meter": meters.meter(conversation), "oob": True, "conversation": conversation}
-    return "".join(render_to_string(f"conversations/_{name}.html", context) for name in ("meter", "pills"))
+    return "".join(render_to_string(f"conversations/_{name}.html", context) for name in ("meter", "notice", "pills"))
 
 
 def trust(conversation: Conversation) -> str:

@@ -1,16 +1,26 @@
-"""How full the context window is, part by part, as a picture."""
+"""How full the context window is, part by part, as a picture; and when it will be folded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
 
-from compression import conf
-from conversations import usage
+from compression.core.policy import AHEAD_BY, Policy
+from compression.core.values import Usage
+from compression.models import Checkpoint
+from conversations import transcript, usage
 from conversations.models import Conversation
+from conversations.policies import policy_of
+from conversations.transcript import Loaded
 
 VISIBLE = 2.5
 LABELS = {"system": "System prompt", "summary": "Summary", "protected": "Protected", "live": "Live messages"}
+RECENT = 5
+"""Turns whose size says how large the next ones will be."""
+FORESEEN = 99
+"""Turns: what is further away than that is not foretold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +36,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """`threshold`, in percent, is where folding begins; `reserve` is kept free for the reply."""
+    """`threshold`, in percent, is where folding begins; `reserve` is kept free for the reply.
+
+    `turns` is about how many more there will be until then (0: it folds before the next reply; None: nobody can say,
+    or it does not fold by itself). `cost` is the most that the next request's tokens can cost, in US dollars (None: not
+    known). `is_near` says that a person is to be told: it will fold soon, and they have not said that it can wait.
+    """
 
     used: int
     window: int
@@ -34,24 +49,88 @@ class Meter:
     threshold: int
     reserve: int
     parts: tuple[Part, ...]
+    folds: bool
+    turns: int | None
+    cost: Decimal | None
+    is_near: bool
 
 
 def meter(conversation: Conversation) -> Meter | None:
     """None where no model is connected: a window is a model's."""
-    used = usage.of(conversation)
+    loaded = transcript.load(conversation.pk)
+    used = usage.measured(loaded)
     if used is None:
         return None
-    parts = shares({kind: getattr(used, kind) for kind in LABELS}, used.window.size)
-    threshold = round(100 * conf.policy(conversation.policy).threshold)
-    return Meter(used.total, used.window.size, used.percent, threshold, used.window.reserve, parts)
+    policy, window = policy_of(loaded.head), used.window
+    tokens = {kind: getattr(used, kind) for kind in LABELS}
+    due = min(policy.threshold * window.size, window.budget)
+    return Meter(
+        used=used.total,
+        window=window.size,
+        percent=used.percent,
+        threshold=round(100 * due / window.size),
+        reserve=window.reserve,
+        parts=shares(tokens, window.size, _labels(conversation, loaded)),
+        folds=policy.enabled,
+        turns=_turns_left(loaded, used, due) if policy.enabled else None,
+        cost=price(conversation, used.total),
+        is_near=_is_near(conversation, policy, used, due),
+    )
 
 
-def shares(tokens: Mapping[str, int], window: int) -> tuple[Part, ...]:
+def price(conversation: Conversation, tokens: int) -> Decimal | None:
+    """US dollars for so many tokens of a request, none of them cached; None where that is not known."""
+    profile = conversation.model
+    return None if profile is None or profile.price_input is None else tokens * profile.price_input / 1_000_000
+
+
+def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = LABELS) -> tuple[Part, ...]:
     """Of the window, by kind."""
     parts: list[Part] = []
     start = 0.0
-    for kind, label in LABELS.items():
+    for kind, label in labels.items():
         width = max(100 * tokens[kind] / window, VISIBLE) if tokens[kind] else 0.0
         parts.append(Part(kind, label, tokens[kind], round(start, 2), round(width, 2)))
         start += width
     return tuple(parts)
+
+
+def _labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
+    """What each part consists of; one query where there is a summary."""
+    head, protected = loaded.head, sum(turn.protected for turn in loaded.turns)
+    system = ["System"]
+    system += ["mode"] if head.mode != Conversation.Mode.ASSISTANT else []
+    system += ["goal"] if head.goal else []
+    system += [_counted(len(head.rules), "rule")] if head.rules else []
+    active = Checkpoint.objects.filter(conversation=conversation, active=True)
+    return {
+        "system": ", ".join(system),
+        "summary": f"Summary, {_counted(active.count() if head.compressed_at else 0, 'checkpoint')}",
+        "protected": f"Protected, {_counted(protected, 'message')}",
+        "live": f"Live, {_counted(len(loaded.turns) - protected, 'message')}",
+    }
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{f'{number:,}' if number else 'no'} {noun}{'s' * (number != 1)}"
+
+
+def _turns_left(loaded: Loaded, used: Usage, due: float) -> int | None:
+    """If the next turns, a question with all that answers it, are as large as the last ones."""
+    if used.total >= due:
+        return 0
+    sizes: list[int] = []
+    for turn in loaded.live[: len(loaded.live) - loaded.waiting]:
+        if turn.role == "user" or not sizes:
+            sizes.append(0)
+        sizes[-1] += turn.tokens
+    recent = sizes[-RECENT:]
+    if not sum(recent):
+        return None
+    turns = ceil((due - used.total) / used.window.corrected(sum(recent)) * len(recent))
+    return turns if turns <= FORESEEN else None
+
+
+def _is_near(conversation: Conversation, policy: Policy, used: Usage, due: float) -> bool:
+    is_postponed = conversation.postponed_at_version == conversation.compression_version
+    return policy.enabled and not is_postponed and used.total >= due - AHEAD_BY * used.window.size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -138,8 +139,22 @@ def fallback(compaction: Compaction) -> str:
 
 
 @register.filter
+def tells_more(compaction: Compaction) -> bool:
+    """Whether something failed or was left out: then its status line stays, and leads to the page that tells all."""
+    return compaction.status == Compaction.Status.FAILED or bool(compaction.steps)
+
+
+@register.filter
 def seconds(milliseconds: int) -> str:
     return f"{milliseconds / 1000:.1f} s" if milliseconds >= 1000 else f"{milliseconds} ms"
+
+
+@register.filter
+def money(amount: Decimal) -> str:
+    """US dollars; of less than a dollar two digits that say something, however small it is."""
+    digits = max(2, 1 - amount.adjusted()) if amount else 2
+    dollars, _, rest = f"{amount:,.{digits}f}".partition(".")
+    return f"${dollars}.{rest.rstrip('0'):0<2}"
 
 
 @register.filter

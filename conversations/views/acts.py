@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import compaction, fragments, protection, turn
+from conversations import compaction, fragments, protection, turn, usage
 from conversations.access import get_conversation
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
@@ -49,6 +49,17 @@ def compact(request: Request, pk: UUID) -> HttpResponse:
     """All of it, or up to a message."""
     instructions, up_to = request.POST.get("instructions", ""), id_of(request.POST, "up_to")
     return _compact(get_conversation(request.user, pk), instructions, up_to=up_to)
+
+
+@member
+@require_POST
+def later(request: Request, pk: UUID) -> HttpResponse:
+    """It is not said again that the conversation will be folded soon, until it was."""
+    conversation = get_conversation(request.user, pk)
+    conversation.postponed_at_version = conversation.compression_version
+    conversation.save(update_fields=["postponed_at_version"])
+    usage.tell(conversation.pk)
+    return HttpResponse(fragments.meter(conversation))
 
 
 @member

@@ -1,9 +1,10 @@
-"""What the model saw: the exact request of a past turn, beside that of another."""
+"""What the model saw, and what it sees next: the exact request of a past turn beside another, and the coming one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -14,10 +15,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from conversations import replays
-from conversations.access import readable_conversation
-from conversations.meter import shares
+from conversations.access import get_conversation, readable_conversation
+from conversations.meter import meter, price, shares
 from conversations.models import Conversation, Message
 from conversations.replays import Changes, Part, Replayed
+from conversations.upcoming import upcoming
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of
 from conversations.views.sidebar import sidebar
@@ -32,8 +34,11 @@ OFFERED = 100
 
 @dataclass(frozen=True, slots=True)
 class Row:
+    """`cost` is in US dollars, None where that is not known."""
+
     part: Part
     is_new: bool = False
+    cost: Decimal | None = None
 
     @property
     def is_long(self) -> bool:
@@ -64,11 +69,37 @@ def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     return render(request, "conversations/request.html", context | {"sidebar": listed})
 
 
+@member
+@never_cache
+@require_GET
+def next_request(request: Request, pk: UUID) -> HttpResponse:
+    """What will be sent, but for the message that is not written yet."""
+    conversation = get_conversation(request.user, pk)
+    coming = upcoming(conversation)
+    parts, hidden = _in_part(coming.parts)
+    context = {
+        "conversation": conversation,
+        "is_own": True,
+        "coming": coming,
+        "meter": meter(conversation),
+        "rows": [Row(part, cost=price(conversation, part.tokens)) for part in parts],
+        "hidden": hidden,
+    }
+    if request.htmx:
+        return render(request, "conversations/_next.html", context)
+    listed = sidebar(request.user, current=conversation)
+    return render(request, "conversations/next.html", context | {"sidebar": listed})
+
+
+def _in_part(parts: Sequence[Part]) -> tuple[Sequence[Part], int]:
+    """What is shown of them, and how many are not."""
+    hidden = max(0, len(parts) - SHOWN)
+    return ((*parts[:2], *parts[hidden + 2 :]) if hidden else parts), hidden
+
+
 def _shown(replayed: Replayed, changes: Changes | None) -> dict[str, Any]:
     new = {id(part) for part in changes.added} if changes else set()
-    parts: Sequence[Part] = replayed.parts
-    if hidden := max(0, len(parts) - SHOWN):
-        parts = (*parts[:2], *parts[hidden + 2 :])
+    parts, hidden = _in_part(replayed.parts)
     return {
         "replayed": replayed,
         "reply": replayed.reply,

@@ -1,0 +1,41 @@
+"""The next request of a conversation, part by part, as it would be sent now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from compression.core.values import Usage
+from compression.records import active_checkpoints
+from conversations import prompt, transcript
+from conversations.models import Conversation, ModelProfile
+from conversations.replays import Part, as_counted, parts_of
+from conversations.usage import measured
+
+
+@dataclass(frozen=True, slots=True)
+class Upcoming:
+    """`usage` is None where no model is set. The message that will be answered is not written yet: it comes last."""
+
+    parts: tuple[Part, ...]
+    usage: Usage | None
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return [part.message for part in self.parts]
+
+    @property
+    def tokens(self) -> int:
+        return sum(part.tokens for part in self.parts)
+
+
+def upcoming(conversation: Conversation) -> Upcoming:
+    """What `prompt.look` tells as a whole."""
+    loaded = transcript.load(conversation.pk)
+    head, messages = loaded.head, prompt.assemble(loaded).messages
+    opening = [Part("system", messages[0], prompt.system_tokens(head))]
+    if head.compressed_context is not None:
+        numbers = tuple(checkpoint.number for checkpoint in active_checkpoints(head.id))
+        opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))
+    window = head.window or ModelProfile().usable_window
+    return Upcoming(tuple(as_counted([*opening, *parts_of(loaded.turns)], window)), measured(loaded))
