@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
 from compression.core.rules import find_rules
-from conversations import replies, rules, system_prompt, transcript
+from conversations import image_files, replies, rules, system_prompt, transcript
+from conversations.attachments import Attached, attach, chosen
 from conversations.errors import Conflict, TooLarge, TooMany
 from conversations.events import publish
 from conversations.llm.base import NotConfigured
 from conversations.llm.profiles import profile_for
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile, Paste
+from conversations.pastes import Pasted
 from conversations.shapes import message_json
 from conversations.system_prompt import Instructions
+from conversations.text_files import Place, inlined
 from conversations.validation import clean_text
 
 Role = Message.Role
@@ -33,34 +38,75 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person says, once it is known to fit a request to the model."""
+    """What a person says, once it is known to fit a request to the model.
 
+    `content` is the words, and the text files behind them, whose `places` are told in order.
+    """
+
+    words: str
     content: str
     tokens: int
     profile: ModelProfile
+    attached: tuple[Attached, ...] = ()
+    places: tuple[Place, ...] = ()
+    pastes: tuple[Pasted, ...] = ()
+
+    @property
+    def images(self) -> list[dict[str, str]] | None:
+        """As a message's row names them."""
+        rows = [one.row for one in self.attached if one.is_image]
+        return [{"id": str(row.pk), "hash": row.digest, "name": row.name} for row in rows] or None
+
+    @property
+    def subject(self) -> str:
+        """What it is called by: its words, else its first file's name."""
+        return " ".join(self.words.split()) or self.attached[0].row.name
 
 
-def begin(conversation: Conversation, *, content: str, client_id: str | None = None) -> Begun:
+def begin(
+    conversation: Conversation,
+    *,
+    content: str,
+    client_id: str | None = None,
+    attachments: Sequence[UUID] = (),
+    pastes: Sequence[Pasted] = (),
+) -> Begun:
     """Store a question and its pending reply, and have it answered after the commit.
 
+    `attachments` are files that wait to be sent, `pastes` places in `content`, which may be blank beside a file.
     The same `client_id` with the same text gives the first one's rows again. Raises Invalid, Conflict (a reply is
     being written, the client_id was used for another text, no model is set) or TooLarge; nothing is stored then.
     """
     if client_id is not None:
         client_id = clean_text("client_id", client_id, limit=64)
-    asked = checked(conversation, content)
+    if attachments and (begun := _replayed(conversation, content, attachments, client_id)):
+        return begun
+    attached = chosen(conversation, attachments)
+    asked = checked(conversation, content, attached=attached, pastes=pastes)
     try:
         return _store(conversation, asked, client_id)
     except (IntegrityError, Conflict, TooMany) as refusal:
-        if begun := _replayed(conversation, asked.content, client_id):
+        if begun := _replayed(conversation, content, attachments, client_id):
             return begun
         raise refusal
 
 
-def checked(conversation: Conversation, content: str) -> Asked:
-    """Raises Invalid, Conflict (no model is set) or TooLarge."""
-    content = clean_text("content", content)
-    asked = Asked(content, transcript.message_tokens(content), _profile_of(conversation))
+def checked(
+    conversation: Conversation, content: str, *, attached: Sequence[Attached] = (), pastes: Sequence[Pasted] = ()
+) -> Asked:
+    """Raises Invalid, Conflict (no model is set, or one that sees no images) or TooLarge."""
+    words = clean_text("content", content, allow_blank=bool(attached))
+    profile = _profile_of(conversation)
+    images = sum(one.is_image for one in attached)
+    if images and not profile.sees_images:
+        raise Conflict(
+            f"{profile.name} does not see images. Choose a model that does, or remove the image.",
+            code="model_sees_no_images",
+            model=profile.name,
+        )
+    whole, places = inlined(words, [(one.row.name, one.text) for one in attached if not one.is_image])
+    tokens = transcript.message_tokens(whole) + images * image_files.TOKENS
+    asked = Asked(words, whole, tokens, profile, tuple(attached), tuple(places), tuple(pastes))
     _require_fit(conversation, asked)
     return asked
 
@@ -72,13 +118,20 @@ def store_question(conversation: Conversation, asked: Asked, **fields: Any) -> B
         conversation=conversation,
         role=Role.USER,
         content=asked.content,
+        images=asked.images,
         token_count=asked.tokens,
         created_at=asked_at,
         **fields,
     )
     reply = replies.pending(conversation, asked_at + timedelta(microseconds=1))
     Message.objects.bulk_create([question, reply])
-    rules.detect(conversation.pk, asked.content, asked.profile.usable_window)
+    if asked.attached:
+        attach(question, asked.attached, asked.places)
+    if asked.pastes:
+        Paste.objects.bulk_create(
+            Paste(message=question, number=one.number, start=one.start, length=one.length) for one in asked.pastes
+        )
+    rules.detect(conversation.pk, asked.words, asked.profile.usable_window)
     return Begun(question, reply)
 
 
@@ -96,7 +149,7 @@ def _require_fit(conversation: Conversation, asked: Asked) -> None:
         conversation.mode,
         conversation.system_prompt,
         conversation.goal_text,
-        tuple(rules.with_found(conversation.rules, find_rules(asked.content), window)),
+        tuple(rules.with_found(conversation.rules, find_rules(asked.words), window)),
         window.size,
     )
     system = window.corrected(system_prompt.tokens(instructions))
@@ -120,7 +173,7 @@ def _store(conversation: Conversation, asked: Asked, client_id: str | None) -> B
     if conversation.model_id != asked.profile.pk:
         changed["model"] = asked.profile
     if not conversation.title:
-        changed["title"] = " ".join(asked.content.split())[:TITLE_LENGTH]
+        changed["title"] = asked.subject[:TITLE_LENGTH]
         transaction.on_commit(partial(publish, conversation.pk, "title.updated", title=changed["title"]))
     replies.lock(conversation, **changed)
     begun = store_question(conversation, asked, client_id=client_id)
@@ -131,13 +184,21 @@ def _store(conversation: Conversation, asked: Asked, client_id: str | None) -> B
     return begun
 
 
-def _replayed(conversation: Conversation, content: str, client_id: str | None) -> Begun | None:
-    """The rows that a client_id was used for before; None where it was not. Raises Conflict for another text."""
+def _replayed(
+    conversation: Conversation, content: str, attachments: Sequence[UUID], client_id: str | None
+) -> Begun | None:
+    """The rows that a client_id was used for before; None where it was not.
+
+    Raises Conflict for another text or other files, and Invalid for files that there are not.
+    """
     rows = Message.objects.filter(conversation=conversation)
     question = rows.filter(client_id=client_id).first() if client_id is not None else None
     if question is None:
         return None
-    if question.content != content:
+    attached = chosen(conversation, attachments, of=question)
+    whole, _ = inlined(content, [(one.row.name, one.text) for one in attached if not one.is_image])
+    images = [one.row.digest for one in attached if one.is_image]
+    if question.content != whole or [image["hash"] for image in question.images or ()] != images:
         raise Conflict("This client_id was used for another message.", code="client_id_reused", client_id=client_id)
     answers = rows.filter(created_at__gt=question.created_at, role=Role.ASSISTANT)
     if question.replaced_by_id is None:

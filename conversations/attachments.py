@@ -1,0 +1,170 @@
+"""Images and text files of messages: uploaded one by one, waiting until they are sent, and then part of a message."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from compression.core.tokens import count_tokens
+from compression.ids import uuid7
+from conversations import image_files, text_files
+from conversations.errors import Invalid, NotFound
+from conversations.image_files import is_image, read_image
+from conversations.models import Attachment, Conversation, Message
+from conversations.text_files import Place, read_text_file
+
+MOST_PENDING = 10
+"""Of a conversation, and so of a message."""
+MAX_NAME = 200
+LARGEST = max(image_files.MAX_BYTES, text_files.MAX_BYTES)
+INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of characters that a name is kept without: some turn what follows around, or hide it."""
+
+Kind = Attachment.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A file that goes with a message: its row, and the text of one that is inlined."""
+
+    row: Attachment
+    text: str = ""
+
+    @property
+    def is_image(self) -> bool:
+        return bool(self.row.kind == Kind.IMAGE)
+
+
+def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
+    """Keep a file for the next message of its owner; the same one again is the first one's row.
+
+    Raises Invalid, with the field `file`: for an empty one, one that is neither an image nor text, one that is too
+    large, and one too many.
+    """
+    if not data:
+        raise Invalid("file: is empty.", field="file")
+    made = _image(data) if is_image(data) else _text(data)
+    made["digest"] = hashlib.sha256(made["data"]).hexdigest()
+    with transaction.atomic():
+        list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk"))
+        waiting = list(pending(conversation))
+        if again := next((row for row in waiting if row.digest == made["digest"]), None):
+            return again
+        if len(waiting) >= MOST_PENDING:
+            raise Invalid(f"file: at most {MOST_PENDING} files a message.", field="file", limit=MOST_PENDING)
+        owner = conversation.owner_id
+        return Attachment.objects.create(conversation=conversation, owner_id=owner, name=clean_name(name), **made)
+
+
+def remove(conversation: Conversation, attachment_id: UUID) -> None:
+    """Forget a file that was not sent. Raises NotFound."""
+    if not pending(conversation).filter(pk=attachment_id).delete()[0]:
+        raise NotFound("No such attachment waits to be sent.")
+
+
+def pending(conversation: Conversation) -> QuerySet[Attachment]:
+    """Those that wait to be sent, in order, without their bytes."""
+    return Attachment.objects.filter(conversation=conversation, message=None).defer("data").order_by("id")
+
+
+def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | None = None) -> tuple[Attached, ...]:
+    """The waiting files of these ids, and those that are part of the message `of`, in this order.
+
+    Raises Invalid, naming `attachments`.
+    """
+    if len(set(ids)) < len(ids):
+        raise Invalid("attachments: names a file twice.", field="attachments")
+    if len(ids) > MOST_PENDING:
+        raise Invalid(f"attachments: at most {MOST_PENDING} files a message.", field="attachments", limit=MOST_PENDING)
+    if not ids:
+        return ()
+    free = Q(message=None) | Q(message=of) if of else Q(message=None)
+    rows = Attachment.objects.filter(free, conversation=conversation).defer("data").in_bulk(ids)
+    if missing := next((id for id in ids if id not in rows), None):
+        raise Invalid(f"attachments: no file {missing} waits to be sent.", field="attachments", id=str(missing))
+    texts = dict(Attachment.objects.filter(pk__in=rows, kind=Kind.TEXT).values_list("pk", "data"))
+    return tuple(Attached(rows[id], _text_of(rows[id], of, bytes(texts.get(id) or b""))) for id in ids)
+
+
+def copies_of(message: Message) -> tuple[Attached, ...]:
+    """The files of a message as rows that are not stored yet. No query where it is seen that it has none."""
+    if not message.images and text_files.OPENING not in message.content:
+        return ()
+    copies = []
+    for row in message.attachments.defer(None).order_by("id"):
+        text = _text_of(row, message)
+        row.pk, row.message, row._state.adding = uuid7(), None, True
+        copies.append(Attached(row, text))
+    return tuple(copies)
+
+
+def attach(message: Message, attached: Sequence[Attached], places: Iterable[Place]) -> None:
+    """Make files part of a message that was stored just now; `places` are those of the text files, in order.
+
+    Raises Invalid where one has been sent meanwhile.
+    """
+    files = [one.row for one in attached if not one.is_image]
+    for row, place in zip(files, places, strict=True):
+        row.start, row.length, row.data = *place, None
+    for one in attached:
+        one.row.message = message
+    copies = [one.row for one in attached if one.row._state.adding]
+    waiting = [one.row.pk for one in attached if not one.row._state.adding]
+    if Attachment.objects.filter(pk__in=waiting, message=None).update(message=message) < len(waiting):
+        raise Invalid("attachments: one of the files was sent or removed meanwhile.", field="attachments")
+    Attachment.objects.bulk_update([row for row in files if row not in copies], ["start", "length", "data"])
+    Attachment.objects.bulk_create(copies)
+
+
+def _text_of(row: Attachment, message: Message | None, data: bytes = b"") -> str:
+    """Of a file that waits it is in its own row, of one that was sent in the message; "" of an image."""
+    if row.start is None:
+        return data.decode()
+    return message.content[row.start : row.start + (row.length or 0)] if message else ""
+
+
+def words_of(message: Message) -> str:
+    """A message's content without its files."""
+    files = [row for row in message.attachments.all() if row.start is not None]
+    if not files:
+        return message.content
+    first = min(files, key=lambda row: row.start or 0)
+    return text_files.words_before(message.content, first.name, first.start or 0)
+
+
+def clean_name(name: str) -> str:
+    """Without a path and what cannot be seen; too long a one is cut before its ending."""
+    visible = "".join(one if unicodedata.category(one) not in INVISIBLE else " " for one in name)
+    path = PurePosixPath(" ".join(visible.replace("\\", "/").split()))
+    ending = path.suffix[:20]
+    return path.stem[: MAX_NAME - len(ending)] + ending or "file"
+
+
+def _image(data: bytes) -> dict[str, Any]:
+    image = read_image(data)
+    return {
+        "kind": Kind.IMAGE,
+        "media_type": image.media_type,
+        "size": len(image.data),
+        "width": image.width,
+        "height": image.height,
+        "tokens": image_files.TOKENS,
+        "data": image.data,
+    }
+
+
+def _text(data: bytes) -> dict[str, Any]:
+    text = read_text_file(data)
+    if not text.strip():
+        raise Invalid("file: is empty.", field="file")
+    stored = text.encode()
+    tokens = count_tokens(text)
+    return {"kind": Kind.TEXT, "media_type": "text/plain", "size": len(stored), "tokens": tokens, "data": stored}
