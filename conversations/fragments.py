@@ -66,6 +66,11 @@ def message(conversation: Conversation, row: Message, *, swap: str = "") -> Safe
     return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
 
 
+def gone_from_composer(attachment_id: UUID) -> str:
+    """A file that is part of a message now."""
+    return f'<li id="attachment-{attachment_id}" hx-swap-oob="delete"></li>'
+
+
 def thread_and_meter(conversation: Conversation) -> str:
     """What a compaction, an undo or a missed event changes."""
     context = {"conversation": conversation, **thread_context(conversation), "oob": True}

@@ -15,7 +15,7 @@ MAX_NUMBER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """`length` characters (code points) of a message's content from the `start`-th on, pasted as `[LongText#number]`."""
+    """`length` characters of a message's content from the `start`-th on, pasted as `[LongText#number]`."""
 
     number: int
     start: int
@@ -27,7 +27,7 @@ class Written:
     """What the parts say together, and where its pastes are."""
 
     content: str
-    pastes: tuple[Pasted, ...]
+    pastes: tuple[Pasted, ...] = ()
 
 
 def read(text: str) -> Written:

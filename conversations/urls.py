@@ -5,6 +5,8 @@ from conversations.health import healthz, readyz
 from conversations.views import (
     account,
     acts,
+    around,
+    attachments,
     branches,
     chat,
     compaction,
@@ -65,6 +67,9 @@ urlpatterns = [
     path("c/<uuid:pk>/later", acts.later, name="later"),
     path("c/<uuid:pk>/undo/<uuid:compaction_id>", acts.undo, name="undo"),
     path("c/<uuid:pk>/rename", manage.rename, name="rename"),
+    path("c/<uuid:pk>/attachments", attachments.upload, name="attachments"),
+    path("c/<uuid:pk>/attachments/<uuid:attachment_id>", attachments.attachment, name="attachment"),
+    path("c/<uuid:pk>/attachments/<uuid:attachment_id>/remove", attachments.remove, name="remove_attachment"),
     path("c/<uuid:pk>/delete", manage.delete, name="delete"),
     path("c/<uuid:pk>/export", manage.export, name="export"),
     path("healthz", healthz, name="healthz"),

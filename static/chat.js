@@ -6,7 +6,8 @@ const thread = one("#thread"), scroller = one("#scroller"), composer = one("#com
 
 // Storage may be full, or forbidden: the page works without.
 const kept = (key) => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
-const keep = (key, value) => { try { value ? localStorage.setItem(key, JSON.stringify(value)) : localStorage.removeItem(key); } catch { /* see above */ } };
+// Whether it could be kept.
+const keep = (key, value) => { try { value ? localStorage.setItem(key, JSON.stringify(value)) : localStorage.removeItem(key); return true; } catch { return false; } };
 
 if (!navigator.clipboard) document.documentElement.classList.add("no-clipboard");
 

@@ -6,6 +6,7 @@
 if (composer) {
   const box = composer.elements.content, id = composer.elements.client_id;
   const key = `draft:${composer.dataset.conversation}`;
+  const pastes = pastesOf(box);
   let sent = "";
 
   // One id for one text: sending it again after a lost answer does not store it twice.
@@ -15,29 +16,97 @@ if (composer) {
     box.style.height = "auto";
     box.style.height = `${box.scrollHeight}px`;
   };
+  const show = () => {
+    const chips = pastes.all.map(({ number, text }) => pasteChip(number, text));
+    one("#pastes").replaceChildren(...chips);
+  };
+  // Whether the draft could be kept.
   const changed = () => {
-    keep(key, box.value && { text: box.value, id: id.value });
+    show();
     grow();
+    return keep(key, box.value && { text: box.value, id: id.value, pastes: pastes.all });
   };
 
   renew();
   const draft = kept(key);
-  if (draft) { box.value = draft.text; id.value = draft.id; grow(); }
+  if (draft) { box.value = draft.text; id.value = draft.id; pastes.start(draft); show(); grow(); }
 
-  box.addEventListener("input", () => { renew(); changed(); });
+  box.addEventListener("input", (event) => { pastes.follow(event); renew(); changed(); });
   box.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    const sends = "enterSends" in composer.dataset ? !event.shiftKey : event.ctrlKey || event.metaKey;
+    if (event.key !== "Enter" || !sends || event.isComposing) return;
     event.preventDefault();
     if (one("#send").offsetParent) composer.requestSubmit(one("#send"));
+  });
+  box.addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text/plain"), { files } = event.clipboardData;
+    if (!text && files.length) { event.preventDefault(); attach(files); }
+    if (characters(text) <= LONG) return;
+    event.preventDefault();
+    const number = pastes.add(text);
+    if (changed()) return;
+    pastes.replace(number, text);
+    complain("This browser keeps no more for this site: the long text went into the box as it is. Send it before you close the page.");
+  });
+  one("#pastes").addEventListener("click", ({ target }) => {
+    const act = target.closest("button")?.dataset.paste, number = Number(target.closest("li")?.dataset.number);
+    if (act === "view") readPaste(number, pastes.text(number));
+    else if (act) pastes.replace(number, act === "put" ? pastes.text(number) : "");
+  });
+  composer.addEventListener("htmx:configRequest", ({ target, detail }) => {
+    if (target === composer && pastes.all.length) detail.parameters.parts = JSON.stringify(pastes.parts);
   });
   composer.addEventListener("htmx:beforeRequest", (event) => { if (event.target === composer) sent = box.value; });
   composer.addEventListener("htmx:afterRequest", (event) => {
     if (event.target !== composer || !event.detail.successful) return;
-    if (box.value.startsWith(sent)) box.value = box.value.slice(sent.length);
+    if (box.value.startsWith(sent)) pastes.drop(sent.length);
     renew();
     changed();
     stuck = true;
     follow();
+  });
+
+  // Files: each goes up by itself at once, and its chip comes back. Those that wait are sent with the next message.
+  const tray = one("#attachments"), chooser = one("#files"), main = one(".main");
+  const attach = (files) => {
+    for (const file of files) {
+      const chip = copyOf("upload-chip");
+      one("b", chip).textContent = file.name;
+      tray.append(chip);
+      htmx.ajax("POST", tray.dataset.upload, { source: chip, target: chip, swap: "outerHTML", values: { file } }).catch(() => {});
+    }
+  };
+  // Another message, once other files go with it; and one with files may do without words. A file that was there
+  // already has come back as what it was.
+  new MutationObserver(() => {
+    for (const chip of [...tray.children]) if (chip.id && one(`#${chip.id}`, tray) !== chip) chip.remove();
+    box.required = !one("input", tray);
+    renew();
+    changed();
+  }).observe(tray, { childList: true });
+  box.required = !one("input", tray);
+
+  tray.addEventListener("htmx:xhr:progress", ({ target, detail }) => {
+    const bar = one("progress", target);
+    if (bar && detail.lengthComputable) bar.value = Math.max(bar.value, detail.loaded / detail.total);
+  });
+  tray.addEventListener("htmx:afterRequest", ({ target }) => { if (target.isConnected && target.matches(".uploading")) target.remove(); });
+  composer.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.target !== composer || !one(".uploading", tray)) return;
+    event.preventDefault();
+    complain("A file is still on its way. Send the message once it is there.");
+  });
+  one("#attach").addEventListener("click", () => chooser.click());
+  chooser.addEventListener("change", () => { attach(chooser.files); chooser.value = ""; box.focus(); });
+  const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
+  const dropping = (on) => main.classList.toggle("dropping", on);
+  main.addEventListener("dragover", (event) => { if (carriesFiles(event)) { event.preventDefault(); dropping(true); } });
+  main.addEventListener("dragleave", (event) => { if (!main.contains(event.relatedTarget)) dropping(false); });
+  main.addEventListener("drop", (event) => {
+    dropping(false);
+    if (!carriesFiles(event)) return;
+    event.preventDefault();
+    attach(event.dataTransfer.files);
   });
 
   // While a compression runs that has to be waited for, nothing can be sent; the draft stays as it is.
@@ -47,7 +116,7 @@ if (composer) {
     const busy = Boolean(one("[data-busy]", status));
     if (busy === box.disabled) return;
     if (busy) focused = composer.contains(document.activeElement) ? document.activeElement : null;
-    for (const control of [box, ...composer.querySelectorAll(".bar > button")]) control.disabled = busy;
+    for (const control of [box, ...composer.querySelectorAll(".bar > button, .tray button")]) control.disabled = busy;
     if (!busy) focused?.focus();
   };
   new MutationObserver(settle).observe(status, { childList: true, subtree: true });

@@ -9,11 +9,11 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import compaction, fragments, protection, turn, usage
+from conversations import compaction, fragments, pastes, protection, turn, usage
 from conversations.access import get_conversation
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
-from conversations.views.parse import id_of
+from conversations.views.parse import id_of, ids_of
 
 
 @member
@@ -21,12 +21,19 @@ from conversations.views.parse import id_of
 def send(request: Request, pk: UUID) -> HttpResponse:
     """The question's bubble and the reply's; or, for a command, the beginning of a compression."""
     conversation = get_conversation(request.user, pk)
-    content = request.POST.get("content", "").replace("\r\n", "\n")
-    instructions = compaction.command(content)
-    if instructions is not None:
-        return _compact(conversation, instructions)
-    begun = turn.begin(conversation, content=content, client_id=request.POST.get("client_id") or None)
-    return HttpResponse(fragments.message(conversation, row) for row in (begun.question, begun.reply))
+    shown, chosen = request.POST.get("content", "").replace("\r\n", "\n"), ids_of(request.POST, "attachments")
+    written = pastes.read(request.POST["parts"]) if "parts" in request.POST else pastes.Written(shown)
+    if compaction.command(shown) is not None:  # a paste is no command, but may be a part of its instructions
+        return _compact(conversation, compaction.command(written.content) or "")
+    begun = turn.begin(
+        conversation,
+        content=written.content,
+        client_id=request.POST.get("client_id") or None,
+        attachments=chosen,
+        pastes=written.pastes,
+    )
+    sent = [fragments.message(conversation, row) for row in (begun.question, begun.reply)]
+    return HttpResponse(sent + [fragments.gone_from_composer(id) for id in chosen])
 
 
 @member

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django_htmx.http import trigger_client_event
 
-from conversations import fragments, past
+from conversations import answering, attachments, fragments, past
 from conversations import thread as threads
 from conversations.access import get_conversation
 from conversations.bubbles import bubble
@@ -33,6 +33,7 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
     context = {
         "conversation": conversation,
         "sidebar": sidebar(request.user, current=conversation),
+        "pending": attachments.pending(conversation),
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
         "meter": meter(conversation),

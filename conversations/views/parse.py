@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
+from django.http import QueryDict
+
 from conversations.errors import Invalid
 
 
@@ -30,6 +32,14 @@ def id_of(values: Mapping[str, str], name: str) -> UUID | None:
         return UUID(text) if text else None
     except ValueError:
         raise Invalid(f"{name}: must be an id.", field=name) from None
+
+
+def ids_of(values: QueryDict, name: str) -> list[UUID]:
+    """Those that are given, in order. Raises Invalid."""
+    try:
+        return [UUID(text) for text in values.getlist(name)]
+    except ValueError:
+        raise Invalid(f"{name}: must be ids.", field=name) from None
 
 
 def whole_number(values: Mapping[str, str], name: str) -> int:
