@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
@@ -9,9 +10,11 @@ from uuid import UUID
 from django.db import transaction
 
 from conversations import questions, replies, rules, states
+from conversations.attachments import copies_of
 from conversations.errors import Conflict, NotFound
 from conversations.events import publish
 from conversations.models import Conversation, Message
+from conversations.pastes import Pasted
 from conversations.transcript import HISTORY
 
 Role = Message.Role
@@ -24,32 +27,37 @@ def regenerate(conversation: Conversation, message_id: UUID) -> Message:
     The question stays and is the last message of the history, sent word for word.
     """
     with transaction.atomic():
-        _lock(conversation)
+        lock(conversation)
         old = message_of(conversation, message_id)
         if old.role != Role.ASSISTANT:
             raise Conflict("Only a reply can be written anew. Edit the message instead.", code="not_a_reply")
-        _go_back(conversation, _question_of(old).created_at)
-        reply = replies.store_reply(conversation)
-        _replace(old, by=reply)
+        go_back(conversation, _question_of(old).created_at)
+        reply = replies.store_reply(conversation, **old.in_its_place)
+        replace(old, by=reply)
         replies.answer_later(reply)
     conversation.refresh_from_db()
     return reply
 
 
-def edit(conversation: Conversation, message_id: UUID, *, content: str) -> questions.Begun:
+def edit(
+    conversation: Conversation, message_id: UUID, *, content: str, pastes: Sequence[Pasted] = ()
+) -> questions.Begun:
     """A person's message with other words, and a pending reply, in place of it and everything after it.
 
-    A protected one stays protected. Raises NotFound, Invalid, Conflict or TooLarge; nothing is changed then.
+    A protected one stays protected, and its files go with the new one. Raises NotFound, Invalid, Conflict or TooLarge;
+    nothing is changed then.
     """
-    asked = questions.checked(conversation, content)
+    old = message_of(conversation, message_id)
+    if old.role != Role.USER:
+        raise Conflict("Only a person's message can be edited.", code="not_a_question")
+    asked = questions.checked(conversation, content, attached=copies_of(old), pastes=pastes)
     with transaction.atomic():
-        _lock(conversation)
+        lock(conversation)
         old = message_of(conversation, message_id)
-        if old.role != Role.USER:
-            raise Conflict("Only a person's message can be edited.", code="not_a_question")
-        _go_back(conversation, old.created_at)
-        begun = questions.store_question(conversation, asked, is_protected=old.is_protected)
-        _replace(old, by=begun.question)
+        go_back(conversation, old.created_at)
+        fields = old.in_its_place | {"is_protected": old.is_protected}
+        begun = questions.store_question(conversation, asked, **fields)
+        replace(old, by=begun.question)
         replies.answer_later(begun.reply)
     conversation.refresh_from_db()
     return begun
@@ -63,7 +71,8 @@ def message_of(conversation: Conversation, message_id: UUID) -> Message:
     return message
 
 
-def _lock(conversation: Conversation) -> None:
+def lock(conversation: Conversation) -> None:
+    """For what takes messages out of the history: nobody else adds any, and a compaction that runs is discarded."""
     replies.lock(conversation)
     states.lock(conversation.pk)
 
@@ -78,7 +87,7 @@ def _question_of(reply: Message) -> Message:
     return found
 
 
-def _go_back(conversation: Conversation, moment: datetime) -> None:
+def go_back(conversation: Conversation, moment: datetime) -> None:
     """Let nothing from `moment` on be compressed: by the latest state before it that still holds, else by none."""
     cut = Conversation.objects.values_list("compressed_at", flat=True).get(pk=conversation.pk)
     if cut and moment <= cut:
@@ -86,7 +95,7 @@ def _go_back(conversation: Conversation, moment: datetime) -> None:
         states.restore(conversation.pk, earlier or states.uncompressed(conversation.pk))
 
 
-def _replace(old: Message, *, by: Message) -> None:
+def replace(old: Message, *, by: Message) -> None:
     """Take `old` and everything after it out of the history, up to what was just stored in place of it."""
     rows = Message.objects.filter(conversation_id=old.conversation_id, replaced_by=None)
     replaced = rows.filter(created_at__gte=old.created_at, created_at__lt=by.created_at)

@@ -118,6 +118,7 @@ def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime)
             _as_copy(row, copy, ids)
             row.client_id = row.prompt_tokens = row.completion_tokens = row.cached_tokens = None
             row.request = row.saved_tokens = row.cost_usd = row.first_token_ms = row.duration_ms = None
+            row.place = row.version = row.versions = None
         Message.objects.bulk_create(batch)
         for call in calls:
             call.pk, call.message_id = None, UUID(ids[str(call.message_id)])

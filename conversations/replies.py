@@ -45,16 +45,16 @@ def retry(conversation: Conversation, message_id: UUID) -> Message:
         asked_at = earlier.values_list("created_at", flat=True).first()
         if conversation.compressed_at and asked_at and asked_at <= conversation.compressed_at:
             raise Conflict("What was asked is part of a summary already. Undo the compaction, or ask again.")
-        reply = store_reply(conversation)
+        reply = store_reply(conversation, **old.in_its_place)
         Message.objects.filter(pk=old.pk).update(replaced_by=reply)
         transaction.on_commit(partial(publish, conversation.pk, "resync"))
         answer_later(reply)
     return reply
 
 
-def store_reply(conversation: Conversation) -> Message:
+def store_reply(conversation: Conversation, **fields: Any) -> Message:
     """A pending reply to the history as it is; under `lock`. Raises Conflict while one runs."""
-    reply = pending(conversation, next_moment(conversation.pk))
+    reply = pending(conversation, next_moment(conversation.pk), **fields)
     reply.save(force_insert=True)
     return reply
 
@@ -151,7 +151,7 @@ def tokens_of(text: str) -> int:
     return transcript.message_tokens(text) if text else MESSAGE_OVERHEAD
 
 
-def pending(conversation: Conversation, moment: datetime) -> Message:
+def pending(conversation: Conversation, moment: datetime, **fields: Any) -> Message:
     """A reply that is to be written, not stored yet; this process's own where it is the one to write it.
 
     Raises TooMany.
@@ -164,6 +164,7 @@ def pending(conversation: Conversation, moment: datetime) -> Message:
         created_at=moment,
         lease_token=uuid7() if background.is_here() else None,
         lease_expires_at=expiry(),
+        **fields,
     )
 
 

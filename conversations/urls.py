@@ -18,6 +18,7 @@ from conversations.views import (
     records,
     settings,
     usage,
+    versions,
 )
 
 urlpatterns = [
@@ -58,6 +59,8 @@ urlpatterns = [
     path("c/<uuid:pk>/messages/<uuid:message_id>/regenerate", branches.regenerate, name="regenerate"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/edit", branches.edit, name="edit"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/fork", branches.fork, name="fork"),
+    path("c/<uuid:pk>/messages/<uuid:message_id>/versions/<int:number>", versions.version, name="version"),
+    path("c/<uuid:pk>/messages/<uuid:message_id>/use", versions.use, name="use_version"),
     path("c/<uuid:pk>/fresh", branches.fresh, name="fresh"),
     path("c/<uuid:pk>/send", acts.send, name="send"),
     path("c/<uuid:pk>/stop", acts.stop, name="stop"),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 
@@ -7,7 +9,11 @@ from compression.ids import uuid7
 
 
 class Message(models.Model):
-    """One message. A row is never changed by a compaction; a replaced one stays, but leaves the history."""
+    """One message. A row is never changed by a compaction; a replaced one stays, but leaves the history.
+
+    One that was stored in place of another is `version` of so many `versions` of what was said there first, the message
+    `place`; these three are null where nothing was.
+    """
 
     class Role(models.TextChoices):
         SYSTEM = "system"
@@ -44,6 +50,10 @@ class Message(models.Model):
         db_index=False,
         db_constraint=False,
     )
+    # Of the id alone, and without an index: versions are looked for between the first one's date and this one's.
+    place = models.UUIDField(null=True, blank=True, editable=False)
+    version = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    versions = models.PositiveIntegerField(null=True, blank=True, editable=False)
     client_id = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001 - null is outside the constraint
     model = models.CharField(max_length=200, blank=True)
     prompt_tokens = models.PositiveIntegerField(null=True, blank=True)
@@ -84,6 +94,13 @@ class Message(models.Model):
     @property
     def is_failed(self) -> bool:
         return self.status == self.Status.FAILED
+
+    @property
+    def in_its_place(self) -> dict[str, Any]:
+        """The columns of what is stored in place of this message: one version more, if this one says anything."""
+        is_said = bool(self.content) or self.tool_calls.exists()
+        number = (self.versions or 1) + is_said
+        return {"place": self.place or self.pk, "version": number, "versions": number}
 
 
 class ToolCall(models.Model):

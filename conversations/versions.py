@@ -1,0 +1,154 @@
+"""What was said before in the place of a message: read again, and gone back to.
+
+Rows never change: of a version that is used again copies are stored, and what stood there until then is kept as one of
+the earlier versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import batched, takewhile
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from compression.ids import uuid7
+from conversations import branches, replies, rules
+from conversations.bubbles import history
+from conversations.errors import Conflict, NotFound
+from conversations.models import Conversation, Message, ModelProfile, Paste, ToolCall
+
+Role = Message.Role
+BATCH = 500
+SHOWN = 20
+"""Messages that are shown of one version, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """`messages` are what stood there, and after a question what answered it; `more` came after them."""
+
+    number: int
+    is_current: bool
+    messages: tuple[Message, ...]
+    more: int
+
+
+def numbers(current: Message) -> dict[int, UUID]:
+    """The versions of a message that was not replaced, by their numbers.
+
+    One that was used again is known by its last copy, with what was said after that.
+    """
+    found = {current.version or 1: current.pk}
+    if current.place is None:
+        return found
+    first = Message.objects.get(conversation_id=current.conversation_id, pk=current.place)
+    span = _span(current, first.created_at)
+    said = span.filter(Q(pk=first.pk) | Q(place=first.pk)).filter(~Q(content="") | Q(tool_calls__isnull=False))
+    earlier = {number or 1: pk for number, pk in said.order_by("created_at").values_list("version", "pk")}
+    return dict(sorted((earlier | found).items()))
+
+
+def version(current: Message, number: int) -> Version:
+    """One of them, as it was when another took its place. Raises NotFound."""
+    head = _head(current, number)
+    rows = _group(current, head).prefetch_related("tool_calls")[: SHOWN + 1]
+    shown = tuple(_answered(list(rows))[:SHOWN])
+    return Version(number, head.pk == current.pk, shown, _group(current, head).count() - len(shown))
+
+
+def leaving(current: Message) -> int:
+    """How many messages leave the conversation with it, but for what answers it."""
+    rows = history(current.conversation).filter(created_at__gt=current.created_at).order_by("created_at")
+    if current.role != Role.USER:
+        return rows.count()
+    asked = rows.filter(role=Role.USER).values_list("created_at", flat=True).first()
+    return rows.filter(created_at__gte=asked).count() if asked else 0
+
+
+def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message:
+    """Go on from a version, with all that followed it, in place of the present one and everything after that.
+
+    No model is asked. What was protected stays so, as does the place of a protected one. Gives what stands there now.
+    Raises NotFound, or Conflict where it is the present one or a reply is being written.
+    """
+    with transaction.atomic():
+        branches.lock(conversation)
+        current = branches.message_of(conversation, message_id)
+        head = _head(current, number)
+        if head.pk == current.pk:
+            raise Conflict("This version is the current one.")
+        begin = replies.next_moment(conversation.pk)
+        branches.go_back(conversation, current.created_at)
+        kept = {"is_protected": head.is_protected or current.is_protected}
+        count = current.in_its_place["versions"] - 1  # nothing is added, and a reply that failed is none
+        first = _copy(_group(current, head), begin, **kept, place=current.place, version=number, versions=count)
+        branches.replace(current, by=first)
+        _take_up_rules(conversation, first)
+    conversation.refresh_from_db()
+    return first
+
+
+def _head(current: Message, number: int) -> Message:
+    found = numbers(current).get(number)
+    if found is None:
+        raise NotFound("No such version.")
+    return Message.objects.get(pk=found)
+
+
+def _group(current: Message, head: Message) -> QuerySet[Message]:
+    """It and what followed it, in order, when it left the history; or now."""
+    if head.pk == current.pk:
+        return history(current.conversation).filter(created_at__gte=head.created_at).order_by("created_at")
+    return _span(current, head.created_at).filter(replaced_by=head.replaced_by_id).order_by("created_at")
+
+
+def _span(current: Message, begin: datetime) -> QuerySet[Message]:
+    rows = Message.objects.filter(conversation_id=current.conversation_id)
+    return rows.filter(created_at__gte=begin, created_at__lt=current.created_at)
+
+
+def _answered(rows: list[Message]) -> list[Message]:
+    """The first, and after a question all that was said until the next one."""
+    answers = takewhile(lambda row: row.role != Role.USER, rows[1:]) if rows[0].role == Role.USER else ()
+    return [rows[0], *answers]
+
+
+def _copy(rows: QuerySet[Message], begin: datetime, **fields: object) -> Message:
+    """Store them anew from `begin` on; gives the first copy, which has these fields too.
+
+    What the replies among them were asked with, and cost, stays with the originals.
+    """
+    first: Message | None = None
+    moment = begin
+    for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
+        ids = {row.pk: uuid7() for row in batch}
+        calls = list(ToolCall.objects.filter(message__in=ids))
+        pastes = list(Paste.objects.filter(message__in=ids))
+        for row in batch:
+            row.pk, row.created_at, row.replaced_by = ids[row.pk], moment, None
+            row.client_id = row.prompt_tokens = row.completion_tokens = row.cached_tokens = None
+            row.request = row.saved_tokens = row.cost_usd = row.first_token_ms = row.duration_ms = None
+            moment += timedelta(microseconds=1)
+        if first is None:
+            first = batch[0]
+            for name, value in fields.items():
+                setattr(first, name, value)
+        Message.objects.bulk_create(batch)
+        parts: list[ToolCall | Paste] = [*calls, *pastes]
+        for part in parts:
+            part.pk, part.message_id = None, ids[part.message_id]
+        ToolCall.objects.bulk_create(calls)
+        Paste.objects.bulk_create(pastes)
+    assert first is not None, "a version has a message"
+    return first
+
+
+def _take_up_rules(conversation: Conversation, first: Message) -> None:
+    """What a person orders in the messages that are in the history again."""
+    window = (conversation.model or ModelProfile()).usable_window
+    said = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
+    for content in said.values_list("content", flat=True):
+        rules.detect(conversation.pk, content, window)
