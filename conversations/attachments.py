@@ -6,7 +6,6 @@ import hashlib
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +23,7 @@ from conversations.text_files import Place, read_text_file
 MOST_PENDING = 10
 """Of a conversation, and so of a message."""
 MAX_NAME = 200
+LONGEST_ENDING = 20
 LARGEST = max(image_files.MAX_BYTES, text_files.MAX_BYTES)
 INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that a name is kept without: some turn what follows around, or hide it."""
@@ -71,8 +71,8 @@ def remove(conversation: Conversation, attachment_id: UUID) -> None:
 
 
 def pending(conversation: Conversation) -> QuerySet[Attachment]:
-    """Those that wait to be sent, in order, without their bytes."""
-    return Attachment.objects.filter(conversation=conversation, message=None).defer("data").order_by("id")
+    """Those that wait to be sent, in order."""
+    return Attachment.objects.filter(conversation=conversation, message=None).order_by("id")
 
 
 def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | None = None) -> tuple[Attached, ...]:
@@ -87,7 +87,7 @@ def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | Non
     if not ids:
         return ()
     free = Q(message=None) | Q(message=of) if of else Q(message=None)
-    rows = Attachment.objects.filter(free, conversation=conversation).defer("data").in_bulk(ids)
+    rows = Attachment.objects.filter(free, conversation=conversation).in_bulk(ids)
     if missing := next((id for id in ids if id not in rows), None):
         raise Invalid(f"attachments: no file {missing} waits to be sent.", field="attachments", id=str(missing))
     texts = dict(Attachment.objects.filter(pk__in=rows, kind=Kind.TEXT).values_list("pk", "data"))
@@ -131,6 +131,17 @@ def _text_of(row: Attachment, message: Message | None, data: bytes = b"") -> str
     return message.content[row.start : row.start + (row.length or 0)] if message else ""
 
 
+def bytes_of(row: Attachment) -> bytes:
+    """The file as it is kept; b"" where its bytes came in with no import."""
+    return _text_of(row, row.message).encode() if row.start is not None else bytes(row.data or b"")
+
+
+def noted(rows: Iterable[Attachment]) -> list[dict[str, Any]] | None:
+    """The images among them, as the row of their message names them."""
+    images = [row for row in rows if row.kind == Kind.IMAGE]
+    return [{"id": str(row.pk), "hash": row.digest, "name": row.name, "size": row.size} for row in images] or None
+
+
 def words_of(message: Message) -> str:
     """A message's content without its files."""
     files = [row for row in message.attachments.all() if row.start is not None]
@@ -143,9 +154,9 @@ def words_of(message: Message) -> str:
 def clean_name(name: str) -> str:
     """Without a path and what cannot be seen; too long a one is cut before its ending."""
     visible = "".join(one if unicodedata.category(one) not in INVISIBLE else " " for one in name)
-    path = PurePosixPath(" ".join(visible.replace("\\", "/").split()))
-    ending = path.suffix[:20]
-    return path.stem[: MAX_NAME - len(ending)] + ending or "file"
+    last = " ".join(visible.replace("\\", "/").rsplit("/", 1)[-1].split())
+    ending = last[last.rfind(".") :][:LONGEST_ENDING] if len(last) > MAX_NAME and "." in last else ""
+    return (last[: MAX_NAME - len(ending)] + ending).strip() if last.strip(".") else "file"
 
 
 def _image(data: bytes) -> dict[str, Any]:

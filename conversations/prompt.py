@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
 from compression.core.values import Turn, Usage
 from conversations import system_prompt, transcript
+from conversations.heads import Head
 from conversations.llm.known import UNKNOWN_WINDOW
 from conversations.models import Conversation
 from conversations.system_prompt import Instructions
-from conversations.transcript import Head, Loaded
+from conversations.transcript import Loaded
+
+
+REFERENCE = "attachment:"
+"""What the address of an image begins with, before the hash of its bytes: they are read when a request leaves."""
+MOST_IMAGE_BYTES = 20_000_000
+"""Of one request: providers take about 30 MB, and base64 adds a third. Older images are named."""
 
 
 class StorageBoundaryError(TypeError):
@@ -22,9 +30,13 @@ class StorageBoundaryError(TypeError):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages of one request, in the shape of OpenAI's chat completions. Made by `assemble` and `for_summary`."""
+    """The messages of one request, in the shape of OpenAI's chat completions. Made by `assemble` and `for_summary`.
+
+    Images are references, to attachments of the conversation `images_of`.
+    """
 
     messages: tuple[dict[str, Any], ...]
+    images_of: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +66,13 @@ def look(conversation: Conversation) -> Context:
 
 def assemble(loaded: Loaded) -> Prompt:
     """The request for a loaded conversation: its new message is the last of the live ones."""
-    messages = [{"role": "system", "content": system_prompt.text(instructions_of(loaded.head))}]
+    messages: list[dict[str, Any]] = [{"role": "system", "content": system_prompt.text(instructions_of(loaded.head))}]
     if loaded.head.compressed_context is not None:
         messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
+    visible = shown(loaded.turns) if loaded.head.can_see else ()
     for turn in loaded.turns:
-        messages.extend(as_messages(turn))
-    return Prompt(tuple(messages))
+        messages.extend(as_messages(turn, with_images=turn.id in visible))
+    return Prompt(tuple(messages), loaded.head.id)
 
 
 def for_summary(system: str, request: str) -> Prompt:
@@ -77,14 +90,30 @@ def system_tokens(head: Head) -> int:
     return system_prompt.tokens(instructions_of(head))
 
 
-def as_messages(turn: Turn) -> Iterator[dict[str, Any]]:
-    """A message of the history as it is sent, then the results of its calls, which were cut when they were read."""
+def shown(turns: Sequence[Turn]) -> Collection[str]:
+    """The ids of those whose images are sent: the latest, as many as a request can hold."""
+    found: set[str] = set()
+    room = MOST_IMAGE_BYTES
+    for turn in reversed(turns):
+        room -= sum(image.size for image in turn.images)
+        if room < 0:
+            break
+        if turn.images:
+            found.add(turn.id)
+    return found
+
+
+def as_messages(turn: Turn, *, with_images: bool = False) -> Iterator[dict[str, Any]]:
+    """A message of the history as it is sent, then the results of its calls, which were cut when they were read.
+
+    Images are named where they are not sent.
+    """
     if turn.role == "tool":
         # A result whose call is not known: no provider takes it as one.
         content = transcript.ELIDED if turn.elided else turn.content
         yield {"role": "user", "content": transcript.as_sent(turn.role, content)}
         return
-    message: dict[str, Any] = {"role": turn.role, "content": turn.content}
+    message: dict[str, Any] = {"role": turn.role, "content": _parts(turn) if with_images else turn.told}
     if turn.tools:
         message["tool_calls"] = [
             {"id": use.call_id, "type": "function", "function": {"name": use.name, "arguments": use.arguments}}
@@ -95,3 +124,9 @@ def as_messages(turn: Turn) -> Iterator[dict[str, Any]]:
         result = transcript.NO_RESULT if use.result is None else use.result
         result = transcript.ELIDED if turn.elided else result
         yield {"role": "tool", "tool_call_id": use.call_id, "content": result}
+
+
+def _parts(turn: Turn) -> list[dict[str, Any]]:
+    words = [{"type": "text", "text": turn.content}] if turn.content.strip() else []
+    urls = [f"{REFERENCE}{image.hash}" for image in turn.images]
+    return [*words, *({"type": "image_url", "image_url": {"url": url}} for url in urls)]

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 
 from compression.core.rules import find_rules
 from conversations import image_files, replies, rules, system_prompt, transcript
-from conversations.attachments import Attached, attach, chosen
+from conversations.attachments import Attached, attach, chosen, noted
 from conversations.errors import Conflict, TooLarge, TooMany
 from conversations.events import publish
 from conversations.llm.base import NotConfigured
@@ -52,10 +52,9 @@ class Asked:
     pastes: tuple[Pasted, ...] = ()
 
     @property
-    def images(self) -> list[dict[str, str]] | None:
+    def images(self) -> list[dict[str, Any]] | None:
         """As a message's row names them."""
-        rows = [one.row for one in self.attached if one.is_image]
-        return [{"id": str(row.pk), "hash": row.digest, "name": row.name} for row in rows] or None
+        return noted(one.row for one in self.attached)
 
     @property
     def subject(self) -> str:
@@ -98,7 +97,7 @@ def checked(
     words = clean_text("content", content, allow_blank=bool(attached))
     profile = _profile_of(conversation)
     images = sum(one.is_image for one in attached)
-    if images and not profile.sees_images:
+    if images and not profile.can_see:
         raise Conflict(
             f"{profile.name} does not see images. Choose a model that does, or remove the image.",
             code="model_sees_no_images",

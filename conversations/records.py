@@ -49,8 +49,10 @@ class Sent:
 
     @property
     def estimated(self) -> int:
-        """Its tokens by our own count."""
+        """Its tokens by our own count; 0 where it has images, of which that is a guess."""
         head = self.loaded.head
+        if any(turn.images for turn in self.loaded.turns):
+            return 0
         return prompt.system_tokens(head) + head.compressed_tokens + total_tokens(self.loaded.turns)
 
 
@@ -79,6 +81,7 @@ def note(sent: Sent) -> dict[str, Any]:
         "role": sent.prompt.messages[1]["role"] if context is not None else None,
         "checkpoints": stood_for and list(stood_for.numbers),
         **_messages_of(sent.loaded),
+        "images": head.can_see and any(turn.images for turn in sent.loaded.turns),
         "limit": settings.TOOL_RESULT_MAX_CHARS,
         "tokens": {name: getattr(usage, name) for name in ("system", "summary", "protected", "live")},
         "window": window.size,

@@ -17,14 +17,14 @@ from django.db.models import Q, QuerySet
 
 from compression.core.context import render
 from compression.core.tokens import count_tokens
-from compression.core.values import MESSAGE_OVERHEAD, Role, ToolUse, Turn, Window
+from compression.core.values import MESSAGE_OVERHEAD, Image, Role, ToolUse, Turn, Window
 from compression.models import Checkpoint
 from compression.records import value_of
 from conversations import records
 from conversations.errors import NotFound
 from conversations.models import Conversation, Message, ToolCall, Wording
-from conversations.prompt import as_messages
-from conversations.transcript import BEGINNING, SAID, message_tokens, truncated
+from conversations.prompt import as_messages, shown
+from conversations.transcript import BEGINNING, SAID, images_of, message_tokens, truncated
 
 Kind = Literal["system", "summary", "protected", "live"]
 NOTED = Q(role=Message.Role.ASSISTANT, request__isnull=False)
@@ -36,7 +36,8 @@ OTHERWISE = "What is stored now makes another request than the one that was sent
 class Part:
     """One message of a request, as it was sent; a tool's result is one of its own. `tokens` as the model counts them.
 
-    It comes from a message of the conversation (`message_id`), or renders `checkpoints`, by their numbers.
+    It comes from a message of the conversation (`message_id`), or renders `checkpoints`, by their numbers. `images` are
+    those that the model is shown with it.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Part:
     tokens: int
     message_id: str = ""
     checkpoints: tuple[int, ...] = ()
+    images: tuple[Image, ...] = ()
 
     @property
     def role(self) -> str:
@@ -51,7 +53,12 @@ class Part:
 
     @property
     def text(self) -> str:
-        return str(self.message["content"])
+        """Its words, and the names of its images."""
+        content = self.message["content"]
+        if isinstance(content, str):
+            return content
+        words = [part["text"] for part in content if part["type"] == "text"]
+        return "\n".join([*words, *(image.caption for image in self.images)])
 
     @property
     def calls(self) -> list[dict[str, str]]:
@@ -113,7 +120,7 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
     if less := noted["count"] - len(turns):
         missing.append(f"{less} message{'s' * (less != 1)}")
     window = Window(noted["window"], noted["window"] - noted["budget"], noted["correction"])
-    parts = tuple(as_counted([*opening, *parts_of(turns)], window))
+    parts = tuple(as_counted([*opening, *parts_of(turns, with_images=noted.get("images", False))], window))
     exact = records.digest([part.message for part in parts]) == noted["hash"]
     gone = f"Not there any more: {', '.join(missing)}." if missing else ""
     return Replayed(reply, noted, parts, "" if exact else gone or OTHERWISE)
@@ -193,20 +200,24 @@ def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Tu
     id = str(row.pk)
     tokens = noted["elided"].get(id, row.token_count)
     protected, elided = id in noted["protected"], id in noted["elided"]
-    return Turn(id, cast(Role, row.role), row.content, row.created_at, tokens, row.name, tools, protected, elided)
+    images, role = images_of(row.images), cast(Role, row.role)
+    return Turn(id, role, row.content, row.created_at, tokens, row.name, tools, protected, elided, images)
 
 
-def parts_of(turns: Iterable[Turn]) -> Iterator[Part]:
+def parts_of(turns: Sequence[Turn], *, with_images: bool) -> Iterator[Part]:
     """Each message of each turn; what was counted for a turn is that of its results, and the rest of its own."""
+    visible = shown(turns) if with_images else ()
     for turn in turns:
         kind: Kind = "protected" if turn.protected else "live"
-        own, *results = as_messages(turn)
+        images = turn.images if turn.id in visible else ()
+        own, *results = as_messages(turn, with_images=bool(images))
         left = turn.tokens
         costs = []
         for result in results:
             costs.append(min(left, count_tokens(result["content"]) + MESSAGE_OVERHEAD))
             left -= costs[-1]
-        for message, tokens in zip((own, *results), (left, *costs), strict=True):
+        yield Part(kind, own, left, message_id=turn.id, images=images)
+        for message, tokens in zip(results, costs, strict=True):
             yield Part(kind, message, tokens, message_id=turn.id)
 
 

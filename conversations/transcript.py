@@ -6,24 +6,24 @@ second one seeks in the index of (conversation, created_at).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from compression.core import rebuild as rebuilding
 from compression.core.context import render
 from compression.core.measure import usage
 from compression.core.tokens import count_tokens
-from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Transcript, Turn, Usage, Window
+from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript, Turn, Usage, Window
 from compression.core.window import groups
-from compression.models import Compaction
 from compression.records import active_checkpoints
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.heads import Head, head_of
+from conversations.models import Conversation, Message
 from conversations.prepared import Prepared
 
 SAID = Q(status=Message.Status.COMPLETE) | (
@@ -37,42 +37,6 @@ TRUNCATED = "… [truncated]"
 NO_RESULT = "[no result recorded]"
 ORPHAN = "[Result of a tool]\n"
 ELIDED = "[This result was left out to make room; it is stored in full.]"
-
-
-class Head(NamedTuple):
-    """A conversation's own row, as a turn needs it."""
-
-    id: UUID
-    mode: str
-    system_prompt: str
-    policy: dict[str, Any]
-    rules: list[str]
-    goal: str
-    kind: str
-    compressed_context: str | None
-    compressed_tokens: int
-    compressed_at: datetime | None
-    verbatim_ids: list[str]
-    elided: dict[str, int]
-    version: int
-    is_compacting: bool
-    profile_id: int | None
-    provider: str | None
-    nominal_window: int | None
-    max_reply_tokens: int | None
-    is_local: bool | None
-    correction: float | None
-
-    @property
-    def window(self) -> Window | None:
-        if self.nominal_window is None:
-            return None
-        return ModelProfile(
-            window=self.nominal_window,
-            max_reply_tokens=self.max_reply_tokens,
-            is_local=bool(self.is_local),
-            token_correction=self.correction or 1.0,
-        ).usable_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,32 +155,13 @@ def truncated(result: str | None, limit: int | None = None) -> str:
     return result if len(result) <= limit else result[:limit] + TRUNCATED
 
 
-def head_of(conversation_id: UUID) -> Head:
-    """Raises Conversation.DoesNotExist."""
-    rows = HEAD.rows(conversation=conversation_id)
-    if not rows:
-        raise Conversation.DoesNotExist(f"no conversation {conversation_id}")
-    return Head._make(rows[0])
-
-
-def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
-    active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
-    active = active.exclude(trigger=Compaction.Trigger.AHEAD)  # nobody waits for what is only prepared
-    return Conversation.objects.filter(pk=conversation).values_list(
-        "id", "mode", "system_prompt", "policy", "rules", "goal_text", "kind", "compressed_context",
-        "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version", Exists(active),
-        "model_id", "model__provider", "model__window", "model__max_reply_tokens", "model__is_local",
-        "model__token_correction",
-    )  # fmt: skip
-
-
 def _columns(messages: QuerySet[Message]) -> QuerySet[Message, Any]:
     """One row a message, or one a tool call where it has several: joined, so that it stays one query."""
     return (
         messages.filter(HISTORY)
         .order_by("created_at", "tool_calls__id")
         .values_list(
-            "id", "role", "content", "created_at", "token_count", "name", "is_protected",
+            "id", "role", "content", "created_at", "token_count", "name", "is_protected", "images",
             "tool_calls__call_id", "tool_calls__name", "tool_calls__arguments", "tool_calls__result",
         )
     )  # fmt: skip
@@ -229,7 +174,7 @@ def _live(conversation: UUID, after: datetime) -> QuerySet[Message, Any]:
 def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Turn, ...]:
     turns: list[Turn] = []
     for row in rows:
-        use = _tool_use(row[7:]) if row[7] is not None else None
+        use = _tool_use(row[8:]) if row[8] is not None else None
         if use and turns and turns[-1].id == str(row[0]):
             turns[-1] = _turn(row, (*turns[-1].tools, use))
         else:
@@ -238,8 +183,13 @@ def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Turn, ...]:
 
 
 def _turn(row: Sequence[Any], tools: tuple[ToolUse, ...]) -> Turn:
-    id, role, content, created_at, tokens, name, protected = row[:7]
-    return Turn(str(id), role, content, created_at, tokens, name, tools, protected)
+    id, role, content, created_at, tokens, name, protected, images = row[:8]
+    return Turn(str(id), role, content, created_at, tokens, name, tools, protected, images=images_of(images))
+
+
+def images_of(noted: Sequence[Mapping[str, Any]] | None) -> tuple[Image, ...]:
+    """As a message's row names them."""
+    return tuple(Image(image["hash"], image["name"], image["size"]) for image in noted or ())
 
 
 def _tool_use(row: Sequence[Any]) -> ToolUse:
@@ -247,6 +197,8 @@ def _tool_use(row: Sequence[Any]) -> ToolUse:
     return ToolUse(call_id, name, arguments, None if result is None else truncated(result))
 
 
-_ID = Message._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de")
-HEAD = Prepared(_head_columns, conversation=_ID)
-LIVE = Prepared(_live, conversation=_ID, after=(Message._meta.get_field("created_at"), datetime(1, 1, 2, tzinfo=UTC)))
+LIVE = Prepared(
+    _live,
+    conversation=(Message._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de")),
+    after=(Message._meta.get_field("created_at"), datetime(1, 1, 2, tzinfo=UTC)),
+)

@@ -38,4 +38,5 @@ def upcoming(conversation: Conversation) -> Upcoming:
         numbers = tuple(checkpoint.number for checkpoint in active_checkpoints(head.id))
         opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))
     window = head.window or ModelProfile().usable_window
-    return Upcoming(tuple(as_counted([*opening, *parts_of(loaded.turns)], window)), measured(loaded))
+    turns = parts_of(loaded.turns, with_images=head.can_see)
+    return Upcoming(tuple(as_counted([*opening, *turns], window)), measured(loaded))

@@ -101,11 +101,14 @@ def phrase_of(
 
 
 def _phrases_of(turn: Turn, form: Form, names: frozenset[str], count: TokenCounter) -> Iterator[Phrase]:
-    yield from _shortened(turn.content, turn.role == "tool", turn.created_at.date(), form, names, count)
+    said = turn.created_at.date()
+    yield from _shortened(turn.content, turn.role == "tool", said, form, names, count)
+    for image in turn.images:
+        yield from _shortened(image.caption, False, said, form, names, count)
     for tool in turn.tools:
         yield from _called(tool, count)
         if tool.result:
-            yield from _shortened(tool.result, True, turn.created_at.date(), form, names, count)
+            yield from _shortened(tool.result, True, said, form, names, count)
 
 
 @lru_cache(maxsize=4096)

@@ -30,6 +30,20 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """An image of a message: the SHA-256 of its bytes (hex), what its file is called, and how many bytes it has."""
+
+    hash: str
+    name: str
+    size: int = 0
+
+    @property
+    def caption(self) -> str:
+        """What stands for it where it is not seen."""
+        return f"[image: {self.name}]"
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One message of a history. `tokens` is its whole cost in a request, tool calls and results included.
 
@@ -45,6 +59,12 @@ class Turn:
     tools: tuple[ToolUse, ...] = ()
     protected: bool = False
     elided: bool = False
+    images: tuple[Image, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Its text, and the names of its images."""
+        return "\n".join(part for part in (self.content, *(image.caption for image in self.images)) if part)
 
 
 Group = tuple[Turn, ...]

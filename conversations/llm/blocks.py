@@ -23,7 +23,7 @@ def blocks_of(prompt: Prompt) -> tuple[list[Block], list[dict[str, Any]]]:
     Later system messages, and results whose call is not in the prompt, become text of the user.
     """
     leading = list(takewhile(lambda message: message["role"] == "system", prompt.messages))
-    system = [_text(message) for message in leading if _says(message)]
+    system = [block for message in leading for block in _said(message)]
     messages: list[dict[str, Any]] = []
     for role, block in _spoken(prompt.messages[len(leading) :]):
         if messages and messages[-1]["role"] == role:
@@ -44,8 +44,8 @@ def _spoken(messages: tuple[dict[str, Any], ...]) -> Iterator[tuple[str, Block]]
             yield "user", _result(waiting.pop(message["tool_call_id"]), message["content"])
             continue
         yield from _unanswered(waiting)
-        if _says(message):
-            yield "assistant" if message["role"] == "assistant" else "user", _text(message)
+        for block in _said(message):
+            yield "assistant" if message["role"] == "assistant" else "user", block
         for call in message.get("tool_calls") or ():
             number = waiting[call["id"]] = f"call_{next(numbers)}"
             yield "assistant", _use(number, call["function"])
@@ -59,12 +59,21 @@ def _unanswered(waiting: dict[str, str]) -> Iterator[tuple[str, Block]]:
     waiting.clear()
 
 
-def _says(message: dict[str, Any]) -> bool:
-    return bool((message["content"] or "").strip())
+def _said(message: dict[str, Any]) -> Iterator[Block]:
+    """The words of a message where it has any, and its images."""
+    content = message["content"] or ""
+    parts: list[Block] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    for part in parts:
+        if part["type"] == "image_url":
+            yield _image(part["image_url"]["url"])
+        elif part["text"].strip():
+            yield {"type": "text", "text": part["text"]}
 
 
-def _text(message: dict[str, Any]) -> Block:
-    return {"type": "text", "text": message["content"]}
+def _image(url: str) -> Block:
+    """Of a `data:` address with base64."""
+    media_type, data = url.removeprefix("data:").split(";base64,")
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
 
 
 def _use(number: str, function: dict[str, str]) -> Block:

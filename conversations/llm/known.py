@@ -106,6 +106,13 @@ ANTHROPIC_PRICES = {
 """Likewise, as of November 2026. Not listed, so without a price: claude-haiku-5-5, whose price rises with the prompt's
 length, and older models that are no longer served. What is written to the cache costs a quarter more than told here."""
 
+SEES = re.compile(
+    r"gpt-4(?:o|\.1|\.5|-turbo)(?!-audio|-realtime|-transcribe|-tts)|gpt-[5-9]|o(?:1|3|4-mini)(?!-mini|-preview|\d)"
+    r"|claude-(?!2|instant|v?1|v2)|gemini|gemma-[34](?![-:]1b|[-:]270m)|llama-(?:4|3\.2-(?:11|90)b)"
+    r"|(?:ministral|mistral-small)-3|.*(?:vision|llava|pixtral|[-_.\d]vl\b|qwen\d?(?:\.\d)?-?vl|minicpm-v|molmo|moondream|internvl|smolvlm|multimodal)"
+)
+"""Ids of models that take images, from their beginning, as of November 2026."""
+
 _DATE = re.compile(r"-(\d{4}-\d\d-\d\d|20\d{6}|latest)$")
 _SPELLING = re.compile(r"^(?:.*/)?(?:meta-)?(llama|gemma|phi)-?(?=\d)")
 _BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
@@ -118,6 +125,11 @@ def window_of(model_id: str) -> int:
         return 128_000
     fitting = [start for start in WINDOWS if re.match(rf"{re.escape(start)}(?![\d])", name)]
     return WINDOWS[max(fitting, key=len)] if fitting else UNKNOWN_WINDOW
+
+
+def sees_images(model_id: str) -> bool:
+    """Whether a model takes images, as far as its id says so."""
+    return bool(SEES.match(_SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]))
 
 
 def price_of(model_id: str, base_url: str) -> Price | None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from conversations.llm import builtin, correction
 from conversations.llm.anthropic import Anthropic
@@ -17,6 +18,7 @@ from conversations.llm.known import (
     is_openai,
     parameters_of,
     price_of,
+    sees_images,
     window_of,
 )
 from conversations.llm.openai import OpenAICompatible
@@ -50,9 +52,14 @@ def sync_profiles() -> None:
         gone.exclude(name__in=[row["name"] for row in wanted]).update(enabled=False)
 
 
+def chat_profiles() -> QuerySet[ModelProfile]:
+    """Those that a person may choose for a conversation."""
+    return ModelProfile.objects.filter(enabled=True, role=Role.CHAT).order_by("id")
+
+
 def default_profile() -> ModelProfile | None:
     """The profile of a new conversation: the first for chat that is enabled, the built-in one last."""
-    chat = ModelProfile.objects.filter(enabled=True, role=Role.CHAT).order_by("id")
+    chat = chat_profiles()
     return chat.exclude(provider=Provider.BUILTIN).first() or chat.first()
 
 
@@ -156,6 +163,7 @@ def _row(name: str, model: str, role: ModelProfile.Role, access: dict[str, str])
     first: dict[str, Any] = {
         "window": window_of(model),
         "parameters_billion": parameters_of(model),
+        "sees_images": sees_images(model),
         "token_correction": correction.FIRST["openai" if is_openai(url) else "other"],
     }
     if price:

@@ -17,6 +17,7 @@ from conversations.llm.base import BrokenReply, Delta, ModelError, NotConfigured
 from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn
 from conversations.llm.faults import Asked, explain
+from conversations.llm.images import with_bytes
 from conversations.llm.known import host_of
 from conversations.llm.reading import Reading
 from conversations.llm.storable import Storable
@@ -77,7 +78,7 @@ class Provider(ABC):
         """Whether the provider itself is asked, rather than another server with its API."""
 
     async def stream(self, prompt: Prompt, *, attempts: Attempts | None = None) -> AsyncGenerator[Delta]:
-        body = self.body(sendable(prompt), recurs=True)
+        body = self.body(await with_bytes(sendable(prompt)), recurs=True)
         budget = attempts or Attempts(self._attempts)
         for failed in count(1):
             begun = False
@@ -96,7 +97,7 @@ class Provider(ABC):
                 await self._pause(error, failed, budget)
 
     async def complete(self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None) -> Reply:
-        body = self.body(sendable(prompt), recurs=False)
+        body = self.body(await with_bytes(sendable(prompt)), recurs=False)
         budget = attempts or Attempts(self._attempts)
         limit = self._asked.timeout * WHOLE_REPLY
         try:

@@ -7,6 +7,13 @@ from django.utils import timezone
 from compression.ids import uuid7
 
 
+class WithoutBytes(models.Manager["Attachment"]):
+    """Rows as they are listed: the bytes of each are another query, for those who ask for them."""
+
+    def get_queryset(self) -> models.QuerySet[Attachment]:
+        return super().get_queryset().defer("data")
+
+
 class Attachment(models.Model):
     """An image or a text file of a message; of none yet (`message` null) while that is being written.
 
@@ -35,6 +42,8 @@ class Attachment(models.Model):
     length = models.PositiveIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     data = models.BinaryField(null=True)
+
+    objects = WithoutBytes()
 
     class Meta:
         ordering = ["id"]

@@ -63,6 +63,11 @@ class ModelProfile(models.Model):
         return self.name
 
     @property
+    def can_see(self) -> bool:
+        """Whether images are sent to it: the built-in one would only refuse them."""
+        return self.sees_images and self.provider != self.Provider.BUILTIN
+
+    @property
     def usable_window(self) -> Window:
         """The window as requests are measured against it, by SPEC: share of a local window, reserve, correction."""
         size = int(self.window * LOCAL_SHARE) if self.is_local else self.window

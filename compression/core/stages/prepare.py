@@ -69,7 +69,7 @@ def render(turns: tuple[Turn, ...]) -> str:
 
 def _rendered(turn: Turn) -> str:
     speaker = f"{turn.role} ({turn.name})" if turn.name else turn.role
-    lines = [f"[{speaker}, {turn.created_at:%Y-%m-%d %H:%M}]", turn.content]
+    lines = [f"[{speaker}, {turn.created_at:%Y-%m-%d %H:%M}]", turn.told]
     for use in turn.tools:
         lines += [f"[call of {use.name}] {use.arguments}", f"[its result] {use.result or 'none recorded'}"]
     return "\n".join(line for line in lines if line)
@@ -141,8 +141,9 @@ def _room(summariser: Summariser, max_tokens: int, *, beside: int) -> int | None
 
 
 def _whole(turn: Turn, count: TokenCounter) -> Turn:
-    """The turn with what it takes in full, where it is sent without its tools' results."""
-    return replace(turn, tokens=count(render((turn,))), elided=False) if turn.elided else turn
+    """The turn with what it takes as text in full, where it is sent without its tools' results, or with images."""
+    is_other = turn.elided or turn.images
+    return replace(turn, tokens=count(render((turn,))), elided=False) if is_other else turn
 
 
 def _pieces(turn: Turn, room: int | None, count: TokenCounter) -> Iterator[Turn]:
@@ -150,9 +151,9 @@ def _pieces(turn: Turn, room: int | None, count: TokenCounter) -> Iterator[Turn]
     if room is None or turn.tokens <= room // 2:
         yield turn
         return
-    words = "\n".join((turn.content, *(f"{use.name} {use.arguments}\n{use.result or ''}" for use in turn.tools)))
+    words = "\n".join((turn.told, *(f"{use.name} {use.arguments}\n{use.result or ''}" for use in turn.tools)))
     for part in _parts(words, room // 2, count):
-        yield replace(turn, content=part, tokens=count(part), tools=())
+        yield replace(turn, content=part, tokens=count(part), tools=(), images=())
 
 
 def _parts(text: str, limit: int, count: TokenCounter) -> Iterator[str]:

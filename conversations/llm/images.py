@@ -1,0 +1,48 @@
+"""The bytes of images, put into a request just before it leaves: until then it names them by their hashes."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from conversations.models import Attachment
+from conversations.prompt import REFERENCE, Prompt
+
+GONE = {"type": "text", "text": "[an image that is not there any more]"}
+
+Part = dict[str, Any]
+
+
+async def with_bytes(prompt: Prompt) -> Prompt:
+    """The same with `data:` addresses. One query for all its images, and none where it has no image."""
+    hashes = {part["image_url"]["url"].removeprefix(REFERENCE) for part in _images(prompt)}
+    if not hashes:
+        return prompt
+    rows = Attachment.objects.filter(conversation=prompt.images_of, digest__in=hashes, kind=Attachment.Kind.IMAGE)
+    known = rows.filter(message__replaced_by=None, data__isnull=False).values_list("digest", "media_type", "data")
+    urls = {
+        REFERENCE + digest: f"data:{media_type};base64,{b64encode(data or b"").decode()}"
+        async for digest, media_type, data in known
+    }
+    return replace(prompt, messages=tuple(_shown(message, urls) for message in prompt.messages))
+
+
+def _images(prompt: Prompt) -> Iterator[Part]:
+    for message in prompt.messages:
+        if isinstance(message["content"], list):
+            yield from (part for part in message["content"] if part["type"] == "image_url")
+
+
+def _shown(message: dict[str, Any], urls: Mapping[str, str]) -> dict[str, Any]:
+    if not isinstance(message["content"], list):
+        return message
+    return message | {"content": [_part(part, urls) for part in message["content"]]}
+
+
+def _part(part: Part, urls: Mapping[str, str]) -> Part:
+    if part["type"] != "image_url":
+        return part
+    url = urls.get(part["image_url"]["url"])
+    return {"type": "image_url", "image_url": {"url": url}} if url else GONE
