@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseServerError, JsonResponse
+from django.template.loader import get_template
 from django.views import defaults
 
 from chatsite.middleware import API
+from conversations.preferences import appearance
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -20,7 +22,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     if not request.path.startswith(API):
-        return defaults.server_error(request)
+        # Without what other pages have in their contexts: it may be what fails.
+        page = get_template("500.html").render({"theme": appearance(request).theme})
+        return HttpResponseServerError(page)
     return _refusal(500, "internal", "Something went wrong on this site; its log says what.")
 
 

@@ -74,6 +74,8 @@ STRATEGIES = {
 }
 LEVELS = {"3": "Detailed", "2": "Moderate", "1": "Compact"}
 SUMMARISERS = {"extractive": "Extractive: the text's own sentences"}
+MAIN = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahead")
+"""Of a policy, what most people come for."""
 PERCENT = ("threshold", "target_ratio")
 TEXTS = ("preset", "strategy", "summariser", "prompt")
 UNSET = {"preset": "Chat", "level": "by size", "summariser": "automatic", "target_tokens": "none"}
@@ -135,6 +137,19 @@ class PolicyForm(forms.Form):
                 self.values[name] = value
             else:
                 self.add_error(name, f"Must be {_in_percent(what) if name in PERCENT else what}.")
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        return [self[name] for name in MAIN]
+
+    @property
+    def further(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in MAIN]
+
+    @property
+    def goes_further(self) -> bool:
+        """Whether anything is set, or wrong, beyond the main settings."""
+        return any(field.value() or field.errors for field in self.further)
 
     def refuse(self, refusal: Invalid) -> None:
         """Put what the policy as a whole does not allow beside its field."""

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from compression.models import Compaction
-from conversations import bubbles, compaction, thread
+from conversations import answering, bubbles, compaction, thread
 from conversations import meter as meters
 from conversations.listener import Event
 from conversations.models import Conversation, Message
@@ -93,7 +93,12 @@ def thread_context(conversation: Conversation) -> dict[str, Any]:
 
 def meter(conversation: Conversation) -> str:
     """The meter, what it gives notice of, and in the head what the system prompt is made of."""
-    context = {"meter": meters.meter(conversation), "oob": True, "conversation": conversation}
+    context = {
+        "meter": meters.meter(conversation),
+        "profile": answering.profile_of(conversation),
+        "oob": True,
+        "conversation": conversation,
+    }
     return "".join(render_to_string(f"conversations/_{name}.html", context) for name in ("meter", "notice", "pills"))
 
 

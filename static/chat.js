@@ -181,6 +181,12 @@ panel.addEventListener("close", () => one("#panel-alert").replaceChildren());
 
 // --- Small things -------------------------------------------------------------------------------------------------
 
+// The theme was chosen: this page follows at once, and the control that has not asked for it.
+document.addEventListener("theme", ({ detail: { theme } }) => {
+  document.documentElement.dataset.theme = theme;
+  for (const radio of document.querySelectorAll("input[name=theme]")) radio.checked = radio.value === theme;
+});
+
 const list = (open) => {
   one(".app").classList.toggle("listing", open);
   one("#veil").hidden = !open;

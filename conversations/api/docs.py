@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 from conversations.api.about import ABOUT, TAGS
 from conversations.api.openapi import JSON, operations
 from conversations.markdown import clean, coloured, parser
+from conversations.preferences import appearance
 
 CODE = re.compile(r"`([^`]+)`")
 LIMITS = (("minLength", "maxLength", " characters"), ("minimum", "maximum", ""), ("minItems", "maxItems", " of them"))
@@ -64,11 +65,11 @@ def docs(request: HttpRequest) -> HttpResponse:
     from conversations.api import api  # it is made of the routes, and this is none of them
 
     root = f"{request.scheme}://{request.get_host()}"
-    return HttpResponse(_page(root, api))
+    return HttpResponse(_page(root, appearance(request).theme, api))
 
 
 @lru_cache(maxsize=8)
-def _page(root: str, api: Any) -> str:
+def _page(root: str, theme: str, api: Any) -> str:
     schema = api.get_openapi_schema()
     shapes = schema["components"]["schemas"]
     routes = [
@@ -79,7 +80,8 @@ def _page(root: str, api: Any) -> str:
         (tag["name"], tag["description"], [route for name, route in routes if name == tag["name"]]) for tag in TAGS
     ]
     told = [(name, _said(shape), list(_fields(shape))) for name, shape in sorted(shapes.items())]
-    context = {"root": root, "about": mark_safe(clean(parser.render(ABOUT))), "sections": sections, "shapes": told}
+    about = mark_safe(clean(parser.render(ABOUT)))
+    context = {"root": root, "theme": theme, "about": about, "sections": sections, "shapes": told}
     return render_to_string("api_docs.html", context)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth import login
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from conversations import preferences
 from conversations.forms import SetupForm
 
 
@@ -27,11 +29,15 @@ def setup(request: HttpRequest) -> HttpResponse:
     if user is None:
         return redirect("login")
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    return redirect("home")
+    return preferences.remember(redirect("home"), preferences.of(user))
 
 
 class SignIn(LoginView):
     redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        return preferences.remember(response, preferences.of(form.get_user()))
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         return super().get(request, *args, **kwargs) if has_users() else redirect("setup")

@@ -13,8 +13,7 @@ from django_htmx.http import trigger_client_event
 from conversations import answering, attachments, fragments, past
 from conversations import thread as threads
 from conversations.access import get_conversation
-from conversations.bubbles import bubble
-from conversations.llm.profiles import default_profile
+from conversations.bubbles import bubble, whole
 from conversations.meter import meter
 from conversations.models import Conversation, ModelProfile
 from conversations.trust import trust_of
@@ -28,8 +27,7 @@ from conversations.views.sidebar import sidebar
 @require_GET
 def chat(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    own = conversation.model
-    profile = own if own and own.enabled else default_profile()
+    profile = answering.profile_of(conversation)
     context = {
         "conversation": conversation,
         "sidebar": sidebar(request.user, current=conversation),

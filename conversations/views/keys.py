@@ -1,28 +1,18 @@
-"""A person's settings: the keys of programs."""
+"""A person's keys of programs, among their settings."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import reswap, retarget
+from django.views.decorators.http import require_POST
 
 from conversations import keys
 from conversations.errors import Refused
-from conversations.llm.profiles import default_profile
 from conversations.views.guard import Request, member
-from conversations.views.sidebar import sidebar
-
-
-@member
-@never_cache
-@require_GET
-def settings(request: Request) -> HttpResponse:
-    return _shown(request)
+from conversations.views.settings import page, section
 
 
 @member
@@ -50,14 +40,6 @@ def revoke_key(request: Request, key_id: int) -> HttpResponse:
 
 def _shown(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
     """The section of keys for htmx, else the whole page."""
-    context = {"keys": keys.listed(request.user), "max_name": keys.MAX_NAME} | more
     if request.htmx:
-        response = render(request, "conversations/_keys.html", context, status=status)
-        return reswap(retarget(response, "#keys-section"), "outerHTML")
-    profile = default_profile()
-    context |= {
-        "sidebar": sidebar(request.user),
-        "site": request.build_absolute_uri("/").rstrip("/"),
-        "model": json.dumps(profile.name if profile else "gpt-5", ensure_ascii=False),
-    }
-    return render(request, "conversations/settings.html", context, status=status)
+        return section(request, "keys", status=status, **more)
+    return page(request, status=status, **more)

@@ -1,76 +1,93 @@
-"""What a conversation's requests are made by: its mode, goal, rules and policy; and the states to go back to."""
+"""A person's settings: how pages look, how they type, what their conversations begin with, their password and keys."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from functools import wraps
-from typing import Any
-from uuid import UUID
+from functools import partial, wraps
+from typing import Any, cast
 
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
-from compression.core.goal import LONGEST, MOST, Progress, Step
-from conversations import compaction, goals, policies, states, usage
-from conversations import rules as rules_
-from conversations.access import get_conversation
+from compression.core.tokens import count_tokens
+from conversations import answering, keys, preferences
 from conversations.errors import Invalid, Refused
-from conversations.forms import PolicyForm
-from conversations.models import Conversation, Goal
-from conversations.trust import trust_of
+from conversations.llm.profiles import chat_profiles, default_profile
+from conversations.models import Conversation, Preference
+from conversations.models.conversation import MAX_SYSTEM_PROMPT
 from conversations.validation import clean_text
 from conversations.views.guard import Request, View, member
-from conversations.views.parse import id_of
 from conversations.views.sidebar import sidebar
 
-SHOWN = 50
-"""Snapshots and compactions that the panel lists, the newest."""
-STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"}
+THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
+TYPING = ("sends", "breaks")
+"""What Enter does."""
 
 
-def parts(conversation: Conversation) -> dict[str, Any]:
-    """What the sections of the panel show."""
-    goal = goals.active(conversation.pk)
+def parts(request: Request, preference: Preference) -> dict[str, Any]:
+    """What the sections show; what is a function is asked only where it is shown."""
     return {
-        "conversation": conversation,
-        "goal": goal,
-        "progress": goals.progress_of(goal) if goal else None,
-        "steps": STEPS,
-        "priorities": Goal.Priority.choices,
+        "preference": preference,
+        "theme": preference.theme,
+        "themes": THEMES,
+        "models": chat_profiles(),
+        "site_default": default_profile,
         "modes": Conversation.Mode.choices,
-        "form": PolicyForm(conversation),
-        "snapshots": conversation.snapshots.order_by("-created_at").defer("compressed_context")[:SHOWN],
-        "compactions": conversation.compactions.order_by("-created_at", "-id")[:SHOWN],
-        "trust": trust_of(conversation),
+        "prompt_tokens": partial(count_tokens, preference.system_prompt),
+        "max_system_prompt": MAX_SYSTEM_PROMPT,
+        "password_form": partial(_password_form, request),
+        "keys": partial(keys.listed, request.user),
+        "max_name": keys.MAX_NAME,
     }
 
 
-def shown(request: Request, conversation: Conversation, name: str, *, status: int = 200, **more: Any) -> HttpResponse:
-    """One section of the panel, or all of it (`context`), in place of the one that is there."""
-    context = parts(conversation) | more
+@member
+@never_cache
+@require_GET
+def settings(request: Request) -> HttpResponse:
+    """The browser is told again how its pages are to be drawn: it may have been set in another one."""
+    return preferences.remember(page(request), preferences.of(request.user))
+
+
+def page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
+    """All sections."""
+    profile = default_profile()
+    context = parts(request, preferences.of(request.user)) | {
+        "sidebar": sidebar(request.user),
+        "site": request.build_absolute_uri("/").rstrip("/"),
+        "program_model": json.dumps(profile.name if profile else "gpt-5", ensure_ascii=False),
+    }
+    return render(request, "conversations/settings.html", context | more, status=status)
+
+
+def section(request: Request, name: str, /, *, status: int = 200, **more: Any) -> HttpResponse:
+    """One section, in place of the one that is there."""
+    context = parts(request, preferences.of(request.user)) | more
     response = render(request, f"conversations/_{name}.html", context, status=status)
     return reswap(retarget(response, f"#{name}-section"), "outerHTML")
 
 
-def changes(name: str) -> Callable[[Callable[..., str]], View]:
-    """For an act on a section, which says what was done; what it refuses is told in the section, its input kept."""
+def saves(name: str) -> Callable[[Callable[[Request], dict[str, Any]]], View]:
+    """For an act that gives the fields of a section to be stored; what it refuses is told there, its input kept."""
 
-    def decorate(act: Callable[..., str]) -> View:
+    def decorate(act: Callable[[Request], dict[str, Any]]) -> View:
         @member
         @require_POST
         @wraps(act)
-        def view(request: Request, pk: UUID, *args: Any) -> HttpResponse:
-            conversation = get_conversation(request.user, pk)
+        def view(request: Request) -> HttpResponse:
             try:
-                said = act(request, conversation, *args)
+                preference = preferences.change(request.user, **act(request))
             except Refused as refusal:
-                kept = {"refusal": refusal, "draft": request.POST}
-                return shown(request, conversation, name, status=refusal.status, **kept)
-            return shown(request, conversation, name, said=said)
+                return section(request, name, status=refusal.status, refusal=refusal, draft=request.POST)
+            return preferences.remember(section(request, name, said="Saved."), preference)
 
         return view
 
@@ -78,117 +95,60 @@ def changes(name: str) -> Callable[[Callable[..., str]], View]:
 
 
 @member
-@never_cache
-@require_GET
-def context(request: Request, pk: UUID) -> HttpResponse:
-    conversation = get_conversation(request.user, pk)
-    if request.htmx:
-        return render(request, "conversations/_context.html", parts(conversation))
-    whole = parts(conversation) | {"sidebar": sidebar(request.user, current=conversation)}
-    return render(request, "conversations/context.html", whole)
+@require_POST
+def theme(request: Request) -> HttpResponse:
+    """From the section, or from the button beside the list, which asks for itself. The page itself follows at once."""
+    chosen = request.POST.get("theme", "")
+    if chosen not in THEMES:
+        raise Invalid(f"theme: must be one of {', '.join(THEMES)}.", field="theme")
+    preference = preferences.change(request.user, theme=chosen)
+    response = render(request, "conversations/_theme.html", {"theme": chosen})
+    return trigger_client_event(preferences.remember(response, preference), "theme", {"theme": chosen})
 
 
-@changes("mode")
-def mode(request: Request, conversation: Conversation) -> str:
-    chosen = request.POST.get("mode", "")
-    if chosen not in Conversation.Mode.values:
+@saves("typing")
+def typing(request: Request) -> dict[str, Any]:
+    chosen = request.POST.get("enter", "")
+    if chosen not in TYPING:
+        raise Invalid(f"enter: must be one of {', '.join(TYPING)}.", field="enter")
+    return {"enter_sends": chosen == "sends"}
+
+
+@saves("beginning")
+def beginning(request: Request) -> dict[str, Any]:
+    model, mode = request.POST.get("model", ""), request.POST.get("mode", "")
+    text = request.POST.get("system_prompt", "").replace("\r\n", "\n")
+    if mode not in Conversation.Mode.values:
         raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
-    conversation.mode = chosen
-    conversation.save(update_fields=["mode"])
-    usage.tell(conversation.pk)
-    return "Saved."
+    return {
+        "model": answering.chosen(model) if model else None,
+        "mode": mode,
+        "system_prompt": answering.clean_system_prompt(text),
+    }
 
 
-@changes("goal")
-def goal(request: Request, conversation: Conversation) -> str:
-    description, priority = request.POST.get("description", ""), request.POST.get("priority", "normal")
-    goals.set_goal(conversation, description=description.replace("\r\n", "\n"), priority=priority)
-    return "Saved."
-
-
-@changes("goal")
-def end_goal(request: Request, conversation: Conversation) -> str:
-    status = request.POST.get("status", "")
-    goals.end_goal(conversation, status=status)
-    return "The goal is reached." if status == Goal.Status.COMPLETED else "The goal was dropped."
-
-
-@changes("goal")
-def step(request: Request, conversation: Conversation) -> str:
-    """Add a checkpoint of the goal, change its status, or take it away (`remove` given)."""
-    current = goals.active(conversation.pk)
-    progress = goals.progress_of(current) if current else Progress()
-    steps = {one.text: one for one in progress.checkpoints}
-    text = " ".join(clean_text("text", request.POST.get("text", ""), limit=LONGEST).split())
-    if "remove" in request.POST:
-        steps.pop(text, None)
-    else:
-        steps[text] = _step(text, request.POST.get("status"), steps)
-    goals.set_progress(conversation, Progress(tuple(steps.values()), progress.decisions, progress.artifacts))
-    return "Saved."
-
-
-@changes("rules")
-def rules(request: Request, conversation: Conversation) -> str:
-    """Add a rule; put another in place of `was`, or none where it is empty."""
-    rule, was = request.POST.get("rule", ""), request.POST.get("was", "")
-    present = list(conversation.rules)
-    if was in present:
-        present[present.index(was)] = rule
-    elif rule.strip():
-        present.append(rule)
-    else:
-        raise Invalid("rule: must not be empty.", field="rule")
-    rules_.set_rules(conversation, [one for one in present if one.strip()])
-    return "Saved." if rule.strip() else "Removed."
+@sensitive_post_parameters()
+@member
+@require_POST
+def password(request: Request) -> HttpResponse:
+    """This session stays; those of other browsers end."""
+    form = _password_form(request, request.POST)
+    if not form.is_valid():
+        return section(request, "password", status=400, password_form=form)
+    update_session_auth_hash(request, form.save())
+    return section(request, "password", said="Changed. Other browsers have to sign in again.")
 
 
 @member
 @require_POST
-def policy(request: Request, pk: UUID) -> HttpResponse:
-    conversation = get_conversation(request.user, pk)
-    form = PolicyForm(conversation, request.POST)
-    if form.is_valid():
-        try:
-            policies.set_policy(conversation, form.values)
-        except Invalid as refusal:
-            form.refuse(refusal)
-    if form.errors:
-        return shown(request, conversation, "policy", status=400, form=form)
-    return shown(request, conversation, "policy", said="Saved.")
+def count(request: Request) -> HttpResponse:
+    """What a system prompt that is being written would cost in each request."""
+    text = clean_text("system_prompt", request.POST.get("system_prompt", ""), limit=MAX_SYSTEM_PROMPT, allow_blank=True)
+    return render(request, "conversations/_tokens.html", {"prompt_tokens": count_tokens(text)})
 
 
-@changes("snapshots")
-def take_snapshot(request: Request, conversation: Conversation) -> str:
-    states.take_snapshot(conversation)
-    return "The state as it is now is kept."
-
-
-@member
-@require_POST
-def restore(request: Request, pk: UUID) -> HttpResponse:
-    conversation = get_conversation(request.user, pk)
-    try:
-        snapshot_id = id_of(request.POST, "snapshot")
-        if snapshot_id is None:
-            raise Invalid("snapshot: must be an id.")
-        compaction.rollback(conversation, snapshot_id=snapshot_id)
-    except Refused as refusal:
-        return shown(request, conversation, "snapshots", status=refusal.status, refusal=refusal)
-    response = shown(request, conversation, "context", said="The conversation is as it was in that snapshot.")
-    return trigger_client_event(response, "converge")
-
-
-def _step(text: str, status: str | None, steps: dict[str, Step]) -> Step:
-    """A new step, or one of `steps` with another status."""
-    if status is None and text in steps:
-        raise Invalid("text: there is such a checkpoint already.", field="text")
-    if text not in steps and len(steps) >= MOST:
-        raise Invalid(f"text: at most {MOST} checkpoints.", field="text", limit=MOST)
-    if status not in (None, *STEPS):
-        raise Invalid(f"status: must be one of {', '.join(STEPS)}.", field="status")
-    if status != "completed":
-        return Step(text, status or "pending")  # type: ignore[arg-type]
-    before = steps.get(text)
-    now = timezone.now().replace(microsecond=0).isoformat()
-    return Step(text, "completed", (before and before.completed_at) or now)
+def _password_form(request: Request, data: Any = None) -> PasswordChangeForm:
+    form = PasswordChangeForm(cast(User, request.user), data, auto_id="password-%s", label_suffix="")
+    # The page is of several forms, and opens where it was asked for.
+    form.fields["old_password"].widget.attrs.pop("autofocus", None)
+    return form

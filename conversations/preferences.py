@@ -1,0 +1,68 @@
+"""How one person wants the pages, and what their new conversations begin with.
+
+What every page needs is kept in cookies too, set when it is saved and at sign-in: a page is drawn as it is wanted from
+its first byte, the sign-in page included, and no page makes a query for it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+
+from conversations.llm.profiles import chat_profiles, default_profile
+from conversations.models import Preference
+
+THEME, ENTER = "chatsite_theme", "chatsite_enter"
+KEPT = timedelta(days=365)
+Theme = Preference.Theme
+
+
+class Appearance(NamedTuple):
+    """What a page is drawn by: one of Theme's values, and whether Enter sends a message (else Ctrl+Enter does)."""
+
+    theme: str
+    enter_sends: bool
+
+
+def of(user: AbstractBaseUser) -> Preference:
+    """A person's own; where they have chosen nothing, one that is not stored."""
+    found = Preference.objects.select_related("model").filter(user_id=user.pk).first()
+    return found or Preference(user_id=user.pk)
+
+
+def change(user: AbstractBaseUser, **fields: Any) -> Preference:
+    """Store these of them; the others stay."""
+    Preference.objects.update_or_create(user_id=user.pk, defaults=fields)
+    return of(user)
+
+
+def begin_with(user: AbstractBaseUser) -> dict[str, Any]:
+    """The fields of a person's new conversation: `model` is the site's where theirs cannot be had any more."""
+    chosen = of(user)
+    own = chosen.model if chosen.model in chat_profiles() else None
+    return {"model": own or default_profile(), "mode": chosen.mode, "system_prompt": chosen.system_prompt}
+
+
+def remember[R: HttpResponse](response: R, preference: Preference) -> R:
+    """The response, which tells the browser how its pages are to be drawn."""
+    told = {THEME: preference.theme, ENTER: "sends" if preference.enter_sends else "breaks"}
+    for name, value in told.items():
+        response.set_cookie(
+            name, value, max_age=KEPT, samesite="Lax", httponly=True, secure=bool(settings.SESSION_COOKIE_SECURE)
+        )
+    return response
+
+
+def appearance(request: HttpRequest) -> Appearance:
+    """As the browser's cookies have it; what they may not hold counts as nothing."""
+    theme = request.COOKIES.get(THEME, "")
+    return Appearance(theme if theme in Theme.values else Theme.SYSTEM.value, request.COOKIES.get(ENTER) != "breaks")
+
+
+def in_templates(request: HttpRequest) -> dict[str, Any]:
+    """A context processor: every page has `theme` and `enter_sends`."""
+    return appearance(request)._asdict()
