@@ -155,7 +155,7 @@ document.addEventListener("htmx:responseError", (event) => {
   const { elt, xhr } = event.detail, wait = Number(xhr.getResponseHeader("Retry-After"));
   if (xhr.status === 503 && elt === thread) setTimeout(() => htmx.trigger(document.body, "converge"), 1000 * wait * (1 + Math.random()));
   // What is read again by itself is there as long as its conversation is.
-  if (event.detail.xhr.status === 404 && !isAct(event)) { one("#compression-status")?.replaceChildren(); complain("This conversation is not there any more."); }
+  if (xhr.status === 404 && !isAct(event) && !xhr.getResponseHeader("HX-Retarget")) { one("#compression-status")?.replaceChildren(); complain("This conversation is not there any more."); }
   if (isAct(event) && !event.detail.xhr.getResponseHeader("HX-Retarget")) complain(`The server answered with an error (${event.detail.xhr.status}). Nothing is lost: load the page again, then try once more.`);
 });
 document.addEventListener("htmx:afterRequest", (event) => {
@@ -177,7 +177,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   };
 });
 addEventListener("pageshow", () => { for (const elt of document.querySelectorAll("[data-once]")) elt.dataset.once = ""; });
-panel.addEventListener("close", () => one("#panel-alert").replaceChildren());
+panel.addEventListener("close", () => { for (const part of panel.children) part.replaceChildren(); });
 
 // --- Small things -------------------------------------------------------------------------------------------------
 
@@ -200,8 +200,7 @@ const copy = async (button, source) => {
 };
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("#panel a[href*='#message-']"), button = event.target.closest("button");
-  if (link) panel.close();
+  const button = event.target.closest("button");
   if (!button) return;
   if (button.id === "drawer") list(true);
   else if (button.id === "veil") list(false);

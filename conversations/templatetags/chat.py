@@ -33,6 +33,14 @@ PURPOSES = {
     "emergency": "Emergency",
     "manual": "By hand",
 }
+CAUSES = {
+    "auto": "By itself",
+    "ahead": "By itself, prepared ahead",
+    "manual": "By hand",
+    "api": "By the API",
+    "emergency": "To make room",
+}
+STANDINGS = {"compressed": "folded", "protected": "sent word for word", "replaced": "replaced"}
 OUTCOMES = {
     "pending": "Waiting",
     "running": "At work",
@@ -95,6 +103,18 @@ def percent(share: float) -> str:
 def purpose(name: str) -> str:
     """Why a snapshot was taken."""
     return PURPOSES.get(name, name)
+
+
+@register.filter
+def cause(compaction: Compaction) -> str:
+    """Why it ran."""
+    return CAUSES.get(compaction.trigger, compaction.trigger)
+
+
+@register.filter
+def standing(state: str) -> str:
+    """How a message stands to what the model is sent, where it is not simply sent."""
+    return STANDINGS.get(state, state)
 
 
 @register.filter

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget
 
 from compression.models import Checkpoint, Compaction
-from conversations import summaries
+from conversations import cited, summaries
 from conversations.access import get_conversation
-from conversations.diffs import diff
+from conversations.diffs import Diff, diff
 from conversations.errors import Refused
 from conversations.models import Conversation, Message
 from conversations.views.guard import Request, member
@@ -42,6 +42,16 @@ def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
 
 
 @member
+@never_cache
+@require_GET
+def changes(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
+    """What it changed in what the model sees, alone."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(conversation.compactions, pk=compaction_id)
+    return render(request, "conversations/_changes.html", {"compaction": row, "diff": _diff(conversation, row)})
+
+
+@member
 @require_POST
 def edit_summary(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
     """The reader again, with the new summary; or with the form, the words in it, and what is wrong with them."""
@@ -61,15 +71,27 @@ def edit_summary(request: Request, pk: UUID, compaction_id: UUID) -> HttpRespons
 
 
 def _shown(conversation: Conversation, row: Compaction) -> dict[str, Any]:
-    before, after = _states(conversation, row)
+    checkpoint, sources = _own(row).first(), _sources(conversation, row)
     return {
         "conversation": conversation,
         "compaction": row,
-        "checkpoint": _own(row).first(),
-        "sources": _sources(conversation, row),
+        "checkpoint": checkpoint,
+        "summary": cited.rendered(checkpoint.summary, [_said(message) for message in sources]) if checkpoint else "",
+        "sources": sources,
         "left_out": _left_out(conversation, row),
-        "diff": diff(before, after) if before != after else None,
+        "diff": _diff(conversation, row),
     }
+
+
+def _diff(conversation: Conversation, row: Compaction) -> Diff | None:
+    before, after = _states(conversation, row)
+    return diff(before, after) if before != after else None
+
+
+def _said(message: Message) -> str:
+    """All that a summary could have of it."""
+    calls = (f"{call.name} {call.arguments} {call.result or ''}" for call in message.tool_calls.all())
+    return " ".join((message.content, *calls))
 
 
 def _own(row: Compaction) -> QuerySet[Checkpoint]:

@@ -1,0 +1,43 @@
+// To a message, or to a source of a summary: on the page, in a fold, or fetched with those around it.
+"use strict";
+
+const SEEN = 2000;
+
+const reveal = (place) => {
+  if (place.matches("details")) place.open = true;
+  const heir = one("summary", place) ?? place;
+  if (heir === place && place.tabIndex < 0) place.tabIndex = -1;
+  place.scrollIntoView({ block: "center" });
+  heir.focus({ preventScroll: true });
+  place.classList.add("flash");
+  setTimeout(() => place.classList.remove("flash"), SEEN);
+};
+
+// The message that the address names.
+const jump = () => {
+  const [, id] = location.hash.match(/^#message-([\da-f-]{36})$/) ?? [];
+  if (!thread || !id) return;
+  stuck = false;
+  const message = document.getElementById(`message-${id}`);
+  if (!message) return htmx.ajax("GET", `${location.pathname}messages/${id}/around`, "#reader");
+  panel.close();
+  reveal(message);
+};
+addEventListener("hashchange", jump);
+addEventListener("DOMContentLoaded", jump);
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href*='#']");
+  if (!link || link.pathname !== location.pathname && !link.getAttribute("href").startsWith("#")) return;
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const source = link.hash.startsWith("#source-") && document.getElementById(link.hash.slice(1));
+  if (source) reveal(source);
+  else if (link.hash === location.hash) jump();  // the address does not change, so nothing else would tell
+  else return;
+  event.preventDefault();
+});
+
+document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
+  const here = ["reader", "around"].includes(target.id) && one("#around [data-here]");
+  if (here) reveal(here);
+});
