@@ -6,12 +6,24 @@ from collections.abc import Callable
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.utils.decorators import sync_only_middleware
 
 from conversations import logged
 
 View = Callable[[HttpRequest], HttpResponseBase]
 API = "/api/"
+COMPRESSED = {"text/html", "text/css", "text/javascript", "image/svg+xml"}
+
+
+class Compressed(GZipMiddleware):
+    """Pages, and what they are made with, take a quarter of the bytes. Nothing else does: least of all a stream."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        kind = response.headers.get("Content-Type", "").partition(";")[0]
+        if response.status_code != 200 or kind not in COMPRESSED:
+            return response
+        return super().process_response(request, response)
 
 
 @sync_only_middleware

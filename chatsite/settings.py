@@ -122,6 +122,7 @@ INSTALLED_APPS = [
     "compression",
 ]
 MIDDLEWARE = [
+    "chatsite.middleware.Compressed",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",

@@ -84,6 +84,7 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
   keepOpened(fragment);
 });
 document.addEventListener("htmx:oobAfterSwap", () => { handOn(); findPlace(); });
+document.addEventListener("htmx:afterSwap", findPlace);
 
 // --- Focus: a control that a swap takes away hands it on: to itself come back, to a neighbour, or to its heading ------
 
@@ -107,6 +108,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   const { detail } = event;
   hold();
   if (detail.target.id === "alert") detail.target = alertPlace();
+  if (detail.target.matches("#thread > .more")) markPlace();
   if (detail.xhr.status >= 400) {
     // Only what the site itself has put into words is shown; anything else is a page of its own.
     detail.shouldSwap = Boolean(detail.xhr.getResponseHeader("HX-Retarget"));

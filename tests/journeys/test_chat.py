@@ -119,7 +119,7 @@ def test_a_real_conversation_of_hundreds_of_messages_is_imported_and_gone_on_wit
     alice.sets_up()
     alice.imports(conversation)
     expect(alice.page.locator("#thread .message").last).to_contain_text(conversation["messages"][-1]["content"][:40])
-    alice.page.get_by_role("button", name="Show earlier messages").click()
+    alice.page.get_by_role("button", name="Show earlier messages").scroll_into_view_if_needed()
     expect(alice.page.locator("#thread .message")).to_have_count(120)
     llm.enqueue("It was a long talk.")
     alice.says("Where were we?")

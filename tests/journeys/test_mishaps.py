@@ -171,7 +171,7 @@ def test_what_was_opened_of_a_fold_stays_open_and_in_place_when_a_message_is_pin
 def test_a_page_that_was_cut_off_shows_what_came_meanwhile_and_keeps_what_it_has(alice: Person, llm: LlmServer) -> None:
     alice.imports(long_conversation(70))
     answered(alice, llm)
-    alice.page.get_by_role("button", name="Show earlier").click()
+    alice.page.get_by_role("button", name="Show earlier").scroll_into_view_if_needed()
     expect(alice.replies).to_have_count(36)
     form = rewriting(alice.page)
     form.fill("other words")

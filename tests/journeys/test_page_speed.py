@@ -1,0 +1,96 @@
+"""How large the pages are, and how soon and how smoothly they can be used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import CDPSession, Page, expect
+
+from tests.journeys.site import Person, long_conversation
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+MOST_BYTES = 100_000
+ROUNDS = 4
+
+
+def transferred(page: Page, url: str) -> int:
+    """Bytes that come over the wire for a page and all it needs, nothing of it known before."""
+    cdp = page.context.new_cdp_session(page)
+    cdp.send("Network.enable")
+    cdp.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    sizes: list[float] = []
+    cdp.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    page.goto(url, wait_until="networkidle")
+    cdp.detach()
+    assert len(sizes) > 4
+    return int(sum(sizes))
+
+
+def seconds_until_usable(page: Page, url: str) -> float:
+    """From the click on a link until scripts have run and the box takes text; the best of some rounds."""
+    found = []
+    for _ in range(ROUNDS):
+        page.goto(url)
+        expect(page.locator("[name=content]")).to_be_enabled()
+        found.append(page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"))
+    return float(min(found)) / 1000
+
+
+def metric(cdp: CDPSession, name: str) -> float:
+    metrics = cdp.send("Performance.getMetrics")["metrics"]
+    return float(next(one["value"] for one in metrics if one["name"] == name))
+
+
+@contextmanager
+def share_of_main_thread(page: Page) -> Iterator[list[float]]:
+    """The part of the time in which the page's main thread was busy."""
+    cdp = page.context.new_cdp_session(page)
+    cdp.send("Performance.enable")
+    begun, busy = time.monotonic(), metric(cdp, "TaskDuration")
+    share: list[float] = []
+    yield share
+    share.append((metric(cdp, "TaskDuration") - busy) / (time.monotonic() - begun))
+    cdp.detach()
+
+
+def test_pages_are_small_and_soon_usable(alice: Person) -> None:
+    alice.imports(long_conversation(60, words=60))
+    chat = alice.page.url
+    for url in (alice.site.url, chat):
+        assert transferred(alice.page, url) < MOST_BYTES, url
+    assert seconds_until_usable(alice.page, chat) < 1
+
+
+def test_a_thread_of_5000_messages_opens_at_once_and_its_past_comes_as_one_scrolls(alice: Person) -> None:
+    alice.imports(long_conversation(5_000))
+    assert seconds_until_usable(alice.page, alice.page.url) < 1
+    expect(alice.page.locator("#thread .message")).to_have_count(60)
+    first = alice.page.locator("#thread .message", has_text="Message 4940:")
+    alice.page.locator("#scroller").evaluate("(scroller) => { scroller.scrollTop = 0 }")
+    expect(alice.page.locator("#thread .message")).to_have_count(120)
+    expect(first).to_be_in_viewport()
+
+
+def test_a_fast_stream_leaves_the_page_at_ease_and_its_end_moves_nothing(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(60))
+    llm.enqueue("word " * 200 + "**end**", drip=0.02)
+    alice.says("Go on")
+    expect(alice.replies.last).to_contain_text("word word")
+    with share_of_main_thread(alice.page) as share:
+        time.sleep(3)
+    assert share[0] < 0.2
+    alice.page.evaluate(
+        """() => {
+            window.moved = 0;
+            new PerformanceObserver((list) => {
+                for (const entry of list.getEntries()) window.moved += entry.value;
+            }).observe({ type: "layout-shift" });
+        }"""
+    )
+    alice.is_answered("end")
+    assert alice.page.evaluate("window.moved") < 0.05
