@@ -72,11 +72,11 @@ def remove(conversation: Conversation, attachment_id: UUID) -> None:
 
 def pending(conversation: Conversation) -> QuerySet[Attachment]:
     """Those that wait to be sent, in order."""
-    return Attachment.objects.filter(conversation=conversation, message=None).order_by("id")
+    return Attachment.objects.filter(conversation=conversation, message=None)
 
 
 def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | None = None) -> tuple[Attached, ...]:
-    """The waiting files of these ids, and those that are part of the message `of`, in this order.
+    """The waiting files of these ids, and those that are part of the message `of`, in the order of their uploads.
 
     Raises Invalid, naming `attachments`.
     """
@@ -87,11 +87,11 @@ def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | Non
     if not ids:
         return ()
     free = Q(message=None) | Q(message=of) if of else Q(message=None)
-    rows = Attachment.objects.filter(free, conversation=conversation).in_bulk(ids)
+    rows = {row.pk: row for row in Attachment.objects.filter(free, conversation=conversation, pk__in=ids)}
     if missing := next((id for id in ids if id not in rows), None):
         raise Invalid(f"attachments: no file {missing} waits to be sent.", field="attachments", id=str(missing))
     texts = dict(Attachment.objects.filter(pk__in=rows, kind=Kind.TEXT).values_list("pk", "data"))
-    return tuple(Attached(rows[id], _text_of(rows[id], of, bytes(texts.get(id) or b""))) for id in ids)
+    return tuple(Attached(row, _text_of(row, of, bytes(texts.get(id) or b""))) for id, row in rows.items())
 
 
 def copies_of(message: Message) -> tuple[Attached, ...]:
@@ -99,7 +99,7 @@ def copies_of(message: Message) -> tuple[Attached, ...]:
     if not message.images and text_files.OPENING not in message.content:
         return ()
     copies = []
-    for row in message.attachments.defer(None).order_by("id"):
+    for row in message.attachments.defer(None):
         text = _text_of(row, message)
         row.pk, row.message, row._state.adding = uuid7(), None, True
         copies.append(Attached(row, text))

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from compression.core.rules import find_rules
-from conversations import image_files, replies, rules, system_prompt, transcript
+from conversations import image_files, replies, rules, system_prompt, titles, transcript
 from conversations.attachments import Attached, attach, chosen, noted
 from conversations.errors import Conflict, TooLarge, TooMany
 from conversations.events import publish
@@ -26,7 +26,6 @@ from conversations.text_files import Place, inlined
 from conversations.validation import clean_text
 
 Role = Message.Role
-TITLE_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Asked:
     @property
     def subject(self) -> str:
         """What it is called by: its words, else its first file's name."""
-        return " ".join(self.words.split()) or self.attached[0].row.name
+        return self.words.strip() or self.attached[0].row.name
 
 
 def begin(
@@ -172,12 +171,12 @@ def _store(conversation: Conversation, asked: Asked, client_id: str | None) -> B
     if conversation.model_id != asked.profile.pk:
         changed["model"] = asked.profile
     if not conversation.title:
-        changed["title"] = asked.subject[:TITLE_LENGTH]
+        changed["title"] = titles.from_words(asked.subject)
         transaction.on_commit(partial(publish, conversation.pk, "title.updated", title=changed["title"]))
     replies.lock(conversation, **changed)
     begun = store_question(conversation, asked, client_id=client_id)
     for message in (begun.question, begun.reply):
-        told = message_json(message)
+        told = message_json(message, is_bare=not (asked.attached or asked.pastes))
         transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))
     replies.answer_later(begun.reply)
     return begun

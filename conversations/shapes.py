@@ -6,7 +6,7 @@ from typing import Any
 
 from compression.core.values import Usage
 from compression.models import Compaction
-from conversations.models import Conversation, Goal, Message
+from conversations.models import Attachment, Conversation, Goal, Message, Paste
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
@@ -42,7 +42,9 @@ def goal_json(goal: Goal) -> dict[str, Any]:
     }
 
 
-def message_json(message: Message) -> dict[str, Any]:
+def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
+    """`is_bare` says that it has neither files nor pastes: nothing is looked for. Only a person's message has any."""
+    may_have = message.role == Message.Role.USER and not is_bare
     return {
         "id": str(message.id),
         "role": message.role,
@@ -59,7 +61,28 @@ def message_json(message: Message) -> dict[str, Any]:
             "completion_tokens": message.completion_tokens,
             "cached_tokens": message.cached_tokens,
         },
+        "attachments": [attachment_json(row) for row in message.attachments.all()] if may_have else [],
+        "pastes": [paste_json(row) for row in message.pastes.all()] if may_have else [],
     }
+
+
+def attachment_json(row: Attachment) -> dict[str, Any]:
+    return {
+        "id": str(row.pk),
+        "kind": row.kind,
+        "name": row.name,
+        "media_type": row.media_type,
+        "size": row.size,
+        "width": row.width,
+        "height": row.height,
+        "tokens": row.tokens,
+        "start": row.start,
+        "length": row.length,
+    }
+
+
+def paste_json(row: Paste) -> dict[str, Any]:
+    return {"number": row.number, "start": row.start, "length": row.length}
 
 
 def usage_json(usage: Usage) -> dict[str, Any]:

@@ -16,7 +16,19 @@ from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
-from conversations.api import context, conversations, errors, events, files, goals, messages, models, records, usage
+from conversations.api import (
+    attachments,
+    context,
+    conversations,
+    errors,
+    events,
+    files,
+    goals,
+    messages,
+    models,
+    records,
+    usage,
+)
 from conversations.api.about import ABOUT, TAGS
 from conversations.api.auth import KeyAuth, SessionAuth
 from conversations.api.docs import docs
@@ -92,7 +104,15 @@ api = Api(
     openapi_extra={"tags": TAGS},
 )
 errors.install(api)
-for router in (conversations.router, messages.router, records.router, events.router, files.router, goals.router):
+for router in (
+    conversations.router,
+    messages.router,
+    attachments.router,
+    records.router,
+    events.router,
+    files.router,
+    goals.router,
+):
     api.add_router("/conversations", router)
 for router in (context.router, models.router, usage.router):
     api.add_router("", router)

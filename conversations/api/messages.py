@@ -42,7 +42,8 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
     """In order, with the summary where history is cut."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     after = _place(cursor) if cursor is not None else None
-    rows = conversation.messages.filter(replaced_by=None).prefetch_related("tool_calls").order_by("created_at")
+    rows = conversation.messages.filter(replaced_by=None).order_by("created_at")
+    rows = rows.prefetch_related("tool_calls", "attachments", "pastes")
     if after:
         rows = rows.filter(created_at__gt=after[0])
     items = [((row.created_at, 0), _message_item(row)) for row in rows[: limit + 1]]
@@ -63,7 +64,9 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
 async def send(request: Request, conversation_id: UUID, body: schema.NewMessage) -> HttpResponseBase | Status:
     """Answered once the reply has ended, or as a stream of events; the reply goes on when the caller leaves."""
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
-    begin = partial(turn.begin, conversation, content=body.content, client_id=body.client_id)
+    begin = partial(
+        turn.begin, conversation, content=body.content, client_id=body.client_id, attachments=body.attachments
+    )
     return await _answered(conversation, begin, stream=body.stream)
 
 

@@ -57,6 +57,7 @@ EVENTS: dict[str, Any] = {"text/event-stream": {"schema": EVENT, "example": STRE
 PATHS = {
     "conversation_id": "Id of the conversation.",
     "message_id": "Id of one of its messages.",
+    "attachment_id": "Id of one of its files.",
     "task_id": "Id of the compaction, as it was told when that was asked for.",
     "number": "Number of the summary, from `checkpoints` of the context.",
 }

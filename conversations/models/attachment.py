@@ -8,10 +8,10 @@ from compression.ids import uuid7
 
 
 class WithoutBytes(models.Manager["Attachment"]):
-    """Rows as they are listed: the bytes of each are another query, for those who ask for them."""
+    """In the order in which they came; the bytes of each are another query, for those who ask for them."""
 
     def get_queryset(self) -> models.QuerySet[Attachment]:
-        return super().get_queryset().defer("data")
+        return super().get_queryset().defer("data").order_by("created_at", "id")
 
 
 class Attachment(models.Model):

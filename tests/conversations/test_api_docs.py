@@ -64,6 +64,7 @@ def test_the_file_lists_the_same_routes() -> None:
 
 def test_the_file_has_an_example_of_every_route_and_of_nothing_else() -> None:
     shown = re.findall(r"^api ([A-Z]+) [\"']?([^\s\"']+)", told(), re.MULTILINE)
+    shown += [("POST", address) for address in re.findall(r'^curl .*[$]SITE/api/([^"]+)".* -F ', told(), re.MULTILINE)]
     found = {operation_of(method, address.partition("?")[0]) for method, address in shown}
     assert found == {(method, path) for method, path, _ in routes()}
 

@@ -288,7 +288,7 @@ def test_a_page_of_messages_takes_the_same_queries_whatever_its_length(
 ) -> None:
     fill(conversation, 150, words=1)
     api.get(path)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(6):
         assert len(api.get(path, limit=150).json()["items"]) == 150
 
 

@@ -27,13 +27,25 @@ class Usage(BaseModel):
     percent: float = about("The total over the window.", 31.9, ge=0)
 
 
+class SentImage(BaseModel):
+    url: str = about("`attachment:` and the SHA-256 of its bytes, these go in its place.", "attachment:9f86d081")
+
+
+class SentPart(BaseModel):
+    """Of a message with images: its words, or an image."""
+
+    type: Literal["text", "image_url"] = about("What it is.", "text")
+    text: str | None = Field(default=None, description="The words.", examples=["What is in this picture?"])
+    image_url: SentImage | None = Field(default=None, description="The image.")
+
+
 class SentMessage(BaseModel):
     """In the form of OpenAI's chat completions."""
 
     model_config = ConfigDict(extra="forbid")
 
     role: Role = about("Whose message it is.", "user")
-    content: str = about("Its text.", "Which port does billing use?")
+    content: str | list[SentPart] = about("Its text, or with images its parts.", "Which port does billing use?")
     tool_calls: list[dict[str, Any]] | None = Field(
         default=None, description="Of an assistant's message that makes any."
     )

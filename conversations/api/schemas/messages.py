@@ -8,11 +8,14 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from conversations.api.schemas.compactions import Compaction
+from conversations.api.schemas.attachments import Attachment, Paste
+from conversations.api.schemas.compactions import BodyId, Compaction
 from conversations.api.schemas.context import Usage
 from conversations.api.schemas.fields import Body, Role, Tokens, about
+from conversations.attachments import MOST_PENDING
 from conversations.validation import MAX_CONTENT
 
+Text = Annotated[str, Field(json_schema_extra={"maxLength": MAX_CONTENT})]
 Content = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_CONTENT})]
 
 
@@ -40,6 +43,8 @@ class Message(BaseModel):
     model: str = about("The model that wrote it; empty for what no model wrote.", "gpt-4.1-mini")
     error: str = about("Why it failed, in words; empty where it did not.", "")
     usage: Spent
+    attachments: list[Attachment] = about("Images, and text files, which are part of `content`.", [])
+    pastes: list[Paste] = about("Long texts that were pasted into it.", [])
 
 
 class ToolCall(BaseModel):
@@ -80,6 +85,8 @@ ASKED = {
     "model": "",
     "error": "",
     "usage": {"prompt_tokens": None, "completion_tokens": None, "cached_tokens": None},
+    "attachments": [],
+    "pastes": [],
 }
 
 
@@ -101,7 +108,10 @@ class NewMessage(Body):
         json_schema_extra={"example": {"content": "Which port does billing use?", "client_id": "7f0c1c9e"}}
     )
 
-    content: Content = Field(description="What is said: text that is not blank.")
+    content: Text = Field(description="What is said: text that is not blank, unless files go with it.")
+    attachments: Annotated[list[BodyId], Field(json_schema_extra={"maxItems": MOST_PENDING})] = Field(
+        default=[], description="Ids of files that were uploaded to this conversation, in any order."
+    )
     client_id: Annotated[str | None, Field(json_schema_extra={"minLength": 1, "maxLength": 64})] = Field(
         default=None, description="An id of the caller's own: the same one with the same content is the same message."
     )

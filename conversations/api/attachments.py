@@ -1,0 +1,76 @@
+"""/api/conversations/{id}/attachments: images and text files, uploaded before the message that they go with."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Router, Status
+
+from conversations import attachments
+from conversations.access import TO_READ, get_conversation, writable_conversation
+from conversations.api.auth import Request
+from conversations.api.openapi import refuses
+from conversations.api.schemas import attachments as schema
+from conversations.api.schemas.fields import SHAPE, told
+from conversations.errors import UnsupportedMediaType
+from conversations.file_transfer import received, sent_out
+from conversations.image_files import MEDIA_TYPES
+from conversations.models import Attachment
+from conversations.shapes import attachment_json
+
+router = Router(tags=["messages"])
+
+FORM = "multipart/form-data"
+SHAPE_OF_FORM = {SHAPE: json.dumps(schema.FileForm.model_json_schema())}
+FORM_BODY = {
+    "requestBody": {"required": True, "content": {FORM: {"schema": SHAPE_OF_FORM, "example": {"file": "its bytes"}}}}
+}
+BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+KINDS = dict.fromkeys(("text/plain", *MEDIA_TYPES.values()), BYTES)
+
+
+@router.post(
+    "/{uuid:conversation_id}/attachments",
+    response={201: told(schema.Attachment)},
+    summary="Upload a file for a message",
+    openapi_extra=refuses(409) | FORM_BODY,
+)
+def upload(request: Request, conversation_id: UUID) -> Status:
+    """An image (PNG, JPEG, GIF, WebP; at most 5 MB) or a text file (UTF-8 or UTF-16; at most 1 MB), told by its bytes.
+
+    It waits for a message that names it in `attachments`, for a day. With a key; a session uploads on the page.
+    """
+    conversation = writable_conversation(request.auth, conversation_id)
+    if request.content_type != FORM:
+        raise UnsupportedMediaType(f"Send the file as {FORM}.")
+    name, data = received(request)
+    return Status(201, attachment_json(attachments.upload(conversation, name=name, data=data)))
+
+
+@router.get(
+    "/{uuid:conversation_id}/attachments/{uuid:attachment_id}",
+    response={200: None},
+    summary="Read a file",
+    openapi_extra={"responses": {200: {"description": "Its bytes.", "content": KINDS}}},
+)
+def read(request: Request, conversation_id: UUID, attachment_id: UUID) -> HttpResponse:
+    """Its bytes as they are kept: of an image without what tells where it was taken."""
+    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
+    rows = Attachment.objects.select_related("message")
+    return sent_out(get_object_or_404(rows, conversation=conversation, pk=attachment_id))
+
+
+@router.delete(
+    "/{uuid:conversation_id}/attachments/{uuid:attachment_id}",
+    response={204: None},
+    summary="Remove a file that was not sent",
+    openapi_extra=refuses(409),
+)
+def remove(request: Request, conversation_id: UUID, attachment_id: UUID) -> Status:
+    """One that is part of a message stays: 404."""
+    attachments.remove(writable_conversation(request.auth, conversation_id), attachment_id)
+    return Status(204, None)

@@ -1,0 +1,38 @@
+"""Files of messages over HTTP: as they come in, and as they go out again."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.http import content_disposition_header
+
+from conversations.attachments import LARGEST, bytes_of
+from conversations.errors import Invalid
+from conversations.models import Attachment
+
+KEPT_FOR = "private, max-age=31536000, immutable"
+"""What an address leads to never changes."""
+NOTHING_RUNS = "sandbox; default-src 'none'"
+
+
+def received(request: HttpRequest) -> tuple[str, bytes]:
+    """Name and bytes of the one file of a form. Raises Invalid; one that is too large for any is not read."""
+    files = request.FILES.getlist("file")
+    if len(files) != 1:
+        raise Invalid("file: is required." if not files else "file: one at a time.", field="file")
+    file = files[0]
+    if (file.size or 0) > LARGEST:
+        raise Invalid(f"file: at most {LARGEST // 1_000_000} MB.", field="file", limit=LARGEST)
+    return file.name or "", file.read()
+
+
+def sent_out(row: Attachment) -> HttpResponse:
+    """An image to be seen, text to be kept; a browser takes neither for anything else. Raises Http404 for no bytes."""
+    is_image = row.kind == Attachment.Kind.IMAGE
+    if not (data := bytes_of(row)):
+        raise Http404
+    response = HttpResponse(data, content_type=row.media_type if is_image else "text/plain; charset=utf-8")
+    response["Content-Disposition"] = content_disposition_header(not is_image, row.name) or "attachment"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Content-Security-Policy"] = NOTHING_RUNS
+    response["Cache-Control"] = KEPT_FOR
+    return response
