@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from html import escape
@@ -12,22 +13,30 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
+from conversations import formulas
+from conversations.controls import visible
+
 MAX_MARKDOWN = 40_000
 """Characters; a longer text is shown as it is, so that rendering takes under a second whatever it holds."""
 MAX_HIGHLIGHTED = 20_000
 NESTING = 20
+SCROLLS = 'tabindex="0" role="group" aria-label="{}"'
+"""Of a box with its own scroll bar: the keyboard reaches it."""
+_BOX = re.compile(r"\[([ xX])\]\s")
 
 clean = partial(
     nh3.clean,
     tags={
         *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "strong", "em", "s"),
         *("a", "code", "pre", "span", "div", "button", "table", "thead", "tbody", "tr", "th", "td"),
+        *formulas.TAGS,
     },
     attributes={
         "a": {"href", "title", "target"},
@@ -35,8 +44,11 @@ clean = partial(
         "th": {"align"},
         "td": {"align"},
         "button": {"type"},
-        **{tag: {"class"} for tag in ("code", "span", "div", "pre")},
+        "code": {"class"},
+        **{tag: {"class", "role", "tabindex", "aria-label"} for tag in ("span", "div", "pre")},
+        **formulas.ATTRIBUTES,
     },
+    attribute_filter=lambda tag, name, value: value if formulas.is_length(tag, name, value) else None,
     url_schemes={"http", "https", "mailto"},
     link_rel="noopener nofollow",
 )
@@ -62,7 +74,7 @@ class Renderer(RendererHTML):
         return f'<a href="{escapeHtml(source)}" target="_blank">{escapeHtml(words or source)}</a>'
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return '<div class="table"><table>'
+        return f'<div class="table" {SCROLLS.format("Table")}><table>'
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</table></div>"
@@ -73,6 +85,10 @@ class Renderer(RendererHTML):
     def td_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return self._cell(tokens, idx, options, env)
 
+    def task(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        done = tokens[idx].meta["done"]
+        return f'<span class="task" role="img" aria-label="{"Done" if done else "To do"}">{"☑" if done else "☐"}</span>'
+
     def _cell(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         # A style attribute is against the content security policy.
         if style := tokens[idx].attrs.pop("style", ""):
@@ -80,7 +96,29 @@ class Renderer(RendererHTML):
         return self.renderToken(tokens, idx, options, env)
 
 
+def signs(state: StateCore) -> None:
+    """Items of a list that begin with a box to be ticked get its sign; what hides in the words of a link is shown."""
+    for at, token in enumerate(state.tokens):
+        if token.type != "inline" or not token.children:
+            continue
+        if at > 1 and state.tokens[at - 2].type == "list_item_open" and (box := _BOX.match(token.content)):
+            _tick(token.children, done=box[1] != " ")
+        links = 0
+        for child in token.children:
+            links += (child.type == "link_open") - (child.type == "link_close")
+            if links and child.type in ("text", "code_inline"):
+                child.content = visible(child.content)
+
+
+def _tick(children: list[Token], *, done: bool) -> None:
+    """The sign in place of the brackets, which the first text holds."""
+    children[0].content = children[0].content[3:]
+    children.insert(0, Token("task", "span", 0, meta={"done": done}))
+
+
 parser = MarkdownIt("js-default", {"maxNesting": NESTING}, renderer_cls=Renderer)
+parser.use(formulas.formulas)
+parser.core.ruler.push("signs", signs)
 formatter = HtmlFormatter[str](nowrap=True)
 
 
@@ -93,9 +131,11 @@ def render(text: str) -> SafeString:
 
 
 def code_box(code: str, language: str) -> str:
+    label = escape(f"Code, {language}" if language else "Code")
     return (
         f'<div class="code"><div class="code-head"><span>{escape(language or "text")}</span>'
-        f'<button type="button">Copy</button></div><pre><code>{coloured(code, language)}</code></pre></div>'
+        f'<button type="button">Copy</button></div>'
+        f"<pre {SCROLLS.format(label)}><code>{coloured(code, language)}</code></pre></div>"
     )
 
 

@@ -38,6 +38,11 @@ def clean_text(field: str, value: object, *, limit: int = MAX_CONTENT, allow_bla
     return value
 
 
+def one_line(text: str) -> str:
+    """A title: line breaks and runs of blanks become one blank."""
+    return " ".join(text.split())
+
+
 def clean_prompt(field: str, value: object) -> str:
     """`value`, unchanged, if it can take the place of a summary's prompt; "" asks for the usual one. Raises Invalid."""
     text = clean_text(field, value, limit=MAX_PROMPT, allow_blank=True)

@@ -20,6 +20,7 @@ from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from conversations.rules import with_found
 from conversations.transcript import message_tokens, tool_tokens
+from conversations.validation import one_line
 
 BATCH = 500
 TICK = timedelta(microseconds=1)
@@ -81,7 +82,7 @@ def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile 
     model, now = _model(source.model) or default, timezone.now()
     return Conversation(
         owner_id=user.pk,
-        title=source.title or _first_words(source.lines),
+        title=one_line(source.title) or _first_words(source.lines),
         system_prompt=source.system_prompt,
         model=model,
         rules=_rules(source, model) if source.rules is None else source.rules,

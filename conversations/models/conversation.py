@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from compression.ids import uuid7
+from conversations.controls import visible
 
 MAX_TITLE = 200
 MAX_SYSTEM_PROMPT = 50_000
@@ -67,7 +68,7 @@ class Conversation(models.Model):
         indexes = [models.Index(fields=["owner", "-updated_at", "-id"], name="conversation_by_owner")]
 
     def __str__(self) -> str:
-        return self.title or "New chat"
+        return visible(self.title) or "New chat"
 
     @property
     def is_compressed(self) -> bool:

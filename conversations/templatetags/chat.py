@@ -14,6 +14,7 @@ from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
 from conversations import markdown
+from conversations.controls import visible
 from conversations.errors import Refused
 from conversations.models import Message
 
@@ -73,6 +74,12 @@ def rendered(text: str) -> SafeString:
 
 
 @register.filter
+def seen(name: str) -> str:
+    """A name with what hides in it."""
+    return visible(name)
+
+
+@register.filter
 def words(refusal: Refused) -> str:
     """The reason without the path of its field, beside which it stands."""
     said = _FIELD.sub("", refusal.message) if "field" in refusal.detail else refusal.message
@@ -91,7 +98,7 @@ def stage(name: str) -> str:
 
 @register.filter
 def who(message: Message) -> str:
-    return message.name or NAMES.get(message.role, message.role)
+    return visible(message.name) or NAMES.get(message.role, message.role)
 
 
 @register.filter

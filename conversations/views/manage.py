@@ -22,7 +22,7 @@ from conversations.errors import Invalid
 from conversations.events import publish
 from conversations.exchange import exports, imports
 from conversations.forms import ImportForm, RenameForm, cleaned
-from conversations.validation import clean_text
+from conversations.validation import clean_text, one_line
 from conversations.views.guard import Request, member
 
 
@@ -30,7 +30,7 @@ from conversations.views.guard import Request, member
 @require_POST
 def rename(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    conversation.title = clean_text("title", cleaned(RenameForm(request.POST))["title"])
+    conversation.title = one_line(clean_text("title", cleaned(RenameForm(request.POST))["title"]))
     conversation.save(update_fields=["title"])
     publish(pk, "title.updated", title=conversation.title)
     return HttpResponse(fragments.title(conversation, headed=_is_open(request, pk)))

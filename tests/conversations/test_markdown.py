@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from conversations import formulas
 from conversations.markdown import MAX_MARKDOWN, render
 from tests.timing import cpu_seconds
 
@@ -76,14 +77,98 @@ def test_links_open_apart_and_give_nothing_away() -> None:
         "x" * 1_000_000,
         "> " * 10_000,
         "`a" * 10_000,
+        "$" * 40_000,
+        "\\[\n" * 13_000,
+        "$$x$$ y\n" * 4_900 + "$$",
+        " ".join(f"$x_{{{number}}}+{number}$" for number in range(2_900)),
+        ("$" + "x+" * 490 + "x$ ") * 40,
+        "- [ ] a\n" * 4_900,
+        "\u202e[" * 10_000,
     ],
-    ids=["brackets", "pairs", "images", "emphasis", "a long word", "quotes", "ticks"],
+    ids=[
+        *("brackets", "pairs", "images", "emphasis", "a long word", "quotes", "ticks", "dollars", "openings"),
+        *("lines of formulas", "many formulas", "long formulas", "tasks", "overrides"),
+    ],
 )
 def test_heavy_text_takes_under_a_second(heavy: str) -> None:
-    assert cpu_seconds(lambda: render(heavy), rounds=3) < 1
-    assert render(heavy)
+    anew = render.__wrapped__  # else what the cache takes is measured
+    assert any(cpu_seconds(lambda: anew(heavy)) < 1 for _ in range(3))
 
 
 def test_what_is_too_long_for_markdown_is_shown_as_it_is() -> None:
     html = render("**<b>** " + "x" * MAX_MARKDOWN)
     assert html.startswith('<div class="plain">**&lt;b&gt;** xxx')
+
+
+def test_formulas_become_mathml() -> None:
+    html = render(r"The mean is $\frac{a}{b}$ or \(a+b\)." + "\n\n$$\nx^2\n$$\n\n\\[ y_1 \\]")
+    assert html.count("<math") == 4 and html.count('<math display="block">') == 2
+    assert "<mfrac><mrow><mi>a</mi></mrow><mrow><mi>b</mi></mrow></mfrac>" in html
+    assert '<div class="formula display" tabindex="0" role="group" aria-label="Formula">' in html
+    assert "$" not in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs $5 and $6, or $7.",
+        "Between $5 and 10$ a month",
+        "US$5 and CA$6 are not the same.",
+        "$ x $ has blanks",
+        "costs 10$ or 20$",
+        r"\$x$ is escaped",
+        "`$x$` is code",
+        "a $x$b",
+        "```\n$x$ and \\[y\\]\n```",
+        "$never closed",
+        r"\(never closed",
+        "$$",
+    ],
+)
+def test_what_is_no_formula_stays_text(text: str) -> None:
+    assert "<math" not in render(text)
+
+
+@pytest.mark.parametrize("formula", [r"\foo{x}", "{", r"\begin{matrix}", "x^y^z", "{" * 900 + "}" * 900, "x+" * 600])
+def test_a_formula_that_cannot_be_read_is_shown_as_it_was_written(formula: str) -> None:
+    html = render(f"so ${formula}$ it is")
+    assert "<math" not in html
+    assert formula in html
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\href{javascript:alert(1)}{x}",
+        r"\style{position:fixed}{x}",
+        r"\class{primary}{x}",
+        r"\text{<script>alert(1)</script>}",
+        r"\text{</math><img src=x onerror=alert(1)>}",
+        r"\color{red}{x}",
+        r"\hspace{99999em}x",
+        r"\mathchoice{<style>}{b}{c}{d}",
+    ],
+)
+def test_a_hostile_formula_is_inert(formula: str) -> None:
+    for tag, attributes in tags_of(render(f"${formula}$")):
+        assert tag in SAFE | formulas.TAGS
+        assert set(attributes) <= {"display", "mathvariant"}, "no link, no style, and nothing that pushes others away"
+
+
+def test_tasks_have_signs() -> None:
+    html = render("- [ ] copy\n- [x] **switch**\n- [y] no task")
+    assert '<span class="task" role="img" aria-label="To do">☐</span> copy' in html
+    assert '<span class="task" role="img" aria-label="Done">☑</span> <strong>switch</strong>' in html
+    assert "<li>[y] no task</li>" in html
+
+
+def test_what_scrolls_by_itself_can_be_reached_by_the_keyboard() -> None:
+    assert '<pre tabindex="0" role="group" aria-label="Code, python">' in render("```python\nx\n```")
+    assert '<div class="table" tabindex="0" role="group" aria-label="Table">' in render("| a |\n|---|\n| b |")
+
+
+def test_what_hides_in_the_words_of_a_link_is_seen() -> None:
+    html = render("[\u202emoc.knab](https://evil.example) and <https://a\u200b.example> and \u202eprose")
+    assert "[U+202E]moc.knab" in html
+    assert "a[U+200B].example" in html or "a%E2%80%8B.example" in html
+    assert "\u202eprose" in html, "a text may hold what it likes: its paragraph ends it"

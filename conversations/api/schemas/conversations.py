@@ -15,6 +15,7 @@ from conversations.api.schemas.goals import Goal
 from conversations.api.schemas.policies import Policy, PolicySettings
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
 from conversations.rules import MOST, clean_rules
+from conversations.validation import one_line
 
 Rule = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 Rules = Annotated[
@@ -22,7 +23,7 @@ Rules = Annotated[
     AfterValidator(partial(clean_rules, "rules")),
     LooksLike(Annotated[list[Rule], Field(max_length=MOST)]),
 ]
-Title = Annotated[str, Text("title", most=MAX_TITLE, blank=True)]
+Title = Annotated[str, Text("title", most=MAX_TITLE, blank=True), AfterValidator(one_line)]
 SystemPrompt = Annotated[str, Text("system_prompt", most=MAX_SYSTEM_PROMPT, blank=True)]
 ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
 

@@ -1,0 +1,152 @@
+"""Formulas in Markdown, as MathML: `$…$` and `\\(…\\)` within a line, `$$…$$` and `\\[…\\]` as lines of their own.
+
+What is not written as LaTeX that we read, or is too much of it, is shown as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from html import escape, unescape
+from typing import Any
+from xml.etree.ElementTree import Element, tostring
+
+from latex2mathml.converter import convert_to_element
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+MAX_FORMULA = 1_000
+"""Characters of one formula."""
+MAX_FORMULAS = 8_000
+"""Characters of all the formulas of one text: that is half a second of work."""
+LONG = 60
+"""Characters from which on a formula within a line gets a box that scrolls."""
+TAGS = {
+    *("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded"),
+    *("mphantom", "menclose", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts"),
+    *("mprescripts", "none", "mtable", "mtr", "mtd"),
+}
+ATTRIBUTES = {
+    "math": {"display"},
+    "mi": {"mathvariant"},
+    "mo": {"stretchy", "fence", "separator", "form", "accent", "largeop", "movablelimits", "symmetric"},
+    "mspace": {"width"},
+    "mfrac": {"linethickness"},
+    "mstyle": {"displaystyle", "scriptlevel"},
+    "menclose": {"notation"},
+    **{tag: {"accent", "accentunder"} for tag in ("munder", "mover", "munderover")},
+    "mtable": {"columnalign", "columnlines", "rowlines", "columnspacing", "rowspacing", "displaystyle"},
+    "mtd": {"columnalign"},
+}
+_LENGTHS = re.compile(r"(?:-?\d?(?:\.\d+)?(?:em|ex|pt) ?)+\Z")
+_WITHIN = re.compile(r"\$((?![\s$])(?:[^$\\]|\\.)*?(?<!\s))\$(?![\w$])", re.DOTALL)
+_MONEY = re.compile(r"\d[\d.,]*[kKmMbB]?\s+[^\W\d_]{2}")
+"""An amount and a word: two prices in one sentence are no formula."""
+_CLOSINGS = {"$$": "$$", r"\(": r"\)", r"\[": r"\]"}
+
+
+def formulas(parser: MarkdownIt) -> None:
+    """A plugin: the parser reads formulas, and its renderer writes them."""
+    parser.inline.ruler.before("escape", "formula", _inline)
+    parser.block.ruler.before("fence", "formula_block", _block, {"alt": ["paragraph", "blockquote", "list"]})
+    parser.add_render_rule("formula", _rendered)
+
+
+def is_length(tag: str, name: str, value: str) -> bool:
+    """Whether a MathML attribute is one that cannot push anything out of its place."""
+    return name not in ("width", "columnspacing", "rowspacing", "linethickness") or bool(_LENGTHS.match(value))
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    found = _formula_at(state.src, state.pos)
+    if found is None:
+        return False
+    words, end, display = found
+    if not silent:
+        _push(state, words, state.src[state.pos : end], display)
+    state.pos = end
+    return True
+
+
+def _formula_at(text: str, at: int) -> tuple[str, int, bool] | None:
+    """What begins there: the formula, where it ends, and whether it is displayed apart."""
+    opening = text[at : at + 2]
+    if opening in _CLOSINGS:
+        end = text.find(_CLOSINGS[opening], at + 2, at + MAX_FORMULA)
+        words = text[at + 2 : end].strip()
+        return (words, end + 2, opening != r"\(") if end > 0 and words else None
+    if not opening.startswith("$") or text[at - 1 : at].isalnum():
+        return None
+    match = _WITHIN.match(text, at)
+    return (match[1], match.end(), False) if match and not _MONEY.match(match[1]) else None
+
+
+def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A formula that begins a line and ends one, over several perhaps."""
+    begin = state.bMarks[start] + state.tShift[start]
+    opening = state.src[begin : begin + 2]
+    if opening not in ("$$", r"\[") or state.is_code_block(start):
+        return False
+    closing = state.src.find(_CLOSINGS[opening], begin + 2, begin + MAX_FORMULA)
+    last = next((line for line in range(start, end) if state.eMarks[line] > closing), None)
+    if closing < 0 or last is None or state.src[closing + 2 : state.eMarks[last]].strip():
+        return False
+    written = state.getLines(start, last + 1, state.blkIndent, False).strip()
+    words = written[2:-2].strip()
+    if words and not silent:
+        _push(state, words, written, display=True)
+        state.line = last + 1
+    return bool(words)
+
+
+def _push(state: StateInline | StateBlock, words: str, written: str, display: bool) -> None:
+    length = state.env["formulas"] = state.env.get("formulas", 0) + len(words) + 20
+    token = state.push("formula", "", 0)
+    token.content, token.markup, token.block = words, written, isinstance(state, StateBlock)
+    token.meta = {"display": display, "too_much": length > MAX_FORMULAS}
+
+
+def _rendered(self: Any, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+    token = tokens[idx]
+    display = token.meta["display"]
+    mathml = "" if token.meta["too_much"] else as_mathml(token.content, display)
+    html = mathml or f"<code>{escape(token.markup)}</code>"
+    if token.block:
+        html = f"<div {_scrolls('formula display')}>{html}</div>\n"
+    elif display:
+        html = f"<span {_scrolls('formula display')}>{html}</span>"
+    elif mathml and len(token.content) > LONG:
+        html = f"<span {_scrolls('formula')}>{html}</span>"
+    return html
+
+
+def _scrolls(kinds: str) -> str:
+    return f'class="{kinds}" tabindex="0" role="group" aria-label="Formula"'
+
+
+@lru_cache(maxsize=2_000)
+def as_mathml(latex: str, display: bool) -> str:
+    """A `math` element, not sanitised; "" where it is no formula that can be read."""
+    if len(latex) > MAX_FORMULA:
+        return ""
+    try:
+        root = convert_to_element(latex, display="block" if display else "inline")
+        return "" if any(map(_is_unknown, root.iter())) else _written(root)
+    except Exception:  # a formula that fails in any way at all is shown as it was written
+        return ""
+
+
+def _written(root: Element) -> str:
+    """The converter writes character references, and leaves the rest as it came: both become plain text."""
+    for element in root.iter():
+        element.text = unescape(element.text) if element.text else None
+    root.attrib.pop("xmlns", None)
+    return tostring(root, encoding="unicode", short_empty_elements=False)
+
+
+def _is_unknown(element: Element) -> bool:
+    """A command that the converter does not know is left as a name that begins with a backslash."""
+    return bool(element.text) and element.tag == "mi" and str(element.text).startswith("\\")
