@@ -1,0 +1,104 @@
+"""Reloads, the back button, two tabs, a lost network, a session that ended: nothing is lost, and nothing doubled."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.site import PASSWORD, Person, long_conversation
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+
+def messages(page: Page, count: int) -> None:
+    expect(page.locator("#thread .message")).to_have_count(count)
+
+
+def test_a_page_reloaded_while_a_reply_streams_or_a_fold_runs_goes_on(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    llm.enqueue("one " + "and more " * 14 + "the end", drip=0.1)
+    alice.says("Write something long")
+    expect(alice.replies.last).to_contain_text("one and")
+    alice.box.fill("half a thought")
+    alice.page.reload()
+    expect(alice.replies.last).to_contain_text("one and")
+    alice.is_answered("one and more")
+    assert alice.replies.last.inner_text().count("the end") == 1
+    messages(alice.page, 32)
+    llm.summary_takes(seconds=2)
+    alice.page.locator("#compact").click()
+    expect(alice.box).to_be_disabled()
+    alice.page.reload()
+    expect(alice.status).to_contain_text("Compressing context")
+    expect(alice.box).to_be_disabled()
+    expect(alice.page.locator(".compaction-divider")).to_have_count(1)
+    expect(alice.box).to_be_enabled()
+    expect(alice.box).to_have_value("half a thought")
+    assert alice.complaints == []
+
+
+def test_the_back_button_shows_what_came_meanwhile(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    llm.enqueue("First.")
+    alice.says("One?")
+    alice.is_answered("First.")
+    alice.box.fill("half a thought")
+    first = alice.page.url
+    alice.page.goto(alice.site.url)
+    other = alice.page.context.new_page()
+    other.goto(first)
+    llm.enqueue("Second.")
+    other.locator("[name=content]").fill("Two?")
+    other.locator("#send").click()
+    expect(other.locator("#thread")).to_contain_text("Second.")
+    alice.page.go_back()
+    expect(alice.page.locator("#thread")).to_contain_text("Second.")
+    messages(alice.page, 4)
+    llm.enqueue("Third.")
+    alice.says("Three?")
+    alice.is_answered("Third.")
+    messages(alice.page, 6)
+    messages(other, 6)
+    assert alice.complaints == []
+
+
+def test_what_two_tabs_say_at_once_is_stored_once_and_refused_once(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    llm.enqueue("one two three four five", drip=0.4)
+    other = alice.page.context.new_page()
+    other.goto(alice.page.url)
+    boxes = [page.locator("[name=content]") for page in (alice.page, other)]
+    for number, box in enumerate(boxes):
+        box.fill(f"From tab {number}")
+    for box in boxes:
+        box.press("Enter", no_wait_after=True)
+    expect(alice.replies.last).to_have_attribute("data-status", "complete")
+    for page in (alice.page, other):
+        messages(page, 2)
+    assert sorted(bool(box.input_value()) for box in boxes) == [False, True]
+    assert len(llm.chats) == 1
+
+
+def test_a_message_outlives_a_lost_network_and_a_lost_session(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    alice.page.context.set_offline(True)
+    alice.says("One?")
+    expect(alice.page.locator("#alert")).to_contain_text("The server cannot be reached")
+    expect(alice.box).to_have_value("One?")
+    alice.page.context.set_offline(False)
+    llm.enqueue("First.")
+    alice.box.press("Enter")
+    alice.is_answered("First.")
+    messages(alice.page, 2)
+    alice.page.context.clear_cookies(name="sessionid")
+    alice.says("Two?")
+    alice.page.get_by_label("Username").fill(alice.name)
+    alice.page.get_by_label("Password").fill(PASSWORD)
+    alice.page.get_by_role("button", name="Sign in").click()
+    expect(alice.box).to_have_value("Two?")
+    messages(alice.page, 2)
+    llm.enqueue("Second.")
+    alice.box.press("Enter")
+    alice.is_answered("Second.")
+    messages(alice.page, 4)
