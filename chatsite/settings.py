@@ -225,6 +225,9 @@ ANTHROPIC_STANDARD_MODEL = read("ANTHROPIC_STANDARD_MODEL")
 MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 60.0, float, "a number of seconds")
 BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
+# A model is asked for the title of a conversation, after its first reply.
+AUTO_TITLES = switch("AUTO_TITLES", True)
+
 COMPRESSION_ENABLED = switch("COMPRESSION_ENABLED", True)
 COMPRESSION_AHEAD = switch("COMPRESSION_AHEAD", True)
 COMPRESSION_SUMMARY_ROLE = read("COMPRESSION_SUMMARY_ROLE", "system")

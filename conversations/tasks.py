@@ -4,7 +4,7 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 
-from conversations import compaction, logged, orphans, turn, upkeep
+from conversations import compaction, logged, orphans, titles, turn, upkeep
 
 
 async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
@@ -14,6 +14,11 @@ async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
 
 async def compact(compaction_id: str) -> None:
     await compaction.run(UUID(compaction_id))
+
+
+async def suggest_title(conversation_id: str, reply_id: str) -> None:
+    with logged.noted(conversation_id=conversation_id, reply_id=reply_id):
+        await titles.suggest(UUID(conversation_id), UUID(reply_id))
 
 
 async def sweep() -> None:

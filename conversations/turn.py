@@ -16,7 +16,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, InterfaceError, close_old_connections, transaction
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import orphans, prompt, replies, reply_lease, room, usage
+from conversations import orphans, prompt, replies, reply_lease, room, titles, usage
 from conversations.errors import Refused
 from conversations.events import hub, publish
 from conversations.llm.base import ContextTooLong, ModelError, Spent
@@ -212,6 +212,8 @@ async def _end(running: Running, status: str, error: str) -> None:
         if reply.status == Status.COMPLETE:
             with suppress(Conversation.DoesNotExist):
                 await sync_to_async(room.prepare)(reply.conversation_id)
+            if titles.is_due(running.sent):
+                await sync_to_async(titles.suggest_later)(reply.conversation_id, reply.pk)
 
 
 def _forget(running: Running) -> None:

@@ -45,6 +45,7 @@ class Cluster:
             "OPENAI_API_KEY": "sk-test",
             "OPENAI_MODEL": "scripted",
             "OPENAI_CONTEXT_WINDOW": str(window),
+            "AUTO_TITLES": "off",
             **settings,
         }
         self.processes: dict[str, subprocess.Popen[bytes]] = {}

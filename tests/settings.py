@@ -23,5 +23,6 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
 # What is prepared in the background would be a row and a request more in every test that counts them; the tests of it,
 # and the life of a conversation, switch it on.
 COMPRESSION_AHEAD = False
+AUTO_TITLES = False
 # All tests of a minute are one person to the cache, which they share.
 API_REQUESTS_PER_MINUTE = 1_000_000

@@ -27,6 +27,7 @@ from conversations.api import (
     messages,
     models,
     records,
+    search,
     usage,
 )
 from conversations.api.about import ABOUT, TAGS
@@ -114,5 +115,5 @@ for router in (
     goals.router,
 ):
     api.add_router("/conversations", router)
-for router in (context.router, models.router, usage.router):
+for router in (search.router, context.router, models.router, usage.router):
     api.add_router("", router)

@@ -27,7 +27,7 @@ Bodies are strict: a field that there is not is refused, as are numbers in quote
 get new fields.
 """
 TAGS = [
-    {"name": "conversations", "description": "Make, list, read, change and delete them."},
+    {"name": "conversations", "description": "Make, list, search, read, change and delete them."},
     {"name": "messages", "description": "Read what was said, say something, go another way from there."},
     {"name": "events", "description": "What happens in a conversation, as it happens."},
     {"name": "goal", "description": "What a conversation is to reach: never compressed, in every request."},

@@ -1,4 +1,4 @@
-"""A conversation as a thing in the list: renamed, deleted, taken in and out."""
+"""A conversation as a thing in the list: renamed, pinned, put away, deleted, taken in and out."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ import re
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
-from django.shortcuts import redirect
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from conversations import fragments, turn
-from conversations.access import get_conversation
+from conversations.access import get_conversation, own_conversations
 from conversations.errors import Invalid
 from conversations.events import publish
 from conversations.exchange import exports, imports
 from conversations.forms import ImportForm, RenameForm, cleaned
 from conversations.validation import clean_text, one_line
 from conversations.views.guard import Request, member
+from conversations.views.sidebar import sidebar
 
 
 @member
@@ -34,6 +36,20 @@ def rename(request: Request, pk: UUID) -> HttpResponse:
     conversation.save(update_fields=["title"])
     publish(pk, "title.updated", title=conversation.title)
     return HttpResponse(fragments.title(conversation, headed=_is_open(request, pk)))
+
+
+@member
+@require_POST
+def pin(request: Request, pk: UUID) -> HttpResponse:
+    """To the top of the list (`on` given), or back to its place by date."""
+    return _listed(request, pk, pinned="on" in request.POST)
+
+
+@member
+@require_POST
+def archive(request: Request, pk: UUID) -> HttpResponse:
+    """Out of the list (`on` given), or back into it; whatever is said in it meanwhile leaves it where it is."""
+    return _listed(request, pk, archived="on" in request.POST)
 
 
 @member
@@ -77,6 +93,30 @@ def import_(request: Request) -> HttpResponse:
         target = reverse("home")
         messages.success(request, _came_in(imported))
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+
+
+def _listed(request: Request, pk: UUID, **fields: bool) -> HttpResponse:
+    """The list as the page that asks shows it, and what the menu of its own conversation offers now."""
+    conversation = get_conversation(request.user, pk)
+    for name, value in fields.items():
+        setattr(conversation, name, value)
+    conversation.save(update_fields=fields)
+    path, _, query = (request.htmx.current_url_abs_path or "").partition("?")
+    current = _shown_at(path, request.user)
+    context = {
+        "sidebar": sidebar(request.user, current=current, archived="archived" in QueryDict(query)),
+        "conversation": current,
+    }
+    return render(request, "conversations/_listed.html", context)
+
+
+def _shown_at(path: str, user: AbstractBaseUser) -> Conversation | None:
+    """The conversation that a page is of."""
+    try:
+        pk = resolve(path).kwargs.get("pk")
+    except Resolver404:
+        return None
+    return own_conversations(user).filter(pk=pk).first() if pk else None
 
 
 def _by_its_place(refusal: Invalid) -> str:

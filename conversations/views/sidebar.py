@@ -25,15 +25,35 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Sidebar:
-    """`earlier` is the `before` of the rest of the list (None: this is all)."""
+    """`earlier` is the `before` of the rest of the list (None: this is all), `is_rest` says that this is of it.
+
+    `is_archive`: of what is put away. `is_unused`: the person has no conversation, here or there.
+    """
 
     sections: tuple[Section, ...]
     earlier: datetime | None
+    is_rest: bool = False
+    is_archive: bool = False
+    is_unused: bool = False
+
+    @property
+    def recent(self) -> list[Conversation]:
+        """Those that were used last, pinned or not."""
+        listed = [conversation for section in self.sections for conversation in section.conversations]
+        return sorted(listed, key=lambda conversation: conversation.updated_at, reverse=True)
 
 
-def sidebar(user: AbstractBaseUser, *, before: datetime | None = None, current: Conversation | None = None) -> Sidebar:
-    """Pinned ones first, then by the day of the last change; the `current` one in any case. One query."""
-    mine = own_conversations(user).filter(archived=False).only("id", "title", "pinned", "updated_at")
+def sidebar(
+    user: AbstractBaseUser,
+    *,
+    before: datetime | None = None,
+    current: Conversation | None = None,
+    archived: bool = False,
+) -> Sidebar:
+    """Pinned ones first, then by the day of the last change; the `current` one in any case. One query; of a list
+    with nothing in it two."""
+    own = own_conversations(user)
+    mine = own.filter(archived=archived).only("id", "title", "pinned", "archived", "updated_at")
     mine = mine.filter(pinned=False, updated_at__lt=before) if before else mine
     rows = list(mine.order_by("-pinned", "-updated_at", "-id")[: LIMIT + 1])
     shown = rows[:LIMIT]
@@ -43,11 +63,19 @@ def sidebar(user: AbstractBaseUser, *, before: datetime | None = None, current: 
         shown += mine.filter(pinned=False, updated_at=earlier).exclude(pk__in=[row.pk for row in shown])
     if current and current not in shown:
         shown.append(current)
-    return Sidebar(_sections(shown, timezone.localdate()), earlier)
+    return Sidebar(
+        _sections(shown, timezone.localdate()),
+        earlier,
+        is_rest=before is not None,
+        is_archive=archived,
+        is_unused=not shown and not own.exists(),
+    )
 
 
 def _sections(conversations: Iterable[Conversation], today: date) -> tuple[Section, ...]:
     def heading(conversation: Conversation) -> str:
+        if conversation.archived:
+            return "Archived"
         if conversation.pinned:
             return "Pinned"
         days = (today - timezone.localdate(conversation.updated_at)).days

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from conversations.models import Conversation, ModelProfile
-from conversations.views.sidebar import LIMIT
+from conversations.views.sidebar import LIMIT, sidebar
+from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages, elements
+from tests.llm_server import LlmServer
 
 
 @pytest.fixture
@@ -27,7 +31,8 @@ TALK = {"title": "Ports", "messages": [{"role": "user", "content": "5433", "crea
 
 
 def test_an_empty_list_says_what_to_do(pages: Pages) -> None:
-    assert "Nothing here yet" in pages.get("home").content.decode()
+    html = pages.get("home").content.decode()
+    assert "Talk for as long as you like" in html and "Try it on a sample" in html and "Archived" not in html
 
 
 def test_without_a_model_the_page_says_how_to_connect_one(pages: Pages) -> None:
@@ -57,7 +62,9 @@ def test_a_long_list_goes_on_where_it_ended(pages: Pages, user: User) -> None:
     Conversation.objects.bulk_create(
         Conversation(owner=user, title=f"talk {n}", updated_at=now - timedelta(hours=n)) for n in range(LIMIT + 3)
     )
-    more = elements(pages.get("home")).with_attribute("hx-get")[0]["hx-get"]
+    (more,) = (
+        found["hx-get"] for found in elements(pages.get("home")).with_attribute("hx-get") if "before" in found["hx-get"]
+    )
     rest = pages.client.get(more, headers={"HX-Request": "true"}).content.decode()
     assert [f">talk {n}<" in rest for n in (LIMIT - 1, LIMIT, LIMIT + 2)] == [False, True, True]
 
@@ -127,3 +134,70 @@ def test_a_conversation_is_exported_as_a_download(pages: Pages, user: User, kind
 def test_an_unknown_export_format_is_refused(pages: Pages, user: User) -> None:
     conversation = Conversation.objects.create(owner=user)
     assert pages.get("export", conversation.pk, format="exe").status_code == 400
+
+
+def listed(pages: Pages, **query: str) -> list[str]:
+    """The headings and titles of the list, in order."""
+    html = pages.get("home", **query).content.decode()
+    found = re.findall(r'class="heading">(.*?)<|id="entry-.*?>(.*?)</a>', html)
+    return [heading or title for heading, title in found]
+
+
+def test_what_is_pinned_goes_to_the_top_and_back(pages: Pages, user: User) -> None:
+    now = timezone.now()
+    old, new = (
+        Conversation.objects.create(owner=user, title=title, updated_at=now - timedelta(days=days))
+        for title, days in (("old", 3), ("new", 0))
+    )
+    html = pages.post("pin", old.pk, on="1").content.decode()
+    assert html.index(">Pinned<") < html.index(">old<") < html.index(">new<")
+    assert listed(pages) == ["Pinned", "old", "Today", "new"]
+    assert 'id="puts"' in pages.post("pin", old.pk, at=new).content.decode(), "the open page's menu follows"
+    assert listed(pages) == ["Today", "new", "Last 7 days", "old"]
+    old.refresh_from_db()
+    assert old.updated_at == now - timedelta(days=3)
+
+
+def test_what_is_archived_leaves_the_list_and_is_found_apart(pages: Pages, conversation: Conversation) -> None:
+    assert ">New chat</a>" not in pages.post("archive", conversation.pk, on="1").content.decode()
+    assert "?archived" in pages.get("home").content.decode()
+    assert listed(pages) == []
+    assert listed(pages, archived="") == ["Archived", "New chat"]
+    at = pages.post("archive", conversation.pk, at=conversation, on="1").content.decode()
+    assert ">Archived<" in at, "the open one stays in sight, under a heading of its own"
+    assert pages.post("new", htmx=False).headers["Location"] != f"/c/{conversation.pk}/"
+    assert pages.post("archive", conversation.pk).content.decode().count(">New chat</a>") == 2
+
+
+async def test_what_is_archived_stays_so_whatever_is_said(chat: Chat) -> None:
+    await Conversation.objects.filter(pk=chat.conversation.pk).aupdate(archived=True)
+    await chat.say("Are you still there?")
+    await chat.refresh()
+    assert chat.conversation.archived
+
+
+def test_the_list_is_one_query(user: User, django_assert_num_queries: Any) -> None:
+    Conversation.objects.bulk_create(Conversation(owner=user, title=f"talk {n}") for n in range(9))
+    with django_assert_num_queries(1):
+        assert len(sidebar(user).recent) == 9
+
+
+def test_the_sample_opens_with_a_hint_and_is_another_one_each_time(pages: Pages, profile: ModelProfile) -> None:
+    first, second = (pages.post("sample", htmx=False).headers["Location"] for _ in range(2))
+    assert first != second and first.endswith("/?sample")
+    conversation = Conversation.objects.first()
+    assert conversation.messages.count() >= 40 and "Fridays" in conversation.rules[0]
+    assert "press <b>Compact</b>" in pages.client.get(first).content.decode()
+    assert "press <b>Compact</b>" not in pages.get("chat", conversation.pk).content.decode()
+
+
+@pytest.mark.parametrize("window", [2_048, 8_192, 1_000_000])
+async def test_the_sample_can_be_folded_at_any_window_without_a_model(
+    user: User, llm: LlmServer, server_loop: None, window: int
+) -> None:
+    await ModelProfile.objects.acreate(name="small", provider="builtin", model_id="small", window=window)
+    await sync_to_async(lambda: Pages(user).post("sample", htmx=False))()
+    conversation = await Conversation.objects.aget()
+    done = await Chat(conversation, llm).compact()
+    assert done.status == "succeeded" and done.messages_condensed >= 30
+    assert done.post_tokens < done.pre_tokens / 2

@@ -41,6 +41,7 @@ class Site:
             "OPENAI_API_KEY": "sk-test",
             "OPENAI_MODEL": "scripted",
             "OPENAI_CONTEXT_WINDOW": str(window),
+            "AUTO_TITLES": "off",  # it would be one of the answers that a test has scripted
             **settings,
         }
 

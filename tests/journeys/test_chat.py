@@ -20,7 +20,7 @@ HOSTILE = "<script>window.hit=1</script><img src=x onerror='window.hit=1'>[x](ja
 def test_the_first_visitor_makes_the_account_and_everyone_later_signs_in(at_site: Callable[..., Person]) -> None:
     alice = at_site()
     alice.sets_up()
-    expect(alice.page.get_by_role("heading", name="Nothing here yet")).to_be_visible()
+    expect(alice.page.get_by_role("heading", name="Talk for as long as you like")).to_be_visible()
     alice.page.get_by_role("button", name="Sign out").click()
     alice.page.wait_for_url("**/accounts/login/")
     alice.page.goto(alice.site.url + "/setup/")

@@ -1,0 +1,44 @@
+"""/api/search: what was said, wherever it was said."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ninja import Query, Router
+
+from conversations import search
+from conversations.api.auth import Request
+from conversations.api.paging import Cursor, Limit
+from conversations.api.schemas.fields import told
+from conversations.api.schemas.search import HitPage
+
+router = Router(tags=["conversations"])
+
+Words = Annotated[
+    str,
+    Query(min_length=1, max_length=search.LONGEST, description='All of them must occur; "words in quotes" are one.'),
+]
+
+
+@router.get("/search", response=told(HitPage), summary="Search every message")
+def find(request: Request, q: Words, cursor: Cursor = None, limit: Limit = search.LIMIT) -> dict[str, Any]:
+    """In whatever case, in one's chats, archived ones too, and in messages that are folded into a summary: first the
+    titles, then the messages, by the last change of their conversation. Replaced messages are not found.
+    """
+    found = search.find(request.auth, q, after=cursor, limit=limit)
+    return {"items": [_told(hit) for hit in found.hits], "next": found.next}
+
+
+def _told(hit: search.Hit) -> dict[str, Any]:
+    conversation, message = hit.conversation, hit.message
+    return {
+        "conversation": {"id": str(conversation.pk), "title": conversation.title, "archived": conversation.archived},
+        "message": message
+        and {
+            "id": str(message.pk),
+            "role": message.role,
+            "state": hit.state,
+            "created_at": message.created_at.isoformat(),
+        },
+        "snippet": hit.snippet,
+    }

@@ -1,0 +1,201 @@
+"""Search over all that a person has: the titles of their conversations, and every message, folded or not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from conversations.access import CHATS, own_conversations
+from conversations.bubbles import State, state_of
+from conversations.errors import Invalid
+from conversations.models import Conversation, Message
+from conversations.validation import clean_text
+
+LIMIT = 30
+"""Hits of one page."""
+LONGEST = 200
+"""Characters of a query."""
+SNIPPET = 120
+BEFORE = 40
+"""Characters of a snippet, and how many of them at most stand before the first word that was found."""
+
+TERM = re.compile(r'"([^"]+)"?|(\S+)')
+CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+CONVERSATION = ("title", "archived", "updated_at", "compressed_at", "verbatim_ids")
+MESSAGE = ("role", "name", "content", "created_at", "is_protected", "replaced_by")
+
+
+class Piece(NamedTuple):
+    """A piece of a snippet, which is one of the words that were looked for, or not."""
+
+    text: str
+    is_found: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that was found, or (None) a conversation by its title; `pieces` of it, with what was looked for."""
+
+    conversation: Conversation
+    message: Message | None
+    pieces: tuple[Piece, ...]
+
+    @property
+    def state(self) -> State | None:
+        return state_of(self.conversation, self.message) if self.message else None
+
+    @property
+    def snippet(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One page of hits; `next` is the `after` of the one that follows (None: there is none)."""
+
+    hits: tuple[Hit, ...]
+    next: str | None = None
+
+
+class Place(NamedTuple):
+    """Where a page ends: at a message (`said_at`), or at a conversation's title."""
+
+    updated_at: datetime
+    conversation_id: UUID
+    said_at: datetime | None
+
+
+def find(user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | None = None, limit: int = LIMIT) -> Found:
+    """The hits of `query`: titles first, then messages, both by their conversation's last change, the latest first.
+
+    All words must occur, in whatever case; "words in quotes" are one. Replaced messages are not found. At most two
+    queries: messages are read in the order in which they are told, and no further than a page needs. Only what is
+    seldom or never said has all of a person's messages read.
+    Raises Invalid for a query that is too long or no text, and for an `after` that no page had.
+    """
+    query = clean_text("q", query, limit=LONGEST, allow_blank=True)
+    place, terms = (_read(after) if after else None), terms_of(query)
+    if not terms:
+        return Found(())
+    rows: list[Conversation | Message] = []
+    if place is None or place.said_at is None:
+        rows += _titles(user, terms, place)[: limit + 1]
+        place = None
+    if len(rows) <= limit:
+        rows += _messages(user, terms, place)[: limit + 1 - len(rows)]
+    hits = tuple(_hit(row, terms) for row in rows[:limit])
+    return Found(hits, _write(hits[-1]) if len(rows) > limit else None)
+
+
+def terms_of(query: str) -> list[str]:
+    """The words of a query, and its phrases in quotes; a quote that was not closed yet goes on to the end."""
+    found = [" ".join((phrase or word).split()) for phrase, word in TERM.findall(query)]
+    return list(dict.fromkeys(term for term in found if term))
+
+
+def _titles(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: Place | None) -> QuerySet[Conversation]:
+    rows = own_conversations(user).filter(_contains("title", terms))
+    if after:
+        rows = rows.filter(_beyond(after, at=""))
+    return rows.order_by("-updated_at", "-id").only(*CONVERSATION)
+
+
+def _messages(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: Place | None) -> QuerySet[Message]:
+    """By a join, which is walked along the indices of a person's conversations and of each one's messages: a query for
+    their ids within this one would have all that is found sorted."""
+    own = Q(conversation__owner_id=user.pk, conversation__kind__in=CHATS)
+    rows = Message.objects.filter(own, _contains("content", terms), replaced_by=None)
+    if after:
+        earlier = Q(conversation_id=after.conversation_id, created_at__lt=after.said_at)
+        rows = rows.filter(_beyond(after, at="conversation__") | earlier)
+    rows = rows.order_by("-conversation__updated_at", "-conversation_id", "-created_at")
+    return rows.select_related("conversation").only(*MESSAGE, *(f"conversation__{name}" for name in CONVERSATION))
+
+
+def _beyond(after: Place, *, at: str) -> Q:
+    """Conversations that come later in the order."""
+    same = Q(**{f"{at}updated_at": after.updated_at, f"{at}id__lt": after.conversation_id})
+    return Q(**{f"{at}updated_at__lt": after.updated_at}) | same
+
+
+def _contains(field: str, terms: list[str]) -> Q:
+    found = Q()
+    for term in terms:
+        one = Q()
+        for spelling in _spellings(term):
+            one |= Q(**{f"{field}__icontains": spelling})
+        found &= one
+    return found
+
+
+def _spellings(term: str) -> list[str]:
+    """How a word may be written. SQLite knows upper and lower case of ASCII alone, so that other letters are looked
+    for in the usual cases: as they are, small, large, and with a large first letter. What mixes them otherwise
+    ("ÜBeR") is found as it is written."""
+    if term.isascii() or connection.vendor != "sqlite":
+        return [term]
+    return list(dict.fromkeys([term.lower(), term.upper(), term.capitalize(), term.title(), term]))
+
+
+def _hit(row: Conversation | Message, terms: list[str]) -> Hit:
+    if isinstance(row, Message):
+        return Hit(row.conversation, row, _pieces(_excerpt(row.content, terms), terms))
+    return Hit(row, None, _pieces(row.title, terms))
+
+
+def _excerpt(text: str, terms: list[str]) -> str:
+    """About SNIPPET characters around the first word that is in it, on one line."""
+    found = _pattern(terms).search(text)
+    at = max(0, found.start() - BEFORE) if found else 0
+    cut = text[at : at + 2 * SNIPPET]
+    before, _, rest = cut.partition(" ")
+    if at and found and len(before) < found.start() - at:
+        cut = rest  # not half a word
+    line = " ".join(cut.split())
+    return (
+        ("… " if at else "")
+        + line[:SNIPPET].rstrip()
+        + ("…" if len(line) > SNIPPET or text[at + 2 * SNIPPET :] else "")
+    )
+
+
+def _pieces(text: str, terms: list[str]) -> tuple[Piece, ...]:
+    # Of a split by one group every other piece is what was found.
+    parts = _pattern(terms).split(text)
+    return tuple(Piece(part, number % 2 == 1) for number, part in enumerate(parts) if part)
+
+
+def _pattern(terms: list[str]) -> re.Pattern[str]:
+    longest_first = sorted(terms, key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, longest_first))})", re.IGNORECASE)
+
+
+def _write(hit: Hit) -> str:
+    said_at = _microseconds(hit.message.created_at) if hit.message else ""
+    return f"{_microseconds(hit.conversation.updated_at)}.{hit.conversation.pk.hex}.{said_at}"
+
+
+def _read(cursor: str) -> Place:
+    try:
+        if found := CURSOR.fullmatch(cursor):
+            return Place(_moment(found[1]), UUID(found[2]), _moment(found[3]) if found[3] else None)
+    except OverflowError:
+        pass
+    raise Invalid("cursor: take it from `next` of the page before.", field="cursor")
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - EPOCH) // MICROSECOND
+
+
+def _moment(microseconds: str) -> datetime:
+    return EPOCH + int(microseconds) * MICROSECOND
