@@ -73,6 +73,11 @@ class Request:
         return self.path.endswith("/messages")
 
     @property
+    def is_listing(self) -> bool:
+        """Whether it asks which models there are."""
+        return self.path.partition("?")[0].endswith("/models")
+
+    @property
     def messages(self) -> list[dict[str, Any]]:
         """In the shape of chat completions, by whichever API it came: a message a block."""
         return list(_messages_of(self.body)) if self.in_blocks else self.body["messages"]

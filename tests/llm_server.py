@@ -32,7 +32,8 @@ class LlmServer:
     """Answers as scripted, by either API, from a thread of its own; every method may be called from any thread.
 
     Requests for a summary have a queue and a default of their own. `connections` counts connections that were
-    opened, `open` those that still are, `aborted` the answers that a client did not wait for.
+    opened, `open` those that still are, `aborted` the answers that a client did not wait for. `models` are the ids that
+    it lists; who asks for those is not recorded.
     """
 
     def __init__(self, *, port: int = 0, default: Answer | None = None) -> None:
@@ -40,6 +41,7 @@ class LlmServer:
         self.default = default or Answer()
         self.default_summary: Callable[[Request], str] = summary_of
         self.summary_delay = 0.0
+        self.models = ["scripted"]
         self.connections = 0
         self.open = 0
         self.aborted = 0
@@ -166,6 +168,8 @@ class LlmServer:
             await asyncio.gather(sending, more, return_exceptions=True)
 
     def _answer(self, request: Request) -> Answer:
+        if request.is_listing:
+            return Answer("\n".join(self.models))
         with self._lock:
             self._received.append(request)
             if not request.is_summary:

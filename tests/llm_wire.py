@@ -20,7 +20,7 @@ async def read(reader: asyncio.StreamReader, ahead: bytes) -> Request:
     head = (ahead + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Request(json.loads(body), headers, path=head[0].split(" ")[1])
+    return Request(json.loads(body or b"{}"), headers, path=head[0].split(" ")[1])
 
 
 async def send(writer: asyncio.StreamWriter, answer: Answer, request: Request) -> bool:
@@ -28,6 +28,8 @@ async def send(writer: asyncio.StreamWriter, answer: Answer, request: Request) -
     await asyncio.sleep(answer.delay)
     if answer.fault == "reset":
         return _reset(writer)
+    if request.is_listing:
+        return await _send_whole(writer, {"data": [{"id": id} for id in answer.text.split("\n")]}, answer)
     if request.in_blocks:
         answer = llm_messages.checked(answer, request)
     if answer.status != 200 and request.in_blocks:

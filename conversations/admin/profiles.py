@@ -1,11 +1,38 @@
+"""Models: how they are reached, what they can do and cost, and whether they answer."""
+
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from asgiref.sync import async_to_sync
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.cache import cache
+from django.core.validators import MinValueValidator
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from conversations.llm.trial import Trial, try_out
 from conversations.models import ModelProfile
+from conversations.templatetags.chat import money, seconds
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 20
+"""Models that one action asks."""
+OFFERED, KEPT_SECONDS = "offered-models:{}", 3_600
+"""Where it is kept what a model's server offers, and for how long."""
+NAMED = 12
+"""Of what a server offers, in a sentence; all of it is offered for the model id."""
+NOT_NEGATIVE = {"price_input", "price_cached", "price_output", "parameters_billion"}
+SET_AGAIN = "From the environment: at each start its variables set this again, and the role, and that it is enabled."
 
 
 class ModelProfileForm(forms.ModelForm):
@@ -19,9 +46,42 @@ class ModelProfileForm(forms.ModelForm):
         help_text="Kept encrypted and never shown. Left empty, the key stays as it is.",
     )
 
+    class Meta:
+        model = ModelProfile
+        fields = "__all__"  # noqa: DJ007 - the fieldsets name them
+        labels = {
+            "base_url": "Base URL",
+            "model_id": "Model id",
+            "window": "Context window",
+            "price_input": "Input",
+            "price_cached": "Cached input",
+            "price_output": "Output",
+            "parameters_billion": "Parameters, in billions",
+            "is_local": "On a server of your own",
+        }
+        help_texts = {
+            "name": "As people see it where they choose.",
+            "role": "People choose among those for chat; those for summaries write summaries, where there are any.",
+            "enabled": "Conversations with a model that is disabled go on with the default one: the first for chat.",
+            "provider": "Which API it speaks. Nearly every server speaks OpenAI's: vLLM, Ollama, llama.cpp, LM Studio.",
+            "base_url": "Empty: the provider's own. Else with its version, as http://127.0.0.1:11434/v1 for Ollama.",
+            "model_id": "As the server calls it. A test of the connection finds out what the server offers.",
+            "window": "In tokens, as the model's maker names it. Conversations are folded before they outgrow it.",
+            "max_reply_tokens": "What a reply may take, kept free of the window. Empty: 1,000.",
+            "is_local": "Only 85 % of the window is used then: how such a server counts tokens is not known exactly.",
+            "price_cached": "Empty: as input.",
+            "parameters_billion": "How far it is trusted after many summaries depends on its size. Empty: not known.",
+        }
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["api_key"] = ""
+        self.offered: list[str] = cache.get(OFFERED.format(self.instance.pk), [])
+        # None of them is there for who may only look.
+        for name in self.fields.keys() & NOT_NEGATIVE:
+            self.fields[name].validators.append(MinValueValidator(0))
+        if "model_id" in self.fields:
+            self.fields["model_id"].widget.attrs["list"] = "offered-models"
 
     def clean_api_key(self) -> str:
         return self.cleaned_data["api_key"] or str(self.instance.api_key)
@@ -29,7 +89,82 @@ class ModelProfileForm(forms.ModelForm):
 
 @admin.register(ModelProfile)
 class ModelProfileAdmin(admin.ModelAdmin):
+    """`_test` in a form: it is saved, then asked; what is not saved is never tested."""
+
     form = ModelProfileForm
+    save_on_top = True
     list_display = ["name", "provider", "model_id", "window", "role", "enabled", "from_environment"]
     list_filter = ["provider", "role", "enabled"]
+    actions = ["test_connection"]
     readonly_fields = ["from_environment", "token_correction"]
+    fieldsets = [
+        (None, {"fields": ["name", "role", "enabled", "from_environment"]}),
+        ("Connection", {"fields": ["provider", "base_url", "api_key", "model_id"]}),
+        ("Window", {"fields": ["window", "max_reply_tokens", "is_local", "token_correction"]}),
+        (
+            "Prices",
+            {
+                "fields": [("price_input", "price_cached", "price_output")],
+                "description": "In US dollars for a million tokens. Without them, costs are not known.",
+            },
+        ),
+        ("Abilities", {"fields": ["sees_images", "parameters_billion"]}),
+    ]
+
+    @admin.action(description="Test the connection", permissions=["change"])
+    def test_connection(self, request: HttpRequest, profiles: QuerySet[ModelProfile]) -> None:
+        self._test(request, list(profiles[:AT_ONCE]))
+
+    def get_fieldsets(self, request: HttpRequest, obj: ModelProfile | None = None) -> Any:
+        told = {"description": SET_AGAIN} if obj and obj.from_environment else {}
+        fieldsets = super().get_fieldsets(request, obj)
+        return [(name, {**options, **told} if name == "Connection" else options) for name, options in fieldsets]
+
+    def response_add(self, request: HttpRequest, obj: ModelProfile, *args: Any) -> HttpResponse:
+        return self._to_test(request, obj) or super().response_add(request, obj, *args)
+
+    def response_change(self, request: HttpRequest, obj: ModelProfile) -> HttpResponse:
+        return self._to_test(request, obj) or super().response_change(request, obj)
+
+    def _to_test(self, request: HttpRequest, profile: ModelProfile) -> HttpResponse | None:
+        if "_test" not in request.POST:
+            return None
+        # No transaction is kept open while a model is waited for.
+        transaction.on_commit(partial(self._test, request, [profile]))
+        return redirect("admin:conversations_modelprofile_change", profile.pk)
+
+    def _test(self, request: HttpRequest, profiles: Sequence[ModelProfile]) -> None:
+        for trial in async_to_sync(try_out)(profiles):
+            cache.set(OFFERED.format(trial.profile.pk), list(trial.offered), KEPT_SECONDS)
+            status = "failed" if trial.fault else "answered"
+            logger.info("model tested", extra={"model": trial.profile.name, "status": status, "ms": trial.ms})
+            self.message_user(request, told(trial), messages.ERROR if trial.fault else messages.SUCCESS)
+
+
+def told(trial: Trial) -> SafeString:
+    """What came of a trial, in words."""
+    name = trial.profile.name
+    if trial.fault:
+        fault = trial.fault.removeprefix(name) if trial.fault.startswith(name) else f": {trial.fault}"
+        return format_html("<b>{}</b>{}{}", name, fault, _offered(trial))
+    said = f": “{trial.words}”" if trial.words else ", but spent all the tokens of this test on thoughts."
+    return format_html("<b>{}</b> answered in {}{} {} {}", name, seconds(trial.ms), said, _tokens(trial), _price(trial))
+
+
+def _tokens(trial: Trial) -> str:
+    window, spent = trial.profile.usable_window, trial.spent
+    told = f"{spent.prompt:,} tokens in and {spent.completion:,} out, it reports" if spent else "It reports no tokens"
+    ours = f"{trial.estimated}, corrected (× {window.correction:g}) {window.corrected(trial.estimated)}"
+    return f"{told}; our count is {ours}."
+
+
+def _price(trial: Trial) -> str:
+    return "What it cost is not known." if trial.cost is None else f"It cost {money(trial.cost)}."
+
+
+def _offered(trial: Trial) -> str:
+    """What to choose from; "" where the server does not say."""
+    if not trial.offered:
+        return ""
+    more = len(trial.offered) - NAMED
+    return f" The server offers {', '.join(trial.offered[:NAMED])}{f' and {more} more' if more > 0 else ''}."

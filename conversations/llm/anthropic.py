@@ -90,6 +90,7 @@ class Anthropic(Provider):
 
     library = "anthropic"
     path = "/v1/messages"
+    models_path = "/v1/models?limit=1000"
     home = ANTHROPIC_URL
     key_setting = "ANTHROPIC_API_KEY"
     reading = Events

@@ -124,3 +124,9 @@ class BrokenReply(ModelError):
     """What came is not a reply: HTML, no choices, no content, a stream that broke or had no end."""
 
     retryable = True
+
+
+class NothingWritten(BrokenReply):
+    """All the tokens that it might use went before a word was written, as reasoning models can spend them."""
+
+    retryable = False

@@ -6,6 +6,8 @@ No text of a provider is passed on: it may quote the key or the conversation. On
 from __future__ import annotations
 
 import re
+import socket
+import ssl
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -164,8 +166,25 @@ def _silent(asked: Asked, begun: bool) -> ModelError:
 def _disconnected(fault: Exception, asked: Asked, begun: bool) -> ModelError:
     if begun:
         return BrokenReply(f"{asked.name}: the reply broke off: {asked.host} closed the connection. Try again.")
-    reached = "closed the connection" if _cause(fault).startswith(("Read", "Remote", "Write")) else "cannot be reached"
+    closed = _cause(fault).startswith(("Read", "Remote", "Write"))
+    reached = "closed the connection" if closed else f"cannot be reached{_obstacle(fault)}"
     return Unavailable(f"{asked.name}: {asked.host} {reached}. Check that the server runs, and the base URL.")
+
+
+def _obstacle(fault: BaseException) -> str:
+    """What is in the way of a connection, where the system says it: in the causes of a fault, however deep."""
+    match fault:
+        case socket.gaierror():
+            return ": no host of that name is known"
+        case ConnectionRefusedError():
+            return ": nothing listens there"
+        case ssl.SSLCertVerificationError():
+            return ": its certificate is not trusted"
+        case ssl.SSLError():
+            return ": it does not speak HTTPS there"
+    causes = list(fault.exceptions) if isinstance(fault, BaseExceptionGroup) else []
+    causes += [cause for cause in (fault.__cause__ or fault.__context__,) if cause]
+    return next((found for cause in causes if (found := _obstacle(cause))), "")
 
 
 def _cause(fault: Exception) -> str:

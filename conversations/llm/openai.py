@@ -54,6 +54,7 @@ class OpenAICompatible(Provider):
 
     library = "openai"
     path = "/chat/completions"
+    models_path = "/models"
     home = OPENAI_URL
     key_setting = "OPENAI_API_KEY"
     reading = Chunks

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from conversations.llm import builtin, correction
 from conversations.llm.anthropic import Anthropic
+from conversations.llm.attempts import ATTEMPTS
 from conversations.llm.base import Model, NotConfigured
 from conversations.llm.known import (
     ANTHROPIC_URL,
@@ -98,8 +99,8 @@ def _in_role(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | Non
     return min(own, key=lambda profile: profile.provider != chat_profile.provider, default=None)
 
 
-def connect(profile: ModelProfile) -> Model:
-    """The model behind a profile; nothing is opened or loaded before it is asked."""
+def connect(profile: ModelProfile, *, timeout: float | None = None, attempts: int = ATTEMPTS) -> Model:
+    """The model behind a profile; nothing is opened or loaded before it is asked. `timeout`: None is the site's."""
     if profile.provider == Provider.BUILTIN:
         return builtin.shared()
     how: dict[str, Any] = {
@@ -107,7 +108,8 @@ def connect(profile: ModelProfile) -> Model:
         "model": profile.model_id,
         "base_url": profile.base_url,
         "api_key": profile.api_key,
-        "timeout": settings.MODEL_TIMEOUT_SECONDS,
+        "timeout": timeout or settings.MODEL_TIMEOUT_SECONDS,
+        "attempts": attempts,
     }
     library = Anthropic if profile.provider == Provider.ANTHROPIC else OpenAICompatible
     return library(max_tokens=reply_limit(profile), **how)

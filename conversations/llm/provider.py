@@ -41,6 +41,7 @@ class Provider(ABC):
 
     library: ClassVar[Library]
     path: ClassVar[str]
+    models_path: ClassVar[str]
     home: ClassVar[str]
     """The provider's own address: asked where none is given, and never without a key."""
     key_setting: ClassVar[str]
@@ -113,6 +114,18 @@ class Provider(ABC):
         late = Unavailable(f"{self.name}: the reply was not whole after {in_words(limit)}.", retryable=False)
         metrics.provider_failed(self.name, late)
         raise late
+
+    async def offered(self) -> tuple[str, ...]:
+        """The ids of the models that the server says it has, in order; none where, for any reason, it does not say."""
+        asked = self._asked
+        try:
+            self._require_access()
+            client = await client_for(asked.library, asked.base_url, self._api_key)
+            async with asyncio.timeout(asked.timeout):
+                listed = await client.get(self.models_path, cast_to=object)
+            return tuple(sorted(str(row["id"]) for row in listed["data"]))
+        except Exception:
+            return ()
 
     async def _pause(self, error: ModelError, failed: int, budget: Attempts) -> None:
         """Wait for the next attempt; raises `error` where there is none, however much a shared budget has left."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from conversations.llm.base import MOST_TOKENS, BrokenReply, Delta, Spent
+from conversations.llm.base import MOST_TOKENS, BrokenReply, Delta, NothingWritten, Spent
 
 
 class Reading(ABC):
@@ -32,10 +32,9 @@ class Reading(ABC):
             fault = "ended in the middle" if self.something else "was no reply"
             raise BrokenReply(f"{self.name}: what the provider sent {fault}. Try again.")
         if not self.something and self.finish_reason == "length":
-            raise BrokenReply(
+            raise NothingWritten(
                 f"{self.name} used all its tokens before it wrote anything, as reasoning models can. "
-                "Raise the profile's maximum of reply tokens, or use another model.",
-                retryable=False,
+                "Raise the profile's maximum of reply tokens, or use another model."
             )
         if not self.something and not filtered:
             raise BrokenReply(f"{self.name} sent an empty reply. Try again.")
