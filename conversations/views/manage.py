@@ -23,6 +23,7 @@ from conversations.errors import Invalid
 from conversations.events import publish
 from conversations.exchange import exports, imports
 from conversations.forms import ImportForm, RenameForm, cleaned
+from conversations.models import Conversation
 from conversations.validation import clean_text, one_line
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar
