@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet, prefetch_related_objects
 
 from conversations import turn
-from conversations.models import Conversation, Message
+from conversations.models import Attachment, Conversation, Message
 
 State = Literal["live", "compressed", "protected", "replaced"]
 
@@ -26,6 +26,11 @@ class Bubble:
     """Sent, but for its tool results."""
 
     template = "conversations/_message.html"
+
+    @property
+    def says_something(self) -> bool:
+        """In words, or by a picture."""
+        return bool(self.text or self.message.attachments.all())
 
 
 def bubble(conversation: Conversation, message: Message) -> Bubble:
@@ -54,3 +59,18 @@ def state_at(conversation: Conversation, id: UUID, created_at: datetime, is_prot
 def history(conversation: Conversation) -> QuerySet[Message]:
     """All that was not replaced, unfinished replies too."""
     return Message.objects.filter(conversation=conversation, replaced_by=None)
+
+
+def whole(rows: QuerySet[Message]) -> QuerySet[Message]:
+    """With all that a bubble shows of them, in a constant number of queries."""
+    return rows.prefetch_related(*_parts())
+
+
+def complete(message: Message) -> None:
+    """The same for one that was read, or stored just now."""
+    prefetch_related_objects([message], *_parts())
+
+
+def _parts() -> tuple[str | Prefetch, ...]:
+    """Files come without their bytes."""
+    return "tool_calls", Prefetch("attachments", Attachment.objects.defer("data")), "pastes"

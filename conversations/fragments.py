@@ -14,7 +14,7 @@ from compression.models import Compaction
 from conversations import answering, bubbles, compaction, thread
 from conversations import meter as meters
 from conversations.listener import Event
-from conversations.models import Conversation, Message
+from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.trust import trust_of
 
 QUIET = Compaction.Trigger.AHEAD
@@ -55,6 +55,10 @@ def created(conversation_id: UUID, event: Event) -> str:
     told = event.data["message"]
     fields = {name: told[name] for name in ("role", "name", "content", "status", "is_protected")}
     row = Message(id=UUID(told["id"]), conversation_id=conversation_id, **fields)
+    files = [Attachment(conversation_id=conversation_id, **file) for file in told.get("attachments", ())]
+    pastes = [Paste(**paste) for paste in told.get("pastes", ())]
+    # As if they had been read.
+    row._prefetched_objects_cache = {"attachments": files, "pastes": pastes}  # type: ignore[attr-defined]
     item = bubbles.Bubble(row, "live", row.content)
     html = render_to_string("conversations/_message.html", {"item": item})
     return by_itself("#thread", html, swap="beforeend")
@@ -62,6 +66,7 @@ def created(conversation_id: UUID, event: Event) -> str:
 
 def message(conversation: Conversation, row: Message, *, swap: str = "") -> SafeString:
     """One bubble; `swap` names how it goes into the page by itself."""
+    bubbles.complete(row)
     item = bubbles.bubble(conversation, row)
     return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
 
@@ -162,7 +167,7 @@ def title(conversation: Conversation, *, headed: bool = True) -> str:
 
 
 def _message(data: dict[str, Any]) -> Message | None:
-    return Message.objects.prefetch_related("tool_calls").filter(pk=data["message"]["id"]).first()
+    return bubbles.whole(Message.objects.filter(pk=data["message"]["id"])).first()
 
 
 HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {

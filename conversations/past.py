@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Left
 
 from compression.models import Checkpoint, Compaction
-from conversations.bubbles import Bubble, bubble, history, state_at, state_of
+from conversations.bubbles import Bubble, bubble, history, state_at, state_of, whole
 from conversations.models import Conversation, Message
 
 REACH = 1_000
@@ -143,8 +143,8 @@ def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:
         row.message.id: row
         for row in _rows(_by_id(key for mark in marks if isinstance(mark, Run) for key in mark.head))
     }
-    kept = _by_id(mark for mark in marks if isinstance(mark, Key)).prefetch_related("tool_calls")
-    whole = {message.id: bubble(conversation, message) for message in kept}
+    kept = whole(_by_id(mark for mark in marks if isinstance(mark, Key)))
+    full = {message.id: bubble(conversation, message) for message in kept}
     items: list[Item] = []
     for mark in marks:
         if isinstance(mark, Divider):
@@ -152,7 +152,7 @@ def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:
         elif isinstance(mark, Run):
             items.append(_fold(conversation, mark, heads))
         else:
-            items.append(whole[mark.id])
+            items.append(full[mark.id])
     return items
 
 
@@ -173,4 +173,9 @@ def _by_id(keys: Iterable[Key]) -> QuerySet[Message]:
 
 def _rows(messages: QuerySet[Message]) -> list[Row]:
     light = messages.annotate(opening=Left("content", PREVIEW)).defer("content", "error", "request")
-    return [Row(message, " ".join(message.opening.split())) for message in light]
+    return [Row(message, " ".join(message.opening.split()) or _pictures(message)) for message in light]
+
+
+def _pictures(message: Message) -> str:
+    """The names of what was sent without a word."""
+    return ", ".join(image["name"] for image in message.images or ())

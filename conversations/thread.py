@@ -11,7 +11,7 @@ from zlib import crc32
 from django.db.models import QuerySet
 
 from conversations import past
-from conversations.bubbles import Bubble, bubble, history
+from conversations.bubbles import Bubble, bubble, history, whole
 from conversations.models import Conversation, Message
 from conversations.past import REACH, Item
 
@@ -72,7 +72,7 @@ class Shown:
         then = self.keys[place]
         changed = then.status != status or then.status == Message.Status.STREAMING
         ids = [key.id for key in self.keys[: place + changed]]
-        rows = Message.objects.filter(pk__in=ids).prefetch_related("tool_calls").order_by("created_at")
+        rows = whole(Message.objects.filter(pk__in=ids)).order_by("created_at")
         return [bubble(self.conversation, row) for row in rows]
 
 
@@ -104,7 +104,7 @@ def is_streaming(conversation: Conversation) -> bool:
 
 def _live(conversation: Conversation, before: datetime | None, limit: int) -> list[Message]:
     """Newest first, and one more than `limit` where there are more."""
-    messages = _live_rows(conversation).prefetch_related("tool_calls")
+    messages = whole(_live_rows(conversation))
     if before:
         messages = messages.filter(created_at__lt=before)
     return list(messages[: limit + 1])

@@ -195,8 +195,15 @@ const list = (open) => {
   one("#drawer").setAttribute("aria-expanded", open);
   (open ? one(".side a") : one("#drawer")).focus();
 };
+// What was typed and pasted, whether that is folded up or not.
+const wordsOf = (source) => {
+  if (!source.matches(".plain")) return source.innerText.trim();
+  const words = source.cloneNode(true);
+  for (const label of words.querySelectorAll(".inset > summary")) label.remove();
+  return words.textContent;
+};
 const copy = async (button, source) => {
-  await navigator.clipboard.writeText(source.innerText.trim());
+  await navigator.clipboard.writeText(wordsOf(source));
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = "Copy"; }, 1500);
 };

@@ -1,14 +1,60 @@
-"""How files of messages read on the page."""
+"""How files and long pastes of messages read on the page."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 
 from django import template
 
-from conversations.models import Attachment, ModelProfile
+from conversations.attachments import words_of
+from conversations.insets import Inset, Segment, split
+from conversations.models import Attachment, Message, ModelProfile
 
 register = template.Library()
+
+WIDEST, HIGHEST = 320, 240
+"""Pixels of an image in a bubble."""
+Kind = Attachment.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image, and its size in a bubble: known before it is there, so that nothing moves when it comes."""
+
+    row: Attachment
+    width: int
+    height: int
+
+
+@register.filter
+def segments(message: Message) -> list[Segment]:
+    """What a person said, without files, cut at what was pasted."""
+    pastes = (Inset(f"LongText#{paste.number}", paste.start, paste.length) for paste in message.pastes.all())
+    return split(words_of(message), pastes)
+
+
+@register.filter
+def without_files(message: Message) -> str:
+    """What was typed, and pasted."""
+    return words_of(message)
+
+
+@register.filter
+def pictures(message: Message) -> list[Picture]:
+    return [_picture(row) for row in message.attachments.all() if row.kind == Kind.IMAGE]
+
+
+@register.filter
+def text_files(message: Message) -> list[tuple[Attachment, str]]:
+    """With what is in them."""
+    files = [row for row in message.attachments.all() if row.start is not None]
+    return [(row, message.content[row.start : (row.start or 0) + (row.length or 0)]) for row in files]
+
+
+@register.filter
+def file_names(message: Message) -> str:
+    return ", ".join(row.name for row in message.attachments.all())
 
 
 @register.filter
@@ -20,7 +66,7 @@ def price_with(attachment: Attachment, profile: ModelProfile | None) -> Decimal 
 @register.filter
 def is_unseen_by(attachment: Attachment, profile: ModelProfile | None) -> bool:
     """Whether it is an image, and the model one that sees none."""
-    return attachment.kind == Attachment.Kind.IMAGE and profile is not None and not profile.sees_images
+    return attachment.kind == Attachment.Kind.IMAGE and profile is not None and not profile.can_see
 
 
 @register.filter
@@ -29,3 +75,14 @@ def bytes_size(size: int) -> str:
     if size < 1_000:
         return f"{size} B"
     return f"{size / 1_000:.0f} KB" if size < 999_500 else f"{size / 1_000_000:.1f} MB"
+
+
+@register.filter
+def characters(text: str) -> str:
+    return f"{len(text):,} chars"
+
+
+def _picture(row: Attachment) -> Picture:
+    width, height = row.width or WIDEST, row.height or HIGHEST
+    scale = min(1, WIDEST / width, HIGHEST / height)
+    return Picture(row, max(1, round(scale * width)), max(1, round(scale * height)))

@@ -28,8 +28,8 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
         row = attachments.upload(conversation, name=name, data=data)
     except Refused as refusal:
         file = request.FILES.get("file")
-        context = {"name": file.name if file else "", "why": words(refusal)}
-        response = render(request, "conversations/_not_attached.html", context, status=refusal.status)
+        told = {"name": file.name if file else "", "why": words(refusal)}
+        response = render(request, "conversations/_not_attached.html", told, status=refusal.status)
         return reswap(retarget(response, "this"), "outerHTML")
     context = {"attachment": row, "profile": answering.profile_of(conversation)}
     return render(request, "conversations/_attachment.html", context)

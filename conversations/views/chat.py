@@ -31,9 +31,9 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
     context = {
         "conversation": conversation,
         "sidebar": sidebar(request.user, current=conversation),
-        "pending": attachments.pending(conversation),
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
+        "pending": attachments.pending(conversation),
         "meter": meter(conversation),
         "running": fragments.busy(conversation),
         "trust": trust_of(conversation),
@@ -75,7 +75,7 @@ def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
 def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     """One bubble, or its `body` and what can be done with it, for a row that opens."""
     conversation = get_conversation(request.user, pk)
-    row = get_object_or_404(conversation.messages.prefetch_related("tool_calls"), pk=message_id)
+    row = get_object_or_404(whole(conversation.messages.all()), pk=message_id)
     if "body" in request.GET:
         item = bubble(conversation, row)
         return render(request, "conversations/_opened.html", {"item": item})
