@@ -27,6 +27,7 @@ BEFORE = 40
 """Characters of a snippet, and how many of them at most stand before the first word that was found."""
 
 TERM = re.compile(r'"([^"]+)"?|(\S+)')
+FORMATTING = re.compile(r"```\w*|`|\*\*|__")
 CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -160,7 +161,7 @@ def _excerpt(text: str, terms: list[str]) -> str:
     before, _, rest = cut.partition(" ")
     if at and found and len(before) < found.start() - at:
         cut = rest  # not half a word
-    line = " ".join(cut.split())
+    line = " ".join((cut if FORMATTING.search(" ".join(terms)) else FORMATTING.sub(" ", cut)).split())
     return (
         ("… " if at else "")
         + line[:SNIPPET].rstrip()

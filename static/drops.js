@@ -6,7 +6,7 @@ const side = one("#side"), importing = one("#side form.import");
 
 const receiving = (words) => {
   one(".app").classList.toggle("receiving", Boolean(words));
-  side.dataset.receiving = words;
+  one(".app").dataset.receiving = words;
 };
 const canImport = ({ dataTransfer, target }) => (
   importing && one("#alert") && dataTransfer?.types.includes("Files") && (composer ? side : one(".app")).contains(target)

@@ -18,6 +18,7 @@ const jump = () => {
   const [, id] = location.hash.match(/^#message-([\da-f-]{36})$/) ?? [];
   if (!thread || !id) return;
   stuck = false;
+  if (one(".app.listing")) list(false);  // a hit of a search in the drawer of a phone
   const message = document.getElementById(`message-${id}`);
   if (!message) return htmx.ajax("GET", `${location.pathname}messages/${id}/around`, "#reader");
   panel.close();
