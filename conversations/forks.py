@@ -16,6 +16,7 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations import goals, rules, states, transcript
 from conversations.branches import message_of
+from conversations.copied_files import copy_files, name_copies
 from conversations.errors import Conflict, NotFound
 from conversations.models import Conversation, Message, ToolCall
 from conversations.models.conversation import MAX_TITLE
@@ -109,17 +110,20 @@ def _copy_goal(source: Conversation, copy: Conversation, state: Snapshot) -> Ids
 
 
 def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime) -> Ids:
-    """The history, tool calls too. What its replies were asked with, and cost, stays with the original."""
+    """The history with calls, files and pastes. What its replies were asked with, and cost, stays with the original."""
     ids: Ids = {}
     rows = Message.objects.filter(HISTORY, conversation=source, created_at__lte=up_to).order_by("created_at")
     for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
-        calls = list(ToolCall.objects.filter(message__in=[row.pk for row in batch]))
+        olds = [row.pk for row in batch]
+        calls = list(ToolCall.objects.filter(message__in=olds))
         for row in batch:
             _as_copy(row, copy, ids)
             row.client_id = row.prompt_tokens = row.completion_tokens = row.cached_tokens = None
             row.request = row.saved_tokens = row.cost_usd = row.first_token_ms = row.duration_ms = None
             row.place = row.version = row.versions = None
+            row.images = name_copies(row.images, ids)
         Message.objects.bulk_create(batch)
+        copy_files(copy, ids, of=olds)
         for call in calls:
             call.pk, call.message_id = None, UUID(ids[str(call.message_id)])
         ToolCall.objects.bulk_create(calls)

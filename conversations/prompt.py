@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,6 @@ from conversations.llm.known import UNKNOWN_WINDOW
 from conversations.models import Conversation
 from conversations.system_prompt import Instructions
 from conversations.transcript import Loaded
-
 
 REFERENCE = "attachment:"
 """What the address of an image begins with, before the hash of its bytes: they are read when a request leaves."""
@@ -32,11 +31,11 @@ class StorageBoundaryError(TypeError):
 class Prompt:
     """The messages of one request, in the shape of OpenAI's chat completions. Made by `assemble` and `for_summary`.
 
-    Images are references, to attachments of the conversation `images_of`.
+    Images are references, to attachments of the conversation `images_of`: by the hash, wherever they are.
     """
 
     messages: tuple[dict[str, Any], ...]
-    images_of: UUID | None = None
+    images_of: UUID | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
 from conversations import orphans
 from conversations.llm.profiles import sync_profiles
-from conversations.models import Folding, GatewayCall
+from conversations.models import Attachment, Folding, GatewayCall
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +31,8 @@ CALLS_KEPT = timedelta(days=400)
 """Figures of calls of the gateway: a year can be compared with the one before."""
 FOLDINGS_KEPT = timedelta(hours=1)
 """Locks whose holder died."""
+UNSENT_KEPT = timedelta(days=1)
+"""Files that wait for a message which nobody sends."""
 PURGED = (Compaction.Status.FAILED, Compaction.Status.SKIPPED, Compaction.Status.DISCARDED)
 
 
@@ -69,6 +71,7 @@ def tidy() -> None:
     KeptSummary.objects.filter(created_at__lt=before).delete()
     GatewayCall.objects.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
     Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
+    Attachment.objects.filter(message=None, created_at__lt=timezone.now() - UNSENT_KEPT).delete()
     if connection.vendor == "sqlite":
         checkpoint_wal()
 

@@ -21,9 +21,11 @@ from conversations.validation import clean_policy
 
 NAME = "chatsite's own export"
 FORMAT = "chatsite"
-VERSION = 2
+VERSION = 3
 WITH_STATE = 2
 """The first version that has the whole state of compression."""
+WITH_FILES = 3
+"""The first that has files and pastes."""
 MAX_ID = 100
 MODES = tuple(Conversation.Mode.values)
 
@@ -35,7 +37,7 @@ def recognises(data: object) -> bool:
 def read(data: dict[str, Any]) -> Source:
     version = _checked_version(data.get("version"))
     row = read_object("conversation", data.get("conversation"))
-    source = _source(data, row)
+    source = _source(data, row, Reader(with_files=version >= WITH_FILES))
     if version >= WITH_STATE:
         updated = read_date("conversation.updated_at", row.get("updated_at"))
         return replace(source, updated=updated, state=read_state(data, source))
@@ -45,9 +47,8 @@ def read(data: dict[str, Any]) -> Source:
     return source
 
 
-def _source(data: dict[str, Any], row: dict[str, Any]) -> Source:
-    """All but what is of one version."""
-    reader = Reader()
+def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source:
+    """All but the state of compression."""
     return Source(
         title=read_text("conversation.title", row.get("title"), limit=MAX_TITLE),
         system_prompt=read_text("conversation.system_prompt", row.get("system_prompt"), limit=MAX_SYSTEM_PROMPT),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 
@@ -12,10 +13,11 @@ from compression.models import Checkpoint, Compaction
 from conversations import goals
 from conversations.exchange.aims import goal_of
 from conversations.exchange.chatsite import FORMAT, VERSION
+from conversations.exchange.files import bytes_to_tell, files_json, pastes_json
 from conversations.exchange.states import checkpoints_json
 from conversations.models import Conversation, Message, ToolCall
 from conversations.shapes import conversation_json
-from conversations.transcript import HISTORY
+from conversations.transcript import HISTORY, images_of
 
 EXPORTED = (
     "id", "title", "model", "mode", "system_prompt", "policy", "rules", "compressed_at", "created_at", "updated_at",
@@ -28,12 +30,13 @@ def as_json(conversation: Conversation) -> dict[str, Any]:
     checkpoints = list(conversation.checkpoints.filter(active=True))
     compactions = list(_compactions(conversation).only("strategy", "finished_at"))
     states = checkpoints_json(checkpoints, messages)
+    known = bytes_to_tell(messages)
     marks = {"is_kept": set(conversation.verbatim_ids), "is_elided": set(conversation.elided)}
     return {
         "format": FORMAT,
         "version": VERSION,
         "conversation": _conversation_json(conversation),
-        "messages": [entry for message in messages for entry in _message_entries(message, marks)],
+        "messages": [entry for message in messages for entry in _message_entries(message, marks, known)],
         "checkpoints": [checkpoint_json(row) | state for row, state in zip(checkpoints, states, strict=True)],
         "compression": _compression_json(compactions[0]) if compactions else None,
         "totals": {
@@ -58,7 +61,8 @@ def as_markdown(conversation: Conversation) -> str:
 
 
 def _history(conversation: Conversation) -> QuerySet[Message]:
-    return conversation.messages.filter(HISTORY).order_by("created_at").prefetch_related("tool_calls")
+    rows = conversation.messages.filter(HISTORY).order_by("created_at")
+    return rows.prefetch_related("tool_calls", "attachments", "pastes")
 
 
 def _compactions(conversation: Conversation) -> QuerySet[Compaction]:
@@ -76,10 +80,12 @@ def _conversation_json(conversation: Conversation) -> dict[str, Any]:
     return {name: told[name] for name in EXPORTED} | {"goal": goal_of(goal) if goal else None}
 
 
-def _message_entries(message: Message, marks: Mapping[str, set[str]]) -> Iterator[dict[str, Any]]:
+def _message_entries(
+    message: Message, marks: Mapping[str, set[str]], known: Mapping[UUID, bytes]
+) -> Iterator[dict[str, Any]]:
     """The message, then a message for each result of its calls, as OpenAI's API has it.
 
-    `marks` are flags of its state of compression, by name: the ids that have them.
+    `marks` are flags of its state of compression, by name: the ids that have them. `known` are bytes of images.
     """
     calls = list(message.tool_calls.all())
     entry: dict[str, Any] = {
@@ -95,6 +101,8 @@ def _message_entries(message: Message, marks: Mapping[str, set[str]]) -> Iterato
         "name": message.name,
         "model": message.model,
         "tool_calls": [_call_json(call) for call in calls],
+        "attachments": files_json(message, known),
+        "pastes": pastes_json(message),
     } | {name: str(message.id) in ids for name, ids in marks.items()}
     yield entry | {key: value for key, value in optional.items() if value}
     for call in calls:
@@ -130,6 +138,8 @@ def _message_lines(message: Message) -> Iterator[str]:
     yield f"\n## {message.get_role_display()}{name}, {message.created_at:%Y-%m-%d %H:%M}\n"
     if message.content:
         yield message.content
+    for image in images_of(message.images):
+        yield f"\n{_one_line(image.caption)}"
     for call in message.tool_calls.all():
         yield f"\nCall of `{_one_line(call.name)}`:\n\n{_fenced(call.arguments)}"
         if call.result is not None:

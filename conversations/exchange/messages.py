@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
+from conversations.exchange.files import checked_words, read_files, read_pastes, room_of
 from conversations.exchange.reading import (
     fault,
     read_choice,
@@ -17,7 +18,7 @@ from conversations.exchange.reading import (
 )
 from conversations.exchange.source import Call, Line, Result
 from conversations.models import Message
-from conversations.validation import clean_text
+from conversations.validation import MAX_CONTENT, clean_text
 
 MAX_MESSAGES = 100_000
 MAX_CALLS = 1_000
@@ -32,10 +33,12 @@ STATUSES = tuple(
 class Reader:
     """Reads the messages of one file in order, and knows which calls have been made and answered so far.
 
-    A result belongs to the latest call of its id: real transcripts use the same id again and again.
+    A result belongs to the latest call of its id: real transcripts use the same id again and again. Files and pastes
+    are read of our own export, `with_files`; what others mean by those words is another thing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_files: bool = False) -> None:
+        self._with_files = with_files
         self.results: dict[int, Result] = {}
         self._calls: dict[str, int] = {}
         self._call_numbers = count()
@@ -51,9 +54,14 @@ class Reader:
                 yield self._line(place, role, message)
 
     def _line(self, place: str, role: str, message: dict[str, Any]) -> Line:
+        files = read_files(f"{place}.attachments", message.get("attachments"), role) if self._with_files else ()
+        content = _content(place, message, limit=MAX_CONTENT + room_of(files))
+        words = checked_words(f"{place}.attachments", content, files)
         return Line(
             role=role,
-            content=_content(place, message),
+            content=content,
+            files=files,
+            pastes=read_pastes(f"{place}.pastes", message.get("pastes"), words) if self._with_files else (),
             created_at=read_date(f"{place}.created_at", message.get("created_at")),
             name=read_text(f"{place}.name", message.get("name"), limit=MAX_NAME),
             calls=self._read_calls(place, role, message),
@@ -113,8 +121,8 @@ class Reader:
         return message_id
 
 
-def _content(place: str, message: dict[str, Any]) -> str:
+def _content(place: str, message: dict[str, Any], *, limit: int = MAX_CONTENT) -> str:
     """A message's text. Null is for calls without a word, as in OpenAI's API; a missing one is a fault."""
     if "content" not in message:
         raise fault(f"{place}.content", "is missing.")
-    return read_text(f"{place}.content", message["content"])
+    return read_text(f"{place}.content", message["content"], limit=limit)

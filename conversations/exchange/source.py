@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from compression.core.goal import Progress
-from compression.core.values import ToolUse
+from compression.core.values import Image, ToolUse
+from conversations.models import Attachment
+from conversations.pastes import Pasted
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Line:
     """One message that becomes a row. `created_at` is the file's own date, which may be missing or out of order.
 
     A kept one stands before the cut and is sent verbatim all the same, an elided one is sent without results of tools.
+    `files` are rows that are not stored yet.
     """
 
     role: str
@@ -50,6 +53,12 @@ class Line:
     id: str | None = None
     is_kept: bool = False
     is_elided: bool = False
+    files: tuple[Attachment, ...] = ()
+    pastes: tuple[Pasted, ...] = ()
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        return tuple(Image(row.digest, row.name, row.size) for row in self.files if row.kind == Attachment.Kind.IMAGE)
 
     @property
     def is_said(self) -> bool:

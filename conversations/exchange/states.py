@@ -27,7 +27,7 @@ from conversations.exchange.reading import (
 )
 from conversations.exchange.source import Line, Source, State, Summary
 from conversations.models import Message
-from conversations.transcript import BEGINNING
+from conversations.transcript import BEGINNING, images_of
 
 MAX_CHECKPOINTS = 10_000
 ALL_STRATEGIES = ("", *STRATEGIES, "age", "elide")
@@ -67,7 +67,7 @@ def running_digests(turns: Sequence[Turn], ends: Iterable[int]) -> list[str]:
 
 def turn_of(line: Line, tools: Iterable[ToolUse]) -> Turn:
     """A line as its words enter a digest."""
-    return Turn(line.id or "", line.role, line.content, BEGINNING, 0, tools=tuple(tools))  # type: ignore[arg-type]
+    return Turn(line.id or "", line.role, line.content, BEGINNING, 0, tools=tuple(tools), images=line.images)  # type: ignore[arg-type]
 
 
 def read_state(data: dict[str, Any], source: Source) -> State | None:
@@ -194,4 +194,12 @@ def _require_digests(entries: list[dict[str, Any]], summaries: Sequence[Summary]
 
 def _turn_of(message: Message) -> Turn:
     tools = [ToolUse(call.call_id, call.name, call.arguments, call.result) for call in message.tool_calls.all()]
-    return Turn(str(message.pk), message.role, message.content, message.created_at, 0, tools=tuple(tools))  # type: ignore[arg-type]
+    return Turn(
+        str(message.pk),
+        message.role,  # type: ignore[arg-type]
+        message.content,
+        message.created_at,
+        0,
+        tools=tuple(tools),
+        images=images_of(message.images),
+    )

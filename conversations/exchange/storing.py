@@ -12,12 +12,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from compression.core.rules import find_rules
-from conversations import goals
+from conversations import goals, image_files
+from conversations.attachments import noted
+from conversations.copied_files import FILES
 from conversations.exchange.reading import within
 from conversations.exchange.restoring import Restored, put_in_force, restored
 from conversations.exchange.source import Call, Line, Source
 from conversations.llm.profiles import default_profile
-from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
 from conversations.rules import with_found
 from conversations.transcript import message_tokens, tool_tokens
 from conversations.validation import one_line
@@ -29,6 +31,16 @@ TITLE_FROM_TEXT = 80
 
 Cost = tuple[int, list[int]]
 """Tokens of a message without its calls, and of each call with its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A message, with all that refers to it."""
+
+    message: Message
+    calls: list[ToolCall]
+    files: list[Attachment]
+    pastes: list[Paste]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +63,10 @@ def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversatio
     with transaction.atomic():
         Conversation.objects.bulk_create([one.conversation for one in ready], BATCH)
         for batch in batched(chain.from_iterable(map(_rows, ready)), BATCH):
-            Message.objects.bulk_create([message for message, _ in batch])
-            ToolCall.objects.bulk_create([call for _, calls in batch for call in calls])
+            Message.objects.bulk_create([one.message for one in batch])
+            ToolCall.objects.bulk_create([call for one in batch for call in one.calls])
+            Attachment.objects.bulk_create([row for one in batch for row in one.files], FILES)
+            Paste.objects.bulk_create([paste for one in batch for paste in one.pastes])
         for one in ready:
             with within(one.source.place):
                 _complete(one)
@@ -107,10 +121,11 @@ def _rules(source: Source, model: ModelProfile | None) -> list[str]:
 
 
 def _cost(source: Source, line: Line) -> Cost:
-    return message_tokens(line.content, role=line.role), [tool_tokens(source.tool_use(call)) for call in line.calls]
+    own = message_tokens(line.content, role=line.role) + image_files.TOKENS * len(line.images)
+    return own, [tool_tokens(source.tool_use(call)) for call in line.calls]
 
 
-def _rows(ready: Ready) -> Iterator[tuple[Message, list[ToolCall]]]:
+def _rows(ready: Ready) -> Iterator[Rows]:
     source = ready.source
     for line, date, (own, calls) in zip(source.lines, _increasing(source.lines), ready.costs, strict=True):
         message = Message(
@@ -123,8 +138,21 @@ def _rows(ready: Ready) -> Iterator[tuple[Message, list[ToolCall]]]:
             is_protected=line.is_protected,
             status=line.status,
             model=line.model,
+            images=noted(line.files),
         )
-        yield message, [_tool_call(message, source, *pair) for pair in zip(line.calls, calls, strict=True)]
+        yield Rows(
+            message,
+            [_tool_call(message, source, *pair) for pair in zip(line.calls, calls, strict=True)],
+            [_file(message, number, row) for number, row in enumerate(line.files)],
+            [Paste(message=message, number=one.number, start=one.start, length=one.length) for one in line.pastes],
+        )
+
+
+def _file(message: Message, number: int, row: Attachment) -> Attachment:
+    """A row that was read, as one of a message's: they keep their order by their dates."""
+    row.message, row.conversation, row.owner_id = message, message.conversation, message.conversation.owner_id
+    row.created_at = message.created_at + number * TICK
+    return row
 
 
 def _tool_call(message: Message, source: Source, call: Call, tokens: int) -> ToolCall:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from conversations.api.schemas.attachments import Paste
 from conversations.api.schemas.context import Checkpoint
 from conversations.api.schemas.fields import Mode, Role, Tokens, about
 from conversations.api.schemas.goals import Artifact, Decision, Priority, Step
@@ -36,6 +37,22 @@ class ExportedConversation(BaseModel):
     goal: ExportedGoal | None = about("What it is to reach.", None)
 
 
+class ExportedFile(BaseModel):
+    """An image, or the place of a text file in the content."""
+
+    kind: Literal["image", "text"] = about("What it is.", "image")
+    name: str = about("What the file is called.", "rack.jpg")
+    media_type: str = about("As it is kept.", "image/jpeg")
+    size: int = about("Bytes.", 182_044, ge=1)
+    tokens: Tokens = about("Tokens that it adds to a request.", 1_105)
+    width: int | None = Field(default=None, description="Pixels, of an image.")
+    height: int | None = Field(default=None, description="Pixels, of an image.")
+    start: int | None = Field(default=None, description="Of a text file: where its text begins in the content.")
+    length: int | None = Field(default=None, description="And how many characters it has.")
+    digest: str | None = Field(default=None, description="Of an image: SHA-256 of its bytes.")
+    data: str | None = Field(default=None, description="Of an image: its bytes as base64; null beyond 15 MB of a file.")
+
+
 class ExportedMessage(BaseModel):
     """A message, or after it the result of a call that it made, as OpenAI's API has them."""
 
@@ -54,6 +71,8 @@ class ExportedMessage(BaseModel):
     model: str | None = Field(default=None, description="The model that wrote it.")
     tool_calls: list[dict[str, Any]] | None = Field(default=None, description="The calls that it makes.")
     tool_call_id: str | None = Field(default=None, description="The call that this is the result of.")
+    attachments: list[ExportedFile] | None = Field(default=None, description="Its images and text files.")
+    pastes: list[Paste] | None = Field(default=None, description="Long texts that were pasted into it.")
 
 
 class ExportedCheckpoint(Checkpoint):
@@ -81,7 +100,7 @@ class Export(BaseModel):
     """Our own form, which can be imported again."""
 
     format: Literal["chatsite"] = about("What this is.", "chatsite")
-    version: int = about("Of this form.", 2, ge=1)
+    version: int = about("Of this form.", 3, ge=1)
     conversation: ExportedConversation
     messages: list[ExportedMessage] = about("In order; tool results after the message that asked for them.")
     checkpoints: list[ExportedCheckpoint] = about("The summaries in force, in order.", [])
