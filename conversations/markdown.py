@@ -29,6 +29,8 @@ MAX_HIGHLIGHTED = 20_000
 NESTING = 20
 SCROLLS = 'tabindex="0" role="group" aria-label="{}"'
 """Of a box with its own scroll bar: the keyboard reaches it."""
+_NUMBER = re.compile(r"\A(\s*\d+)([.)]\s*)\Z")
+"""A text that is a number with a full stop: as Markdown it is the beginning of a list with nothing in it."""
 _BOX = re.compile(r"\[([ xX])\]\s")
 
 clean = partial(
@@ -127,7 +129,7 @@ def render(text: str) -> SafeString:
     """Sanitised HTML. Rendered once: a message that has ended does not change."""
     if len(text) > MAX_MARKDOWN:
         return mark_safe(f'<div class="plain">{escape(text)}</div>')
-    return mark_safe(clean(parser.render(text)))
+    return mark_safe(clean(parser.render(_NUMBER.sub(r"\1\\\2", text))))
 
 
 def code_box(code: str, language: str) -> str:

@@ -1,2 +1,87 @@
-// What the keyboard does on every page.
+// What the keyboard does on every page. The sheet of it is templates/conversations/_help.html.
 "use strict";
+
+const IS_MAC = /Mac|iPhone|iPad/.test(navigator.platform);
+const SINGLE_OFF = "single-keys-off";
+
+// --- What the keys do: each says whether it did it, else the key is the browser's ------------------------------------
+
+const clicks = (control) => { control?.click(); return Boolean(control); };
+const last = (selector) => [...(thread?.querySelectorAll(selector) ?? [])].filter((found) => !found.closest(".version")).at(-1);
+const copies = (selector) => Boolean(navigator.clipboard) && clicks(last(selector)) && tells("Copied.");
+const tells = (words) => { const place = one("#said"); if (place) place.textContent = words; return true; };
+
+const searches = () => {
+  const field = one("#search");
+  if (!field) return false;
+  if (one("#drawer")?.offsetParent && !one(".app.listing")) list(true);
+  field.focus();
+  field.select();
+  return true;
+};
+const stops = () => clicks([one("#stop")].find((button) => button?.offsetParent && !button.disabled));
+const moves = (step) => {
+  const entries = [...document.querySelectorAll("#conversations .entry > a")];
+  const at = entries.findIndex((entry) => entry.ariaCurrent);
+  return clicks(entries[at < 0 && step < 0 ? entries.length - 1 : at + step]);
+};
+
+// From message to message, and behind the last one to the composer.
+const reads = (step) => {
+  const messages = [...(thread?.querySelectorAll(".message, .version") ?? [])].filter((found) => !found.parentElement.closest(".version"));
+  if (!messages.length) return false;
+  const at = messages.findIndex((found) => found.contains(document.activeElement));
+  const next = at < 0 ? messages.length - 1 : Math.max(0, at + step);
+  if (!messages[next]) { composer.elements.content.focus(); return true; }
+  const place = one(":scope > summary", messages[next]) ?? messages[next];
+  if (place.tabIndex < 0) place.tabIndex = -1;
+  messages[next].scrollIntoView({ block: "nearest" });
+  place.focus({ preventScroll: true });
+  return true;
+};
+
+// --- Which keys: none while an input method composes, none that a field of text needs --------------------------------
+
+const KEYS = [
+  { keys: ["k"], command: true, anywhere: true, act: () => clicks(one("form.begin button")) },
+  { keys: ["c"], command: true, shift: true, anywhere: true, act: () => copies(".message.assistant:not([aria-busy]) > .acts > .copy") },
+  { keys: [";", ":"], command: true, shift: true, anywhere: true, act: () => copies(".code-head button") },
+  { keys: ["arrowup"], alt: true, inEmpty: true, act: () => moves(-1) },
+  { keys: ["arrowdown"], alt: true, inEmpty: true, act: () => moves(1) },
+  { keys: ["pageup"], alt: true, inComposer: true, act: () => reads(-1) },
+  { keys: ["pagedown"], alt: true, inComposer: true, act: () => reads(1) },
+  { keys: ["escape"], inComposer: true, notElsewhere: true, act: stops },
+  { keys: ["arrowup"], inEmpty: true, notElsewhere: true, act: () => clicks(last("[id^='to-edit-']")) },
+  { keys: ["/"], single: true, act: searches },
+  { keys: ["?"], single: true, act: () => clicks(one("#help")) },
+];
+const command = (event) => (IS_MAC ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey);
+const isPressed = (key, event) => key.keys.includes(event.key.toLowerCase())
+  && Boolean(key.alt) === event.altKey
+  && (key.command ? command(event) : !event.ctrlKey && !event.metaKey)
+  && (key.single || Boolean(key.shift) === event.shiftKey);
+const fits = (key, { target }) => {
+  const inComposer = target === composer?.elements.content;
+  if (inComposer) return key.anywhere || key.inComposer || Boolean(key.inEmpty && !target.value);
+  if (target.closest("input, textarea, select, [contenteditable]")) return Boolean(key.anywhere);
+  return !key.notElsewhere && !(key.single && kept(SINGLE_OFF));
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing || event.keyCode === 229 || event.getModifierState("AltGraph")) return;
+  // What covers the page has keys of its own.
+  if (one("dialog[open], :popover-open")) return;
+  const key = KEYS.find((one) => isPressed(one, event) && fits(one, event));
+  if (key?.act()) event.preventDefault();
+});
+
+// --- How they are shown ----------------------------------------------------------------------------------------------
+
+const label = (root) => {
+  if (IS_MAC) for (const key of root.querySelectorAll("kbd[data-mac]")) key.textContent = key.dataset.mac;
+  const singles = one("#single-keys", root);
+  if (singles) singles.checked = !kept(SINGLE_OFF);
+};
+label(document);
+document.addEventListener("htmx:load", (event) => label(event.detail.elt));
+document.addEventListener("change", ({ target }) => { if (target.id === "single-keys") keep(SINGLE_OFF, !target.checked); });

@@ -162,6 +162,11 @@ def test_tasks_have_signs() -> None:
     assert "<li>[y] no task</li>" in html
 
 
+def test_a_number_alone_is_no_list() -> None:
+    assert render("1984.\n") == "<p>1984.</p>\n"
+    assert '<ol start="1984">' in render("1984. It was a cold day.")
+
+
 def test_what_scrolls_by_itself_can_be_reached_by_the_keyboard() -> None:
     assert '<pre tabindex="0" role="group" aria-label="Code, python">' in render("```python\nx\n```")
     assert '<div class="table" tabindex="0" role="group" aria-label="Table">' in render("| a |\n|---|\n| b |")

@@ -1,0 +1,99 @@
+"""Versions of a message are flipped through and used again; and the keyboard does what its sheet says."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.journeys.site import Person
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+
+def test_earlier_versions_are_flipped_through_in_place_and_used_again(alice: Person, llm: LlmServer) -> None:
+    page = alice.page
+    alice.begins()
+    llm.enqueue("The **first** answer.")
+    alice.says("Which port?")
+    alice.is_answered("first answer")
+    llm.enqueue("The second answer.")
+    page.get_by_role("button", name="Regenerate").click()
+    alice.is_answered("second answer")
+    expect(page.locator(".versions")).to_contain_text("2 / 2")
+
+    page.get_by_role("button", name="Earlier version").press("Enter")
+    earlier = page.get_by_role("region", name="Version 1 of 2")
+    expect(earlier).to_contain_text("not part of the conversation")
+    expect(earlier.locator(".message[data-state=replaced] strong")).to_have_text("first")
+    expect(page.get_by_role("button", name="Later version")).to_be_focused()
+    expect(page.locator("#said")).to_have_text("Version 1 of 2, not part of the conversation.")
+    earlier.get_by_role("button", name="Back to the current one").click()
+    expect(alice.replies.last).to_contain_text("second answer")
+    expect(page.get_by_role("button", name="Earlier version")).to_be_focused()
+
+    llm.enqueue("The host is node-3.")
+    alice.says("And the host?")
+    alice.is_answered("node-3")
+    page.get_by_role("button", name="Earlier version").click()
+    earlier.get_by_role("button", name="Use this version").click()
+    expect(earlier).to_contain_text("2 later messages are kept but leave the conversation")
+    earlier.get_by_role("button", name="Use this version all the same").click()
+    expect(page.locator("#thread .message")).to_have_count(2)
+    expect(alice.replies.last).to_contain_text("The first answer.")
+    expect(page.locator(".versions")).to_contain_text("1 / 2")
+    llm.enqueue("On 8443.")
+    alice.says("Say it once more.")
+    alice.is_answered("On 8443.")
+    assert "second answer" not in llm.chats[-1].text and "first" in llm.chats[-1].text
+    assert alice.complaints == []
+
+
+def test_the_keyboard_does_what_its_sheet_says(alice: Person, llm: LlmServer) -> None:
+    page, box = alice.page, alice.box
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    alice.begins()
+    llm.enqueue("Use this:\n\n```bash\nkubectl drain node-3\n```")
+    alice.says("How do I drain it?")
+    alice.is_answered("drain node-3")
+    box.press("?")
+    expect(box).to_have_value("?")
+    box.fill("")
+    box.press("Control+Shift+;")
+    expect(page.locator("#said")).to_have_text("Copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == "kubectl drain node-3"
+    box.press("Control+Shift+C")
+    expect(page.locator(".message.assistant > .acts .copy")).to_have_text("Copied")
+    assert "Use this:" in page.evaluate("navigator.clipboard.readText()")
+    box.press("Alt+PageUp")
+    expect(page.locator(".message.assistant")).to_be_focused()
+    page.keyboard.press("Alt+PageUp")
+    expect(page.locator(".message.user")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.press("Alt+PageUp")
+    expect(page.locator("#search")).to_be_focused()
+    box.press("ArrowUp")
+    expect(page.get_by_role("textbox", name="Your message")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("#scroller").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("heading", name="Keyboard")).to_be_visible()
+    page.get_by_label("work outside of fields").uncheck()
+    page.keyboard.press("Escape")
+    expect(page.locator("#panel")).to_be_hidden()
+    page.locator("#scroller").focus()
+    page.keyboard.press("/")
+    expect(page.locator("#scroller")).to_be_focused()
+    first = page.url
+    page.keyboard.press("Control+K")
+    page.wait_for_url(lambda url: "/c/" in url and url != first)
+    expect(box).to_be_focused()
+    box.press("Alt+ArrowDown")
+    page.wait_for_url(first)
+    llm.enqueue("word " * 400, drip=0.05)
+    alice.says("Go on and on.")
+    expect(page.locator("[data-status=streaming]")).to_contain_text("word")
+    box.press("Escape")
+    expect(alice.replies.last).to_have_attribute("data-status", "stopped")
+    assert alice.complaints == []
