@@ -31,6 +31,8 @@ def switch(conversation: Conversation, profile: ModelProfile | None) -> None:
 
     Nothing is compressed here: where the history does not fit the new window, the next turn makes room first.
     """
+    if conversation.model == profile:
+        return
     with transaction.atomic():
         list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk"))
         last = Message.objects.filter(conversation=conversation).order_by("-created_at")

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from ninja import Query, Router
 
-from conversations import goals, turn, usage
+from conversations import answering, goals, turn, usage
 from conversations.access import TO_READ, get_conversation, own_conversations, writable_conversation
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
@@ -66,20 +66,20 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     openapi_extra=refuses(409),
 )
 def change(request: Request, conversation_id: UUID, body: schema.ConversationChanges) -> dict[str, Any]:
-    """What is not named stays as it is."""
+    """What is not named stays as it is. The model is not changed while a reply is written: 409 `reply_running`."""
     conversation = writable_conversation(request.auth, conversation_id)
     fields: dict[str, Any] = body.model_dump(exclude_unset=True)
-    if "model" in fields:
-        fields["model"] = _profile(fields["model"])
     if "rules" in fields:
         fields["rules"] = checked(conversation, fields["rules"])
+    if "model" in fields:
+        answering.switch(conversation, _profile(fields.pop("model")))
     for name, value in fields.items():
         setattr(conversation, name, value)
     # These fields alone: a compaction may be writing the others.
     conversation.save(update_fields=fields)
     if "title" in fields:
         publish(conversation.pk, "title.updated", title=conversation.title)
-    if fields.keys() & {"model", "mode", "system_prompt", "policy", "rules"}:
+    if fields.keys() & {"mode", "system_prompt", "policy", "rules"}:
         usage.tell(conversation.pk)
     return _told(conversation)
 

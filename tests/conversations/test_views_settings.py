@@ -17,7 +17,7 @@ from conversations.models import Conversation, Goal, Message, ModelProfile, Tool
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import BACKEND, Pages, elements
 
-ACTS = ["mode", "goal", "end_goal", "step", "rules", "policy", "take_snapshot", "restore", "fresh"]
+ACTS = ["model", "system_prompt", "mode", "goal", "end_goal", "step", "rules", "policy", "take_snapshot", "restore", "fresh"]
 ACTS_OF_ONE = ["regenerate", "edit", "fork", "edit_summary"]
 
 

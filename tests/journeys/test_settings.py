@@ -37,7 +37,7 @@ def test_goal_and_rules_set_in_the_page_reach_the_next_request(alice: Person, ll
     expect(panel.get_by_role("button", name="Remove rule 2: Always use UTC")).to_be_visible()
     panel.get_by_role("button", name="Remove rule 1: Never on Fridays").click()
     expect(panel.locator(".chips li")).to_have_count(1)
-    panel.get_by_role("combobox", name="Mode").select_option("planning")
+    panel.get_by_role("combobox", name="Mode", exact=True).select_option("planning")
     expect(panel.locator("#mode-section")).to_contain_text("Saved.")
     alice.page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
@@ -55,6 +55,7 @@ def test_goal_and_rules_set_in_the_page_reach_the_next_request(alice: Person, ll
 def test_a_wrong_policy_is_told_beside_its_field_and_the_rest_stays(alice: Person) -> None:
     alice.begins()
     panel = context_of(alice)
+    panel.get_by_text("More: lengths, pauses").click()
     panel.get_by_label("Rests after").fill("45")
     panel.get_by_label("Folds at").fill("20")
     panel.locator("#policy-save").click()
