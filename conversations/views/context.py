@@ -28,7 +28,7 @@ from conversations.views.parse import id_of
 from conversations.views.sidebar import sidebar
 
 SHOWN = 50
-"""Snapshots and compactions that the panel lists, the newest."""
+"""Snapshots that the panel lists, the newest."""
 STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"}
 
 

@@ -17,7 +17,10 @@ from conversations.models import Conversation, Goal, Message, ModelProfile, Tool
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import BACKEND, Pages, elements
 
-ACTS = ["model", "system_prompt", "mode", "goal", "end_goal", "step", "rules", "policy", "take_snapshot", "restore", "fresh"]
+ACTS = [
+    *("model", "system_prompt", "mode", "goal", "end_goal", "step", "rules", "policy", "take_snapshot", "restore"),
+    "fresh",
+]
 ACTS_OF_ONE = ["regenerate", "edit", "fork", "edit_summary"]
 
 
@@ -52,7 +55,7 @@ def test_the_panel_is_a_fragment_for_htmx_and_a_page_without(pages: Pages, conve
     for html in (fragment, page):
         assert "Never on Fridays" in html and "Move alpha" in html
         assert "can be trusted to about <b>86 %</b> after 1 fold." in html
-        assert "Before a fold" in html and "16 messages" in html
+        assert "Before a fold" in html and "1 compaction:" in html
         assert " style=" not in html and "<script>" not in html
 
 
@@ -213,7 +216,7 @@ def test_an_emergency_that_folded_no_message_says_what_it_left_out(pages: Pages,
         conversation=conversation, trigger="emergency", status="succeeded", strategy="elide", pre_tokens=900,
         post_tokens=100, steps=[emergency.step("2 tool results left out", message_ids=[str(one.pk), str(other.pk)])],
     )  # fmt: skip
-    listed = elements(pages.get("context", conversation.pk, htmx=True)).with_attribute("data-compaction")
+    listed = elements(pages.get("timeline", conversation.pk, htmx=True)).with_attribute("data-compaction")
     assert listed[0]["data-compaction"] == str(row.pk)
     thread = pages.get("thread", conversation.pk).content.decode()
     assert thread.index(str(row.pk)) < thread.index('data-state="live"')
