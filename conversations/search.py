@@ -27,7 +27,7 @@ BEFORE = 40
 """Characters of a snippet, and how many of them at most stand before the first word that was found."""
 
 TERM = re.compile(r'"([^"]+)"?|(\S+)')
-FORMATTING = re.compile(r"```\w*|`|\*\*|__")
+FORMATTING = re.compile(r"```\w*|`|\*\*|^#{1,6} ", re.MULTILINE)
 CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -154,19 +154,19 @@ def _hit(row: Conversation | Message, terms: list[str]) -> Hit:
 
 
 def _excerpt(text: str, terms: list[str]) -> str:
-    """About SNIPPET characters around the first word that is in it, on one line."""
+    """About SNIPPET characters around the first word that is in it: whole words on one line, without the signs of
+    Markdown, unless these are looked for."""
     found = _pattern(terms).search(text)
-    at = max(0, found.start() - BEFORE) if found else 0
+    start = found.start() if found else 0
+    at = max(0, start - BEFORE)
+    at = text.find(" ", at, start) + 1 or at if at else 0
     cut = text[at : at + 2 * SNIPPET]
-    before, _, rest = cut.partition(" ")
-    if at and found and len(before) < found.start() - at:
-        cut = rest  # not half a word
     line = " ".join((cut if FORMATTING.search(" ".join(terms)) else FORMATTING.sub(" ", cut)).split())
-    return (
-        ("… " if at else "")
-        + line[:SNIPPET].rstrip()
-        + ("…" if len(line) > SNIPPET or text[at + 2 * SNIPPET :] else "")
-    )
+    head = line[:SNIPPET]
+    if len(line) > SNIPPET and head.rfind(" ") > SNIPPET // 2:
+        head = head[: head.rfind(" ")]
+    is_all = len(line) <= SNIPPET and at + 2 * SNIPPET >= len(text)
+    return ("… " if at else "") + head + ("" if is_all else "…")
 
 
 def _pieces(text: str, terms: list[str]) -> tuple[Piece, ...]:

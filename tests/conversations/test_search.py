@@ -132,9 +132,9 @@ def test_pages_follow_each_other_without_a_gap_or_a_repetition(user: User, limit
 def test_a_search_is_two_queries_however_much_there_is(user: User, django_assert_num_queries: Any) -> None:
     for _ in range(5):
         talk(user, *["a word"] * 10, title="word")
-    with django_assert_num_queries(2):
-        hits = find(user, "word").hits
-        assert len(hits) == 30 and all(hit.state or hit.conversation.title for hit in hits)
+    pages = Pages(user)
+    with django_assert_num_queries(2 + len(("session", "user"))):
+        assert pages.get("search", q="word", htmx=True).content.decode().count('class="hit"') == search.LIMIT
 
 
 def test_a_snippet_is_a_line_around_the_first_word_with_what_was_found_marked(user: User) -> None:
@@ -145,6 +145,22 @@ def test_a_snippet_is_a_line_around_the_first_word_with_what_was_found_marked(us
     assert "the <b>needle</b> lies here" in hit.snippet
     html = Pages(user).get("search", q="needle").content.decode()
     assert "the &lt;b&gt;<mark>needle</mark>&lt;/b&gt; lies here" in html
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("query", "text", "snippet"),
+    [
+        ("port", "## Ports\n\n```yaml\nport: **5433**\n```", "Ports port: 5433"),
+        ("**5433", "port: **5433**", "port: **5433**"),
+        ("x", "x" * 400, "x" * 120 + "…"),
+        ("needle", "y" * 90 + "needle", "… " + "y" * 40 + "needle"),
+        ("needle", "a needle " + "word " * 40, "a needle " + " ".join(["word"] * 22) + "…"),
+    ],
+)
+def test_a_snippet_reads_as_text(user: User, query: str, text: str, snippet: str) -> None:
+    talk(user, text, title="-")
+    assert [hit.snippet for hit in find(user, query).hits] == [snippet]
 
 
 def test_a_hit_leads_to_its_message(user: User) -> None:

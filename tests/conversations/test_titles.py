@@ -8,6 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from conversations import background, branches, titles
+from conversations.events import hub
 from conversations.llm.base import Reply
 from conversations.models import Conversation, ModelProfile
 from tests.conversations.chat import Chat, fill
@@ -40,7 +41,11 @@ async def settled(chat: Chat) -> str:
 
 
 async def test_the_first_reply_gives_the_conversation_a_title(chat: Chat) -> None:
-    assert await asked(chat, "It is 8443.", ' "Port of the billing service".\n') == "Port of the billing service"
+    with hub.listen(chat.conversation.pk) as listener:
+        assert await asked(chat, "It is 8443.", ' "Port of the billing service".\n') == "Port of the billing service"
+        events = [listener.queue.get_nowait() for _ in range(listener.queue.qsize())]
+    told = [event.data["title"] for event in events if event.type == "title.updated"]
+    assert told == [QUESTION[:60], "Port of the billing service"]
     request = chat.llm.last_request
     assert QUESTION in request.text and "It is 8443." in request.text
     assert request.body.get("max_tokens", request.body.get("max_completion_tokens")) == titles.TOKENS

@@ -14,7 +14,7 @@ from tests.conversations.pages import BACKEND, Pages
 
 READ = ["chat", "thread", "status", "export"]
 READ_ONE = ["message", "compaction"]
-ACT = ["send", "stop", "compact", "rename", "delete"]
+ACT = ["send", "stop", "compact", "rename", "pin", "archive", "delete"]
 ACT_ONE = ["retry", "undo"]
 
 
@@ -49,8 +49,8 @@ def test_another_persons_conversation_does_not_exist(conversation: Conversation,
 
 
 def test_anonymous_people_are_sent_to_the_sign_in(conversation: Conversation) -> None:
-    responses = [Client().get(address) for address in ["/", *every_read(conversation)]]
-    responses += [Client().post(address) for address in ["/import", "/c/new", *every_act(conversation)]]
+    responses = [Client().get(address) for address in ["/", "/search", *every_read(conversation)]]
+    responses += [Client().post(address) for address in ["/import", "/c/new", "/c/sample", *every_act(conversation)]]
     assert {response.status_code for response in responses} == {302}
     assert all(response.headers["Location"].startswith("/accounts/login/") for response in responses)
 
@@ -58,7 +58,7 @@ def test_anonymous_people_are_sent_to_the_sign_in(conversation: Conversation) ->
 def test_what_acts_wants_a_post_with_a_token(conversation: Conversation, user: User) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(user, backend=BACKEND)
-    for address in ["/import", "/c/new", *every_act(conversation)]:
+    for address in ["/import", "/c/new", "/c/sample", *every_act(conversation)]:
         assert client.post(address).status_code == 403, address
     for address in ["/import", *every_act(conversation)]:
         assert client.get(address).status_code == 405, address

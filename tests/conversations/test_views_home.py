@@ -176,6 +176,12 @@ async def test_what_is_archived_stays_so_whatever_is_said(chat: Chat) -> None:
     assert chat.conversation.archived
 
 
+@pytest.mark.parametrize(("provider", "is_said"), [("builtin", True), ("openai", False)])
+def test_the_page_says_where_only_the_demo_model_answers(pages: Pages, provider: str, is_said: bool) -> None:
+    ModelProfile.objects.create(name="model", model_id="model", provider=provider, window=2_048)
+    assert ("built-in demo model" in pages.get("home").content.decode()) is is_said
+
+
 def test_the_list_is_one_query(user: User, django_assert_num_queries: Any) -> None:
     Conversation.objects.bulk_create(Conversation(owner=user, title=f"talk {n}") for n in range(9))
     with django_assert_num_queries(1):
