@@ -16,9 +16,10 @@ from django.db.models import Q, QuerySet
 
 from compression.ids import uuid7
 from conversations import branches, replies, rules
-from conversations.bubbles import history
+from conversations.bubbles import history, whole
+from conversations.copied_files import copy_files, name_copies
 from conversations.errors import Conflict, NotFound
-from conversations.models import Conversation, Message, ModelProfile, Paste, ToolCall
+from conversations.models import Conversation, Message, ModelProfile, ToolCall
 
 Role = Message.Role
 BATCH = 500
@@ -54,7 +55,7 @@ def numbers(current: Message) -> dict[int, UUID]:
 def version(current: Message, number: int) -> Version:
     """One of them, as it was when another took its place. Raises NotFound."""
     head = _head(current, number)
-    rows = _group(current, head).prefetch_related("tool_calls")[: SHOWN + 1]
+    rows = whole(_group(current, head))[: SHOWN + 1]
     shown = tuple(_answered(list(rows))[:SHOWN])
     return Version(number, head.pk == current.pk, shown, _group(current, head).count() - len(shown))
 
@@ -122,26 +123,26 @@ def _copy(rows: QuerySet[Message], begin: datetime, **fields: object) -> Message
     What the replies among them were asked with, and cost, stays with the originals.
     """
     first: Message | None = None
-    moment = begin
+    moment, ids = begin, {}
     for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
-        ids = {row.pk: uuid7() for row in batch}
-        calls = list(ToolCall.objects.filter(message__in=ids))
-        pastes = list(Paste.objects.filter(message__in=ids))
+        olds = [row.pk for row in batch]
+        calls = list(ToolCall.objects.filter(message__in=olds))
         for row in batch:
-            row.pk, row.created_at, row.replaced_by = ids[row.pk], moment, None
+            ids[str(row.pk)] = str(new := uuid7())
+            row.pk, row.created_at, row.replaced_by = new, moment, None
             row.client_id = row.prompt_tokens = row.completion_tokens = row.cached_tokens = None
             row.request = row.saved_tokens = row.cost_usd = row.first_token_ms = row.duration_ms = None
+            row.images = name_copies(row.images, ids)
             moment += timedelta(microseconds=1)
         if first is None:
             first = batch[0]
             for name, value in fields.items():
                 setattr(first, name, value)
         Message.objects.bulk_create(batch)
-        parts: list[ToolCall | Paste] = [*calls, *pastes]
-        for part in parts:
-            part.pk, part.message_id = None, ids[part.message_id]
+        copy_files(first.conversation, ids, of=olds)
+        for call in calls:
+            call.pk, call.message_id = None, UUID(ids[str(call.message_id)])
         ToolCall.objects.bulk_create(calls)
-        Paste.objects.bulk_create(pastes)
     assert first is not None, "a version has a message"
     return first
 

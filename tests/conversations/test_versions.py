@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from conversations import branches, compaction, forks, replies, states, versions
 from conversations.errors import Conflict, NotFound
-from conversations.models import Conversation, Message, Paste, ToolCall
+from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
 from conversations.protection import protect
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages, elements
@@ -143,13 +143,22 @@ async def test_a_reply_that_failed_is_no_version_and_one_that_was_stopped_half_w
     assert [number for number, _ in await told(third)] == [1, 2, 3]
 
 
-async def test_tool_calls_pastes_and_protection_come_with_the_copies(conversation: Conversation, chat: Chat) -> None:
+async def test_tool_calls_files_pastes_and_protection_come_with_the_copies(
+    conversation: Conversation, chat: Chat
+) -> None:
     await sync_to_async(fill)(conversation, 4)
+    await ModelProfile.objects.aupdate(sees_images=True)
     rows = [row async for row in Message.objects.order_by("created_at")]
     await ToolCall.objects.acreate(
         message=rows[3], call_id="c1", name="search", arguments="{}", result="8443", created_at=rows[3].created_at
     )
     await Paste.objects.acreate(message=rows[2], number=1, start=0, length=7)
+    picture = await Attachment.objects.acreate(
+        owner_id=conversation.owner_id, conversation=conversation, message=rows[2], kind="image", name="cat.png",
+        media_type="image/png", size=3, width=1, height=1, digest="d" * 64, tokens=85, data=b"cat",
+    )  # fmt: skip
+    images = [{"id": str(picture.pk), "hash": picture.digest, "name": "cat.png"}]
+    await Message.objects.filter(pk=rows[2].pk).aupdate(images=images)
     await sync_to_async(protect)(conversation, rows[3].pk, on=True)
     asked = await edited(chat, rows[2], "in other words?", "yes")
     await sync_to_async(protect)(conversation, asked.pk, on=True)
@@ -159,6 +168,9 @@ async def test_tool_calls_pastes_and_protection_come_with_the_copies(conversatio
     assert (reply.content, reply.is_protected) == (rows[3].content, True)
     assert (await reply.tool_calls.aget()).result == "8443"
     assert (await again.pastes.aget()).length == 7
+    copy = await again.attachments.defer(None).aget()
+    assert (bytes(copy.data), copy.name, again.images) == (b"cat", "cat.png", [images[0] | {"id": str(copy.pk)}])
+    assert copy.pk != picture.pk
     assert await ToolCall.objects.acount() == await Paste.objects.acount() == 2
     await went_on(chat, "in other words?")
 
