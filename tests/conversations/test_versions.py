@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations import branches, compaction, forks, replies, states, versions
+from conversations import attachments, branches, compaction, forks, replies, states, versions
 from conversations.errors import Conflict, NotFound
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
 from conversations.protection import protect
@@ -157,7 +157,7 @@ async def test_tool_calls_files_pastes_and_protection_come_with_the_copies(
         owner_id=conversation.owner_id, conversation=conversation, message=rows[2], kind="image", name="cat.png",
         media_type="image/png", size=3, width=1, height=1, digest="d" * 64, tokens=85, data=b"cat",
     )  # fmt: skip
-    images = [{"id": str(picture.pk), "hash": picture.digest, "name": "cat.png"}]
+    images = attachments.noted([picture])
     await Message.objects.filter(pk=rows[2].pk).aupdate(images=images)
     await sync_to_async(protect)(conversation, rows[3].pk, on=True)
     asked = await edited(chat, rows[2], "in other words?", "yes")
@@ -169,7 +169,7 @@ async def test_tool_calls_files_pastes_and_protection_come_with_the_copies(
     assert (await reply.tool_calls.aget()).result == "8443"
     assert (await again.pastes.aget()).length == 7
     copy = await again.attachments.defer(None).aget()
-    assert (bytes(copy.data), copy.name, again.images) == (b"cat", "cat.png", [images[0] | {"id": str(copy.pk)}])
+    assert (bytes(copy.data), copy.name, again.images) == (b"cat", "cat.png", attachments.noted([copy]))
     assert copy.pk != picture.pk
     assert await ToolCall.objects.acount() == await Paste.objects.acount() == 2
     await went_on(chat, "in other words?")
