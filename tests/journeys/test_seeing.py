@@ -1,0 +1,144 @@
+"""What the model sees, and what became of the past, as a person finds it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.journeys.site import Person, long_conversation
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+
+def folds(person: Person) -> Locator:
+    """The divider of what was folded by hand."""
+    person.page.locator("#compact").click()
+    divider = person.page.locator(".compaction-divider")
+    expect(divider).to_contain_text("messages folded")
+    expect(person.box).to_be_enabled()
+    return divider
+
+
+def id_of(person: Person, number: int) -> str:
+    """The id of a message of the long conversation, out of its export."""
+    rows = person.page.request.get(f"{person.page.url.partition('#')[0]}export?format=json").json()["messages"]
+    return str(next(row["id"] for row in rows if row["content"].startswith(f"Message {number}:")))
+
+
+def test_open_all_shows_the_request_that_the_model_then_receives(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    folds(alice)
+    alice.page.locator("#meter-button").click()
+    sees = alice.page.locator("#model-sees")
+    expect(sees).to_contain_text("Summary, 1 checkpoint")
+    expect(sees).to_contain_text("Live, 4 messages")
+    expect(sees).to_contain_text(re.compile(r"Folds at 80 %"))
+    sees.get_by_role("link", name="Open all").click()
+    reader = alice.page.get_by_role("dialog")
+    expect(reader.locator(".part")).to_have_count(6)
+    shown = reader.locator(".part .plain").evaluate_all("(parts) => parts.map((part) => part.textContent)")
+    reader.get_by_role("button", name="Close").click()
+    llm.enqueue("Port 5003.")
+    alice.says("Which port has service-3?")
+    alice.is_answered("Port 5003.")
+    assert shown == [message["content"] for message in llm.chats[-1].body["messages"]][:-1]
+    assert alice.complaints == []
+
+
+def test_a_number_leads_to_its_source_and_that_to_its_place_on_a_phone(alice: Person, llm: LlmServer) -> None:
+    alice.page.set_viewport_size({"width": 390, "height": 844})
+    alice.page.emulate_media(reduced_motion="reduce", color_scheme="dark")
+    alice.imports(long_conversation(30))
+    folds(alice).get_by_role("link", name="View").click()
+    reader = alice.page.get_by_role("dialog")
+    number = reader.locator(".cites a").last
+    place = number.get_attribute("href")
+    assert place
+    number.click()
+    source = reader.locator(place)
+    expect(source).to_be_focused()
+    expect(source).to_be_in_viewport()
+    assert alice.page.evaluate("location.hash") == ""
+    said = source.locator(".plain").inner_text()
+    source.get_by_role("link", name="Go to").click()
+    here = reader.locator("#around [data-here]")
+    expect(here).to_contain_text(said)
+    expect(here).to_contain_text("folded")
+    expect(here).to_be_focused()
+    expect(here).to_be_in_viewport()
+    reader.get_by_role("link", name="Later").click()
+    expect(here).to_contain_text("Message")
+    expect(here).not_to_contain_text(said)
+    width = alice.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390
+    assert alice.complaints == []
+
+
+def test_the_timeline_says_what_a_summariser_did_that_failed_and_takes_the_fold_back(
+    alice: Person, llm: LlmServer
+) -> None:
+    alice.imports(long_conversation(30))
+    llm.enqueue_summary(status=500, times=3)
+    folds(alice)
+    expect(alice.status).to_contain_text("did not answer (the provider has a fault, 500")
+    alice.status.get_by_role("link", name="How it went").click()
+    reader = alice.page.get_by_role("dialog")
+    expect(reader.locator("#story")).to_contain_text("Written by extractive")
+    reader.get_by_role("button", name="Close").click()
+    alice.page.get_by_role("link", name="Timeline").first.click()
+    event = reader.locator(".event")
+    expect(event).to_contain_text("did not answer (the provider has a fault, 500")
+    event.get_by_text("What changed in what the model sees").click()
+    expect(event.locator(".diff .added").first).to_contain_text("[Compressed Message Summary]")
+    event.get_by_role("button", name="Undo").click()
+    expect(event).to_have_attribute("data-status", "undone")
+    expect(event.get_by_role("button", name="Undo")).to_have_count(0)
+    reader.get_by_role("button", name="Close").click()
+    expect(alice.page.locator(".message[data-state=live]")).to_have_count(30)
+    assert alice.complaints == []
+
+
+def test_a_full_conversation_says_so_and_can_wait_or_be_folded(at_site: Callable[..., Person], llm: LlmServer) -> None:
+    alice = at_site(window=15_000, COMPRESSION_AHEAD="0")
+    alice.sets_up()
+    alice.imports(long_conversation(90, words=60))
+    notice = alice.page.locator("#notice")
+    expect(notice).to_contain_text(re.compile(r"This conversation is \d\d % full. At 80 % its older part is folded."))
+    other = alice.page.context.new_page()
+    other.goto(alice.page.url)
+    expect(other.locator("#notice")).to_contain_text("% full")
+    expect(alice.page.locator(".app")).not_to_have_class(re.compile("offline"))
+    other.get_by_role("button", name="Later").click()
+    expect(other.locator("#notice")).to_be_empty()
+    expect(notice).to_be_empty()
+    alice.page.reload()
+    expect(alice.page.locator("#meter-button")).to_be_visible()
+    expect(notice).to_be_empty()
+    other.close()
+    assert alice.complaints == []
+
+
+def test_a_link_to_a_message_finds_it_folded_or_far_above(alice: Person) -> None:
+    alice.imports(long_conversation(100))
+    page, here = alice.page, alice.page.locator("#around [data-here]")
+    address, first, last = page.url, id_of(alice, 2), id_of(alice, 99)
+    page.goto("about:blank")
+    page.goto(f"{address}#message-{first}")  # live, and earlier than what the page shows
+    expect(here).to_contain_text("Message 2: service-2 listens")
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    expect(here).to_have_count(0)
+    page.evaluate("(hash) => { location.hash = hash; }", f"#message-{last}")
+    expect(page.locator(f"#message-{last}")).to_be_focused()
+    folds(alice)
+    page.evaluate("(hash) => { location.hash = hash; }", f"#message-{first}")  # a row of the fold
+    row = page.locator(f"#message-{first}")
+    expect(row).to_have_attribute("open", "")
+    expect(row).to_contain_text("Message 2: service-2 listens")
+    page.evaluate("(hash) => { location.hash = hash; }", f"#message-{id_of(alice, 50)}")  # in the rest of the fold
+    expect(here).to_contain_text("Message 50: service-50 listens")
+    expect(here).to_contain_text("folded")
+    assert alice.complaints == []
