@@ -102,7 +102,7 @@ def test_two_clicks_on_start_fresh_begin_one_conversation(alice: Person) -> None
     here = alice.page.url
     context_of(alice).get_by_role("button", name="Start fresh").dblclick()
     alice.page.wait_for_url(lambda url: "/c/" in url and url != here)
-    expect(alice.page.locator("#conversations a")).to_have_count(2)
+    expect(alice.page.locator("#conversations .entry a")).to_have_count(2)
 
 
 def test_words_for_a_message_that_another_tab_replaced_go_into_the_box(alice: Person, llm: LlmServer) -> None:
