@@ -16,9 +16,14 @@ if (composer) {
     box.style.height = "auto";
     box.style.height = `${box.scrollHeight}px`;
   };
+  // Behind the words are their markers, which go as far down as they do.
+  const level = () => { one("#marks").scrollTop = box.scrollTop; };
+  box.addEventListener("scroll", level, { passive: true });
   const show = () => {
     const chips = pastes.all.map(({ number, text }) => pasteChip(number, text));
     one("#pastes").replaceChildren(...chips);
+    one("#marks").replaceChildren(...markersIn(box.value, pastes.all));
+    level();
   };
   // Whether the draft could be kept.
   const changed = () => {

@@ -115,6 +115,17 @@ const pasteChip = (number, text) => {
   for (const button of chip.querySelectorAll("button")) button.setAttribute("aria-label", `${button.title}: ${name}`);
   return chip;
 };
+// The same text, to lie unseen behind the words: what is a marker in it stands out, and what only looks like one does not.
+const markersIn = (value, pastes) => {
+  let end = 0;
+  const pieces = pastes.flatMap(({ number, start }) => {
+    const place = document.createElement("mark"), before = value.slice(end, start);
+    place.textContent = marker(number);
+    end = start + place.textContent.length;
+    return [before, place];
+  });
+  return pastes.length ? [...pieces, `${value.slice(end)} `] : [];
+};
 const readPaste = (number, text) => {
   const page = copyOf("paste-page");
   one("h2", page).textContent = `LongText#${number}`;

@@ -15,6 +15,7 @@ from django_htmx.http import reswap, retarget
 from compression.models import Checkpoint, Compaction
 from conversations import cited, summaries
 from conversations.access import get_conversation
+from conversations.bubbles import whole
 from conversations.diffs import Diff, diff
 from conversations.errors import Refused
 from conversations.models import Conversation, Message
@@ -125,11 +126,11 @@ def _sources(conversation: Conversation, row: Compaction) -> list[Message]:
     covered = conversation.messages.filter(
         replaced_by=None, created_at__gte=ends[row.first_message], created_at__lte=ends[row.last_message]
     )
-    return list(covered.order_by("created_at").prefetch_related("tool_calls")[:SOURCES])
+    return list(whole(covered).order_by("created_at")[:SOURCES])
 
 
 def _left_out(conversation: Conversation, row: Compaction) -> list[Message]:
     """The messages whose tool results it left out of requests, in order."""
     ids = [pk for step in row.steps for pk in step.get("message_ids", ())]
     found = conversation.messages.filter(pk__in=ids[:SOURCES]).order_by("created_at")
-    return list(found.prefetch_related("tool_calls"))
+    return list(whole(found))

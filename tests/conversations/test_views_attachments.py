@@ -13,6 +13,8 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
+from compression.core.values import Steering
+from conversations import compaction
 from conversations.models import Attachment, Conversation, Message, ModelProfile
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
@@ -171,3 +173,21 @@ def test_a_form_that_writes_a_message_anew_has_its_words_and_names_its_files(
     pages.post("edit", conversation.pk, question.pk, content="read it again")
     anew = Message.objects.get(role="user", replaced_by=None)
     assert anew.content.startswith("read it again") and NOTES.decode() in anew.content
+
+
+def test_what_was_folded_looks_the_same_once_it_is_opened_and_beside_its_summary(
+    pages: Pages, conversation: Conversation, llm: LlmServer
+) -> None:
+    uploads(pages, conversation, "notes.md", NOTES)
+    parts = json.dumps([{"text": "see "}, {"paste": 1, "text": "a log"}])
+    pages.post("send", conversation.pk, content=f"see {MARKER}", parts=parts, attachments=[waiting().pk])
+    for number in range(4):
+        pages.post("send", conversation.pk, content=f"and port 543{number}? " + "so on and on " * 60)
+    compaction.request(conversation, trigger="manual", steering=Steering())
+    question, row = Message.objects.earliest("created_at"), conversation.compactions.get()
+    assert row.status == "succeeded", row.error
+    opened = pages.get("message", conversation.pk, question.pk, body="")
+    for response in (opened, pages.get("compaction", conversation.pk, row.pk)):
+        html = response.content.decode()
+        assert "<b>LongText#1</b> <small>5 chars</small></summary><div>a log</div>" in html
+        assert "<b>notes.md</b>" in html and "&lt;file" not in html.partition('id="diff')[0]
