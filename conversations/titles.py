@@ -98,17 +98,19 @@ def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
     rows = Message.objects.filter(conversation_id=conversation_id).order_by("created_at")
     conversation = Conversation.objects.filter(pk=conversation_id).first()
     reply = rows.filter(pk=reply_id, status=Status.COMPLETE).first()
-    question = rows.filter(role=Role.USER).first()
-    if conversation is None or reply is None or question is None:
+    questions = rows.filter(role=Role.USER)
+    first = questions.first()
+    if conversation is None or reply is None or first is None:
         return None
     earlier = rows.filter(role=Role.ASSISTANT, status=Status.COMPLETE, created_at__lt=reply.created_at)
-    if conversation.title != from_words(question.content.partition(OPENING)[0]) or earlier.exists():
+    if conversation.title != from_words(first.content.partition(OPENING)[0]) or earlier.exists():
         return None
     try:
         found = summary_profiles("fast", profile_for(conversation.model_id))
     except NotConfigured:
         return None
-    return Beginning(conversation.title, question.content, reply.content, found[0]) if found else None
+    asked = questions.filter(created_at__lt=reply.created_at).last() or first
+    return Beginning(conversation.title, asked.content, reply.content, found[0]) if found else None
 
 
 def _prompt(beginning: Beginning) -> Prompt:

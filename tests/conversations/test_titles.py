@@ -101,6 +101,7 @@ async def test_a_first_reply_that_failed_leaves_the_title_to_the_next(chat: Chat
     chat.llm.enqueue(status=401)
     await chat.say(QUESTION)
     assert await asked(chat, "It is 8443.", "Billing port", question="And now?") == "Billing port"
+    assert "And now?" in chat.llm.last_request.text
 
 
 async def test_the_fast_summariser_is_asked_and_the_built_in_model_never(

@@ -27,7 +27,7 @@ Title = Annotated[str, Text("title", most=MAX_TITLE, blank=True), AfterValidator
 SystemPrompt = Annotated[str, Text("system_prompt", most=MAX_SYSTEM_PROMPT, blank=True)]
 ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
 
-TITLE = "At most 200 characters; an empty one is made from the first message."
+TITLE = "At most 200 characters; an empty one is made from the first message, and by a model after it."
 MODEL = "Name of a model, from `GET /api/models`; null is the site's default."
 MODE = "What a summary must not lose."
 SYSTEM_PROMPT = "The person's own instructions, sent whole with each request."
