@@ -68,4 +68,4 @@ def outlook(conversation: Conversation) -> str:
         return f"{window}, and the system prompt alone takes {used.system:,}: nothing fits beside it."
     if room.is_full(loaded):
         return f"{window}: this conversation folds at the next turn."
-    return f"{window}, of which {used.percent} % are in use."
+    return f"{window}, of which {used.total:,} are in use."

@@ -53,19 +53,20 @@ def parts(request: Request, preference: Preference) -> dict[str, Any]:
 @never_cache
 @require_GET
 def settings(request: Request) -> HttpResponse:
-    """The browser is told again how its pages are to be drawn: it may have been set in another one."""
-    return preferences.remember(page(request), preferences.of(request.user))
+    return page(request)
 
 
 def page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
-    """All sections."""
-    profile = default_profile()
-    context = parts(request, preferences.of(request.user)) | {
+    """All sections. The browser is told again how its pages are to be drawn: it may have been set in another one."""
+    preference, profile = preferences.of(request.user), default_profile()
+    context = parts(request, preference) | {
+        "site_default": profile,
         "sidebar": sidebar(request.user),
         "site": request.build_absolute_uri("/").rstrip("/"),
         "program_model": json.dumps(profile.name if profile else "gpt-5", ensure_ascii=False),
     }
-    return render(request, "conversations/settings.html", context | more, status=status)
+    response = render(request, "conversations/settings.html", context | more, status=status)
+    return preferences.remember(response, preference)
 
 
 def section(request: Request, name: str, /, *, status: int = 200, **more: Any) -> HttpResponse:
