@@ -79,8 +79,8 @@ def find(user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | Non
     """The hits of `query`: titles first, then messages, both by their conversation's last change, the latest first.
 
     All words must occur, in whatever case; "words in quotes" are one. Replaced messages are not found. At most two
-    queries: messages are read in the order in which they are told, and no further than a page needs. Only what is
-    seldom or never said has all of a person's messages read.
+    queries. SQLite reads messages in the order in which they are told, and no further than a page needs, as does
+    PostgreSQL for what is said often; what is said seldom or never has all of a person's messages read.
     Raises Invalid for a query that is too long or no text, and for an `after` that no page had.
     """
     query = clean_text("q", query, limit=LONGEST, allow_blank=True)

@@ -16,6 +16,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 
 from conversations import background, prompt
+from conversations.controls import visible
 from conversations.events import publish
 from conversations.llm.attempts import Attempts
 from conversations.llm.base import ModelError, NotConfigured, Reply
@@ -24,6 +25,7 @@ from conversations.models import Conversation, Message, ModelProfile
 from conversations.prompt import Prompt
 from conversations.records import Sent
 from conversations.text_files import OPENING
+from conversations.validation import one_line
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +57,7 @@ class Beginning:
 
 def from_words(words: str) -> str:
     """What a conversation is called that begins with these words."""
-    return " ".join(words.split())[:LENGTH]
+    return one_line(words)[:LENGTH]
 
 
 def is_due(sent: Sent | None) -> bool:
@@ -87,10 +89,11 @@ async def suggest(conversation_id: UUID, reply_id: UUID) -> None:
 
 
 def cleaned(reply: Reply) -> str:
-    """The title that a model answered with; "" where it is none."""
-    title = WRAPPING.sub("", reply.text.strip())
-    is_whole = reply.finish_reason != "length" and not reply.refused
-    return title if is_whole and len(title) <= LENGTH and title.isprintable() else ""
+    """The title that a model answered with; "" where it is none: several lines, too long, or with what is not seen."""
+    answer = WRAPPING.sub("", reply.text.strip())
+    title = one_line(answer)
+    is_whole = reply.finish_reason != "length" and not reply.refused and len(answer.splitlines()) == 1
+    return title if is_whole and len(title) <= LENGTH and visible(title) == title else ""
 
 
 def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
@@ -127,4 +130,4 @@ def _give(conversation_id: UUID, title: str, *, in_place_of: str) -> None:
 
 def _report(profile: ModelProfile, reply: Reply) -> None:
     tokens = {"prompt_tokens": reply.spent.prompt, "completion_tokens": reply.spent.completion} if reply.spent else {}
-    logger.info("title made", extra=tokens | {"model": profile.name})
+    logger.info("title asked for", extra=tokens | {"model": profile.name})

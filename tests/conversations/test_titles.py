@@ -133,6 +133,8 @@ async def test_the_fast_summariser_is_asked_and_the_built_in_model_never(
         ("**Ports**.", "Ports"),
         ("«Порт сервиса»", "Порт сервиса"),
         ("Is this C#?", "Is this C#?"),
+        ("Le port\u00a0: 5433", "Le port : 5433"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
         ("x" * 61, ""),
         ("a\u202eb", ""),
         ('""', ""),
