@@ -43,8 +43,9 @@ def change(user: AbstractBaseUser, **fields: Any) -> Preference:
 def begin_with(user: AbstractBaseUser) -> dict[str, Any]:
     """The fields of a person's new conversation: `model` is the site's where theirs cannot be had any more."""
     chosen = of(user)
-    own = chosen.model if chosen.model in chat_profiles() else None
-    return {"model": own or default_profile(), "mode": chosen.mode, "system_prompt": chosen.system_prompt}
+    own = chosen.model
+    is_there = own is not None and own in chat_profiles()
+    return {"model": own if is_there else default_profile(), "mode": chosen.mode, "system_prompt": chosen.system_prompt}
 
 
 def remember[R: HttpResponse](response: R, preference: Preference) -> R:

@@ -27,7 +27,7 @@ from conversations.validation import clean_text
 from conversations.views.guard import Request, View, member
 from conversations.views.sidebar import sidebar
 
-THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
+THEMES = {theme: theme.capitalize() for theme in Preference.Theme.values}
 TYPING = ("sends", "breaks")
 """What Enter does."""
 

@@ -14,6 +14,8 @@ from conversations import preferences
 from conversations.models import Conversation, ModelProfile, Preference
 from tests.conversations.pages import BACKEND, Pages, elements
 
+pytestmark = pytest.mark.once
+
 PASSWORD = "correct horse battery"
 CHANGES = ["theme", "typing", "beginning", "password", "count"]
 
@@ -176,6 +178,12 @@ def test_what_cannot_be_is_refused_by_its_name_and_nothing_is_stored(
     assert name == "theme" or f'id="{field}-complaint"' in html
     assert form.get("system_prompt", "") in html
     assert not Preference.objects.exists() and preferences.THEME not in response.cookies
+
+
+def test_what_was_chosen_beside_what_is_refused_stays_chosen(pages: Pages, profile: ModelProfile) -> None:
+    form = {"mode": "planning", "model": str(profile.pk), "system_prompt": "a\0b"}
+    html = pages.post("beginning", **form).content.decode()
+    assert f'<option value="{profile.pk}" selected>' in html and '<option value="planning" selected>' in html
 
 
 def test_a_password_is_changed_where_the_old_one_is_known_and_this_session_stays(pages: Pages, user: User) -> None:
