@@ -19,10 +19,12 @@ if (composer) {
   // Behind the words are their markers, which go as far down as they do.
   const level = () => { one("#marks").scrollTop = box.scrollTop; };
   box.addEventListener("scroll", level, { passive: true });
+  let chips = "";
   const show = () => {
-    const chips = pastes.all.map(({ number, text }) => pasteChip(number, text));
-    one("#pastes").replaceChildren(...chips);
-    one("#marks").replaceChildren(...markersIn(box.value, pastes.all));
+    const all = pastes.all, numbers = all.map(({ number }) => number).join();
+    if (chips !== numbers) one("#pastes").replaceChildren(...all.map(({ number, text }) => pasteChip(number, text)));
+    chips = numbers;
+    one("#marks").replaceChildren(...markersIn(box.value, all));
     level();
   };
   // Whether the draft could be kept.
@@ -83,13 +85,17 @@ if (composer) {
   };
   // Another message, once other files go with it; and one with files may do without words. A file that was there
   // already has come back as what it was.
+  const waiting = () => Array.from(tray.querySelectorAll("input"), ({ value }) => value).join();
+  let files = waiting();
   new MutationObserver(() => {
     for (const chip of [...tray.children]) if (chip.id && one(`#${chip.id}`, tray) !== chip) chip.remove();
-    box.required = !one("input", tray);
+    if (files === waiting()) return;
+    files = waiting();
+    box.required = !files;
     renew();
     changed();
   }).observe(tray, { childList: true });
-  box.required = !one("input", tray);
+  box.required = !files;
 
   tray.addEventListener("htmx:xhr:progress", ({ target, detail }) => {
     const bar = one("progress", target);
