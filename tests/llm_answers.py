@@ -110,7 +110,7 @@ def _messages_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def text_of(message: dict[str, Any]) -> str:
     """The text of a message whose content is a string, a list of parts, or missing."""
     content = message.get("content") or ""
-    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content if "text" in part)
 
 
 def summary_of(request: Request) -> str:

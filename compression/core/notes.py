@@ -104,7 +104,7 @@ def _phrases_of(turn: Turn, form: Form, names: frozenset[str], count: TokenCount
     said = turn.created_at.date()
     yield from _shortened(turn.content, turn.role == "tool", said, form, names, count)
     for image in turn.images:
-        yield from _shortened(image.caption, False, said, form, names, count)
+        yield phrase_of(Kind.CAPTION, one_line(clean(f"image: {image.name}")), count)
     for tool in turn.tools:
         yield from _called(tool, count)
         if tool.result:
