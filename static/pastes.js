@@ -62,7 +62,6 @@ const pastesOf = (box) => {
   return {
     start,
     replace,
-    type,
     text: (number) => texts.get(number),
     get all() { return places.map(({ number, start }) => ({ number, start, text: texts.get(number) })); },
     // What has become of the box, by typing, cutting, undoing.
