@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
 
 from conversations import formulas
 from conversations.markdown import MAX_MARKDOWN, render
+from tests.journeys import nasty
 from tests.timing import cpu_seconds
 
 pytestmark = pytest.mark.once
@@ -55,6 +57,19 @@ def test_hostile_text_is_inert(hostile: str) -> None:
         assert tag in SAFE
         assert not any(name.startswith("on") or name in ("style", "src", "id") for name in attributes)
         assert attributes.get("href", "https:").startswith(("https:", "mailto:", "x"))
+
+
+def test_nothing_of_the_nasty_texts_becomes_more_than_text() -> None:
+    words = {"p", "br", "h1", "h2", "blockquote", "ul", "ol", "li", "strong", "em", "s", "hr"}
+    for text in nasty.TEXTS:
+        for tag, attributes in tags_of(render(text)):
+            assert tag in SAFE | words | formulas.TAGS, text
+            assert not any(
+                name.startswith(("on", "hx-", "data-")) or name in ("style", "src", "id") for name in attributes
+            )
+            assert not re.match(
+                r"\W*(java|vb)script|\W*(data|blob|file):", attributes.get("href", ""), re.IGNORECASE
+            ), text
 
 
 def test_an_image_is_a_link_so_that_nothing_is_fetched() -> None:
