@@ -1,7 +1,7 @@
 // What a page shows of texts that it should not: the values are empty where every text is only text.
 () => {
   const texts = [...document.querySelectorAll(".prose, .text.plain, .tool, .speaker, h1, .entry > a, .past summary, .steps span, .facts li")];
-  const inside = texts.filter((place) => !place.querySelector("form")).flatMap((place) => [...place.querySelectorAll("*")]);
+  const inside = texts.flatMap((place) => [...place.querySelectorAll("*")]);
   const barred = "script, style, iframe, object, embed, link, meta, base, video, audio, img, template, portal, svg, form, input";
   const acting = /^(on|hx-|data-hx|style$|id$|name$|srcdoc$|action$)/;
   const scrollers = [document.documentElement, document.querySelector("#scroller"), document.querySelector("#reader")];
