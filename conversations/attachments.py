@@ -47,14 +47,15 @@ def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
     """Keep a file for the next message of its owner; the same one again is the first one's row.
 
     Raises Invalid, with the field `file`: for an empty one, one that is neither an image nor text, one that is too
-    large, and one too many.
+    large, and one too many. Raises NotFound where the conversation was deleted meanwhile.
     """
     if not data:
         raise Invalid("file: is empty.", field="file")
     made = _image(data) if is_image(data) else _text(data)
     made["digest"] = hashlib.sha256(made["data"]).hexdigest()
     with transaction.atomic():
-        list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk"))
+        if not list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk")):
+            raise NotFound("No such conversation.")
         waiting = list(pending(conversation))
         if again := next((row for row in waiting if row.digest == made["digest"]), None):
             return again
@@ -124,13 +125,6 @@ def attach(message: Message, attached: Sequence[Attached], places: Iterable[Plac
     Attachment.objects.bulk_create(copies)
 
 
-def _text_of(row: Attachment, message: Message | None, data: bytes = b"") -> str:
-    """Of a file that waits it is in its own row, of one that was sent in the message; "" of an image."""
-    if row.start is None:
-        return data.decode()
-    return message.content[row.start : row.start + (row.length or 0)] if message else ""
-
-
 def bytes_of(row: Attachment) -> bytes:
     """The file as it is kept; b"" where its bytes came in with no import."""
     return _text_of(row, row.message).encode() if row.start is not None else bytes(row.data or b"")
@@ -157,6 +151,13 @@ def clean_name(name: str) -> str:
     last = " ".join(visible.replace("\\", "/").rsplit("/", 1)[-1].split())
     ending = last[last.rfind(".") :][:LONGEST_ENDING] if len(last) > MAX_NAME and "." in last else ""
     return (last[: MAX_NAME - len(ending)] + ending).strip() if last.strip(".") else "file"
+
+
+def _text_of(row: Attachment, message: Message | None, data: bytes = b"") -> str:
+    """Of a file that waits it is in its own row, of one that was sent in the message; "" of an image."""
+    if row.start is None:
+        return data.decode()
+    return message.content[row.start : row.start + (row.length or 0)] if message else ""
 
 
 def _image(data: bytes) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from compression.core.rules import find_rules
 from conversations import image_files, replies, rules, system_prompt, titles, transcript
 from conversations.attachments import Attached, attach, chosen, noted
-from conversations.errors import Conflict, TooLarge, TooMany
+from conversations.errors import Conflict, Invalid, TooLarge, TooMany
 from conversations.events import publish
 from conversations.llm.base import NotConfigured
 from conversations.llm.profiles import profile_for
@@ -77,9 +77,12 @@ def begin(
     """
     if client_id is not None:
         client_id = clean_text("client_id", client_id, limit=64)
-    if attachments and (begun := _replayed(conversation, content, attachments, client_id)):
-        return begun
-    attached = chosen(conversation, attachments)
+    try:
+        attached = chosen(conversation, attachments)
+    except Invalid as refusal:  # they may have been sent, by this very message
+        if begun := _replayed(conversation, content, attachments, client_id):
+            return begun
+        raise refusal
     asked = checked(conversation, content, attached=attached, pastes=pastes)
     try:
         return _store(conversation, asked, client_id)

@@ -47,7 +47,8 @@ def numbers(current: Message) -> dict[int, UUID]:
         return found
     first = Message.objects.get(conversation_id=current.conversation_id, pk=current.place)
     span = _span(current, first.created_at)
-    said = span.filter(Q(pk=first.pk) | Q(place=first.pk)).filter(~Q(content="") | Q(tool_calls__isnull=False))
+    is_said = ~Q(content="") | Q(tool_calls__isnull=False) | Q(images__isnull=False)
+    said = span.filter(is_said, Q(pk=first.pk) | Q(place=first.pk))
     earlier = {number or 1: pk for number, pk in said.order_by("created_at").values_list("version", "pk")}
     return dict(sorted((earlier | found).items()))
 

@@ -79,7 +79,7 @@ def _news(conversation: Conversation, place: Place) -> list[Message] | None:
     if place.conversation != places.short(conversation.pk):
         return None
     rows = conversation.messages.filter(created_at__gte=EPOCH + place.at * MICROSECOND).order_by("created_at")
-    found = list(rows[: MOST + 2])
+    found = list(rows.prefetch_related("attachments", "pastes")[: MOST + 2])
     if place.at and not (found and microseconds(found[0].created_at) == place.at):
         return None
     return found if len(found) <= MOST + 1 else None

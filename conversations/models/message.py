@@ -98,7 +98,7 @@ class Message(models.Model):
     @property
     def in_its_place(self) -> dict[str, Any]:
         """The columns of what is stored in place of this message: one version more, if this one says anything."""
-        is_said = bool(self.content) or self.tool_calls.exists()
+        is_said = bool(self.content or self.images) or self.tool_calls.exists()
         number = (self.versions or 1) + is_said
         return {"place": self.place or self.pk, "version": number, "versions": number}
 
