@@ -135,17 +135,19 @@ async def test_a_compaction_names_an_image_and_undoing_it_shows_it_again(chat: C
     assert seen(chat.llm.last_request.body) == [("image/png", picture())]
 
 
+SEEING = """
+    gpt-4o gpt-4o-mini-2024-07-18 gpt-4.1-nano gpt-4.5-preview gpt-4-turbo gpt-5 gpt-5-nano gpt-5.1 o1 o3-pro o4-mini
+    claude-3-haiku-20240307 claude-sonnet-5-5 anthropic/claude-opus-4-6 gemini-2.5-flash gemma3:27b google/gemma-3-4b-it
+    llava:13b qwen-vl-max qwen2.5vl:7b Qwen/Qwen3-VL-8B pixtral-12b llama-3.2-11b-vision
+"""
+BLIND = """
+    gpt-4 gpt-4-0613 gpt-3.5-turbo gpt-4o-audio-preview o1-mini o1-preview o3-mini claude-2.1 claude-instant-1.2
+    gpt-oss-20b llama-3.1-8b qwen3-8b deepseek-chat smollm2 gemma-2-9b gemma3:1b default
+"""
+
+
 @pytest.mark.once
-@pytest.mark.parametrize(
-    ("sees", "models"),
-    [
-        (True, "gpt-4o gpt-4o-mini-2024-07-18 gpt-4.1-nano gpt-4.5-preview gpt-4-turbo gpt-5 gpt-5-nano gpt-5.1 o1 "
-        "o3-pro o4-mini claude-3-haiku-20240307 claude-sonnet-5-5 anthropic/claude-opus-4-6 gemini-2.5-flash gemma3:27b "
-        "google/gemma-3-4b-it llava:13b qwen-vl-max qwen2.5vl:7b Qwen/Qwen3-VL-8B pixtral-12b llama-3.2-11b-vision"),
-        (False, "gpt-4 gpt-4-0613 gpt-3.5-turbo gpt-4o-audio-preview o1-mini o1-preview o3-mini claude-2.1 "
-        "claude-instant-1.2 gpt-oss-20b llama-3.1-8b qwen3-8b deepseek-chat smollm2 gemma-2-9b gemma3:1b default"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sees", "models"), [(True, SEEING), (False, BLIND)])
 def test_which_models_see_is_known_by_their_ids(sees: bool, models: str) -> None:
     assert [model for model in models.split() if sees_images(model) != sees] == []
 
