@@ -23,7 +23,7 @@ async def with_bytes(prompt: Prompt) -> Prompt:
     rows = Attachment.objects.filter(conversation=prompt.images_of, digest__in=hashes, kind=Attachment.Kind.IMAGE)
     known = rows.filter(message__replaced_by=None, data__isnull=False).values_list("digest", "media_type", "data")
     urls = {
-        REFERENCE + digest: f"data:{media_type};base64,{b64encode(data or b"").decode()}"
+        REFERENCE + digest: f"data:{media_type};base64,{b64encode(data or b'').decode()}"
         async for digest, media_type, data in known
     }
     return replace(prompt, messages=tuple(_shown(message, urls) for message in prompt.messages))
