@@ -62,21 +62,27 @@ const keepOpened = (fragment) => {
   }
   for (const row of thread.querySelectorAll(".row[open]")) one(`#${row.id}.row`, fragment)?.replaceWith(row);
 };
-// The message at the top of what is in sight stays there.
+// The message at the top of what is in sight stays there; one that begins above it and changes its height, where it was
+// being read.
 let topmost = null;
 const markPlace = () => {
   const top = scroller.getBoundingClientRect().top;
   const message = [...thread.querySelectorAll(".message")].find((one) => one.getBoundingClientRect().bottom > top);
-  topmost = message && !stuck ? { id: message.id, at: message.getBoundingClientRect().top } : null;
+  const { top: at, height } = message?.getBoundingClientRect() ?? {};
+  topmost = message && !stuck ? { id: message.id, at, read: Math.max(0, top - at) / height, height } : null;
 };
 const findPlace = () => {
   const message = topmost && document.getElementById(topmost.id);
-  if (message) scroller.scrollTop += message.getBoundingClientRect().top - topmost.at;
+  if (message) {
+    const { top, height } = message.getBoundingClientRect();
+    scroller.scrollTop += top - topmost.at + topmost.read * (height - topmost.height);
+  }
   topmost = null;
 };
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   const { target, fragment } = event.detail;
   hold();
+  if (target.matches(".message")) markPlace();
   if (target !== thread) return;
   if (!one("#version", fragment)) return dropKnown(fragment);
   markPlace();
