@@ -29,6 +29,7 @@ from conversations.api import (
     records,
     search,
     usage,
+    versions,
 )
 from conversations.api.about import ABOUT, TAGS
 from conversations.api.auth import KeyAuth, SessionAuth
@@ -108,6 +109,7 @@ errors.install(api)
 for router in (
     conversations.router,
     messages.router,
+    versions.router,
     attachments.router,
     records.router,
     events.router,

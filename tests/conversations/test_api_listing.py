@@ -112,6 +112,7 @@ def test_conversations_of_the_gateway_are_listed_and_read_where_asked_for_and_ne
         ("POST", f"{ALL}/{row.pk}/messages", {"content": "hi"}),
         ("PATCH", of_message, {"is_protected": True}),
         ("POST", f"{of_message}/edit", {"content": "hi"}),
+        ("POST", f"{of_message}/use", {"version": 1}),
         *(("POST", f"{of_message}/{act}", {}) for act in ("regenerate", "fork")),
         *(("POST", f"/api/context/{row.pk}/{act}", {}) for act in ("compact", "clear", "snapshots")),
         ("PUT", f"/api/context/{row.pk}/checkpoints/1", {"summary": "x"}),

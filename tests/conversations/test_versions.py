@@ -16,6 +16,7 @@ from conversations import attachments, branches, compaction, forks, replies, sta
 from conversations.errors import Conflict, NotFound
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
 from conversations.protection import protect
+from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages, elements
 
@@ -329,3 +330,21 @@ def test_a_version_that_is_no_number_is_refused(user: User, conversation: Conver
     new, pages = grown(conversation, 4), Pages(user)
     for number in ("", "x", "1.5", "-1", "9" * 40):
         assert pages.post("use_version", conversation.pk, new.pk, version=number).status_code == 400
+
+
+def test_the_api_lists_versions_and_goes_on_from_one(user: User, conversation: Conversation) -> None:
+    new, api = grown(conversation, 4), Api(user)
+    path = f"/api/conversations/{conversation.pk}/messages/{new.pk}"
+    first, second = api.get(f"{path}/versions").json()["items"]
+    assert (first["number"], first["is_current"], second["is_current"]) == (1, False, True)
+    assert first["messages"][0]["content"].startswith("Message 3 ")
+    used = api.post(f"{path}/use", {"version": 1}).json()
+    assert used["content"] == first["messages"][0]["content"]
+    refused(api.post(f"{path}/use", {"version": 1}), 404, "not_found")
+    path = f"/api/conversations/{conversation.pk}/messages/{used['id']}"
+    refused(api.post(f"{path}/use", {"version": 1}), 409, "conflict")
+    refused(api.post(f"{path}/use", {"version": 9}), 404, "not_found")
+    assert refused(api.post(f"{path}/use", {"version": 0}), 400, "invalid")["field"] == "version"
+    stranger = Api(User.objects.create_user("mallory"))
+    for refusal in (stranger.get(f"{path}/versions"), stranger.post(f"{path}/use", {"version": 2})):
+        refused(refusal, 404, "not_found")

@@ -1,0 +1,56 @@
+"""/api/conversations/{id}/messages/{id}/versions: what was said there before, and the way back to it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from ninja import Router
+
+from conversations import branches, versions
+from conversations.access import TO_READ, get_conversation, writable_conversation
+from conversations.api.auth import Request
+from conversations.api.openapi import refuses
+from conversations.api.schemas import versions as schema
+from conversations.api.schemas.fields import told
+from conversations.bubbles import complete
+from conversations.shapes import message_json
+
+router = Router(tags=["messages"])
+
+
+@router.get(
+    "/{uuid:conversation_id}/messages/{uuid:message_id}/versions",
+    response=told(schema.Versions),
+    summary="List versions of a message",
+)
+def list_all(request: Request, conversation_id: UUID, message_id: UUID) -> dict[str, Any]:
+    """What has stood in the place of a message, by number; one that was used again is told as it was last."""
+    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
+    current = branches.message_of(conversation, message_id)
+    found = [versions.version(current, number) for number in versions.numbers(current)]
+    return {
+        "items": [
+            {
+                "number": one.number,
+                "is_current": one.is_current,
+                "messages": [message_json(row) for row in one.messages],
+                "more": one.more,
+            }
+            for one in found
+        ]
+    }
+
+
+@router.post(
+    "/{uuid:conversation_id}/messages/{uuid:message_id}/use",
+    response=told(schema.Message),
+    summary="Use a version",
+    openapi_extra=refuses(409),
+)
+def use(request: Request, conversation_id: UUID, message_id: UUID, body: schema.ChosenVersion) -> dict[str, Any]:
+    """The conversation goes on from an earlier version and what followed it. No model is asked."""
+    conversation = writable_conversation(request.auth, conversation_id)
+    row = versions.use(conversation, message_id, number=body.version)
+    complete(row)
+    return message_json(row)
