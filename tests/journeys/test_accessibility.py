@@ -1,0 +1,129 @@
+"""Every page as axe-core judges it by WCAG 2.2 AA: wide in light colours, narrow in dark ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.journeys.site import Person, long_conversation
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    "resultTypes": ["violations"],
+}
+Look = tuple[Any, int, int]
+LOOKS: list[Look] = [("light", 1280, 860), ("dark", 390, 844)]
+ADDRESSES = ["/settings/", "/usage/", "/search?q=service", "/admin/", "/admin/analytics/", "/nowhere"]
+REPLY = """A table, code and a formula:
+
+| port | host |
+| ---: | --- |
+| 5433 | node-7 |
+
+```python
+print("a line that is long enough to scroll on a phone, and then some more of it")  # and a comment
+```
+
+and $x^2$, a [link](https://example.org) and `code`.
+"""
+
+
+SETTLED = """
+    Promise.all(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished))
+"""
+
+
+class Checked:
+    """What axe finds wrong on the pages that it was shown."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.wrong: list[str] = []
+
+    def __call__(self, name: str, looks: Sequence[Look] = LOOKS) -> None:
+        for scheme, width, height in looks:
+            self.page.set_viewport_size({"width": width, "height": height})
+            self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            self.page.evaluate(SETTLED)
+            for found in Axe().run(self.page, options=RULES).response["violations"]:
+                nodes = [f"{node['target']} {node['failureSummary']}" for node in found["nodes"]]
+                self.wrong += [f"{name}, {scheme}: {found['id']} {node}" for node in nodes]
+        self.page.set_viewport_size({"width": 1280, "height": 860})
+
+
+def test_no_page_breaks_a_rule(at_site: Callable[..., Person], llm: LlmServer) -> None:
+    alice = at_site()
+    check = Checked(alice.page)
+    alice.page.goto(alice.site.url)
+    check("setup")
+    alice.sets_up()
+    check("an empty site")
+    alice.imports(long_conversation(40))
+    _converses(alice, llm)
+    check("a conversation")
+    _opens_what_there_is(alice, check)
+    alice.page.goto(alice.site.url)
+    check("home")
+    for address in ADDRESSES:
+        alice.page.goto(alice.site.url + address)
+        check(address)
+    alice.page.goto(alice.site.url + "/api/docs")
+    check("docs of the API", LOOKS[:1])  # so long a page takes seconds
+    alice.page.context.clear_cookies(name="sessionid")
+    alice.page.goto(alice.site.url)
+    check("sign in")
+    assert check.wrong == []
+
+
+def _converses(alice: Person, llm: LlmServer) -> None:
+    """All that a thread can show: a fold with an open row, pinned and failed messages, Markdown, a draft."""
+    alice.page.locator("#compact").click()
+    expect(alice.page.locator(".compaction-divider")).to_be_visible()
+    llm.enqueue(REPLY)
+    alice.says("Show me")
+    alice.is_answered("5433")
+    alice.replies.last.get_by_role("button", name="Pin", exact=True).click()
+    llm.enqueue(status=401)
+    alice.says("Again")
+    expect(alice.page.locator(".failure")).to_be_visible()
+    alice.page.locator(".row summary").first.click()
+    expect(alice.page.locator(".opened .text")).to_be_visible()
+
+
+def _opens_what_there_is(alice: Person, check: Checked) -> None:
+    page = alice.page
+    page.locator("#meter-button").click()
+    check("what the model sees")
+    page.keyboard.press("Escape")
+    for name in ("Context", "Timeline"):
+        page.locator(".head").get_by_role("link", name=name).click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        check(name)
+        page.keyboard.press("Escape")
+    page.locator("#meter-button").click()
+    page.get_by_role("link", name="Open all").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    check("the next request")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.locator("#scroller").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    check("the keyboard's help")
+    page.keyboard.press("Escape")
+    for name in ("View", "Edit"):
+        page.locator(".compaction-divider").get_by_role("link", name=name).click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        check(f"{name} a fold")
+        page.keyboard.press("Escape")
+    page.locator("#thread").get_by_role("link", name="What the model saw").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    check("a request")
+    page.keyboard.press("Escape")
