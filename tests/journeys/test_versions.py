@@ -23,7 +23,7 @@ def test_earlier_versions_are_flipped_through_in_place_and_used_again(alice: Per
     expect(page.locator(".versions")).to_contain_text("2 / 2")
 
     page.get_by_role("button", name="Earlier version").press("Enter")
-    earlier = page.get_by_role("region", name="Version 1 of 2")
+    earlier = page.get_by_role("article", name="Version 1 of 2")
     expect(earlier).to_contain_text("not part of the conversation")
     expect(earlier.locator(".message[data-state=replaced] strong")).to_have_text("first")
     expect(page.get_by_role("button", name="Later version")).to_be_focused()
