@@ -185,7 +185,12 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   };
 });
 addEventListener("pageshow", () => { for (const elt of document.querySelectorAll("[data-once]")) elt.dataset.once = ""; });
-panel.addEventListener("close", () => { for (const part of panel.children) part.replaceChildren(); });
+// What opened the panel has the focus again; where that was in a menu, which is closed by now, what opens the menu.
+let opener = null;
+panel.addEventListener("close", () => {
+  for (const part of panel.children) part.replaceChildren();
+  if (document.activeElement === document.body) opener?.focus();
+});
 
 // --- Small things -------------------------------------------------------------------------------------------------
 
@@ -235,7 +240,8 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("htmx:afterSwap", (event) => {
   const { target } = event.detail;
   if (target.id !== "reader") return;
-  if (!panel.open) panel.showModal();
+  const menu = document.activeElement.closest("[popover]");
+  if (!panel.open) { opener = menu && one(`[popovertarget="${menu.id}"]`); panel.showModal(); }
   target.scrollTop = 0;
 });
 document.addEventListener("htmx:afterRequest", (event) => {

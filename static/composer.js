@@ -71,7 +71,11 @@ if (composer) {
     changed();
     stuck = true;
     follow();
+    if ([document.body, one("#send")].includes(document.activeElement)) goOn();
   });
+  // Send and Stop take turns, and hide: who pressed one writes on. A phone's keyboard comes only when it is asked for.
+  const goOn = () => (matchMedia("(hover: hover)").matches ? box : scroller).focus({ preventScroll: true });
+  one("#stop").addEventListener("click", goOn);
 
   // Files: each goes up by itself at once, and its chip comes back. Those that wait are sent with the next message.
   const tray = one("#attachments"), chooser = one("#files"), main = one(".main");
@@ -142,17 +146,18 @@ document.addEventListener("input", (event) => {
   if (form) keep(`draft:${form.id}`, event.target.value);
 });
 document.addEventListener("htmx:load", (event) => {
-  const { elt } = event.detail, draft = elt.matches(EDITS) && kept(`draft:${elt.id}`);
-  if (draft) elt.elements.content.value = draft;
+  const { elt } = event.detail, form = elt.matches(EDITS) ? elt : one(EDITS, elt), draft = form && kept(`draft:${form.id}`);
+  if (draft) one("textarea", form).value = draft;
 });
 document.addEventListener("htmx:afterRequest", (event) => {
-  const { elt, successful } = event.detail;
+  const { requestConfig: { elt }, successful } = event.detail;  // which its own answer may have taken away
   if (!successful || !elt.matches(EDITS)) return;
   keep(`draft:${elt.id}`, null);
-  elt.elements.content.defaultValue = elt.elements.content.value;
+  one("textarea", elt).defaultValue = one("textarea", elt).value;
 });
 document.addEventListener("keydown", (event) => {
   const form = event.target.closest("form.edit");
-  if (form?.id && event.key === "Escape") one("[data-cancel]", form).click();
+  // In a panel it closes that, and what was written is there when it is opened again.
+  if (form?.id && event.key === "Escape" && !form.closest("dialog")) one("[data-cancel]", form).click();
   if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
 });

@@ -87,3 +87,35 @@ def test_a_message_read_again_meanwhile_is_edited_all_the_same(alice: Person, ll
     expect(reply.get_by_role("button", name="Unpin")).to_be_visible()
     asked[0].continue_()
     expect(question.get_by_role("textbox")).to_have_value("One?")
+
+
+def test_who_sends_stops_or_looks_from_a_menu_writes_on_and_a_summary_half_written_is_kept(
+    alice: Person, llm: LlmServer
+) -> None:
+    alice.imports(long_conversation(30))
+    llm.enqueue("word " * 400, drip=0.02)
+    alice.box.fill("Tell me much")
+    alice.page.locator("#send").click()
+    expect(alice.page.locator("#stop")).to_be_visible()
+    expect(alice.box).to_be_focused()
+    alice.page.locator("#stop").click()
+    expect(alice.page.locator("#send")).to_be_visible()
+    expect(alice.box).to_be_focused()
+    alice.page.locator("#meter-button").click()
+    alice.page.get_by_role("link", name="Open all").click()
+    expect(alice.page.get_by_role("dialog")).to_be_visible()
+    alice.page.keyboard.press("Escape")
+    expect(alice.page.locator("#meter-button")).to_be_focused()
+    alice.page.locator("#compact").click()
+    edit = alice.page.locator(".compaction-divider").get_by_role("link", name="Edit")
+    summary = alice.page.get_by_label("The summary")
+    edit.click()
+    summary.fill("## Summary\nHalf a thought")
+    summary.press("Escape")
+    edit.click()
+    expect(summary).to_have_value("## Summary\nHalf a thought")
+    summary.fill("## Summary\nA whole thought\n\n## State\nDone")
+    button(alice.page.get_by_role("dialog"), "Save").click()
+    button(alice.page.get_by_role("dialog"), "Edit this summary").click()
+    expect(summary).to_have_value("## Summary\nA whole thought\n\n## State\nDone")
+    assert alice.complaints == []
