@@ -20,10 +20,9 @@ a large one is cut into, up to twice as wide as high (its guide to vision)."""
 MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 """By Pillow's names."""
 MARKS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
-PRIVATE = ("exif", "xmp", "photoshop", "comment", "XML:com.adobe.xmp", "Raw profile type exif", "mp")
-"""Names of what Pillow finds beside the pixels, and can tell where and by whom a picture was taken."""
-KEPT = ("icc_profile", "transparency", "gamma")
-"""What belongs to the pixels."""
+PRIVATE = ("exif", "xmp", "photoshop", "comment", "mp")
+"""Names of what Pillow finds beside the pixels, and can tell where and by whom a picture was taken; as can any text of
+a PNG."""
 
 _decoding = Lock()
 """One image at a time in a process: the largest takes 256 MB while it is decoded."""
@@ -46,11 +45,12 @@ def is_image(data: bytes) -> bool:
 
 def read_image(data: bytes) -> ImageFile:
     """Raises Invalid, with the field `file`, for one that is too large, or cannot be decoded."""
-    if len(data) > MAX_BYTES:
-        raise Invalid(f"file: an image has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
+    _require_size(data)
     with _decoding:
         try:
-            return _decoded(data)
+            image = _decoded(data)
+            _require_size(image.data)  # written anew it can be larger
+            return image
         except Invalid:
             raise
         except (Image.DecompressionBombError, Image.DecompressionBombWarning):
@@ -75,23 +75,29 @@ def _decoded(data: bytes) -> ImageFile:
 
 def _is_private(image: Image.Image) -> bool:
     """Of a moving picture nothing is taken away: it would stand still."""
-    if image.format != "MPO" and getattr(image, "is_animated", False):
+    if image.format == "GIF" or (image.format != "MPO" and getattr(image, "is_animated", False)):
         return False
-    return bool(image.format != "GIF" and (any(name in image.info for name in PRIVATE) or image.getexif()))
+    texts = getattr(image, "text", None)  # reads a PNG to its end: they may stand behind the pixels
+    return bool(texts or image.getexif() or any(name in image.info for name in PRIVATE))
 
 
 def _without_private(image: Image.Image, format: str) -> tuple[bytes, tuple[int, int]]:
     """The pixels alone, upright, as coarse as they were. Its bytes, and its width and height."""
-    how: dict[str, Any] = {}
+    how: dict[str, Any] = {"icc_profile": image.info.get("icc_profile")}
     if isinstance(image, JpegImagePlugin.JpegImageFile):
-        how = {"qtables": image.quantization, "subsampling": JpegImagePlugin.get_sampling(image)}
+        how |= {"qtables": image.quantization, "subsampling": JpegImagePlugin.get_sampling(image)}
     elif format == "WEBP":
-        how = {"quality": 90}
-    upright = ImageOps.exif_transpose(image)
-    upright.info = {name: value for name, value in image.info.items() if name in KEPT}
+        how |= {"quality": 90}
+    ImageOps.exif_transpose(image, in_place=True)
+    image.info = {name: value for name, value in image.info.items() if name == "transparency"}
     file = BytesIO()
-    upright.save(file, format, **how)
-    return file.getvalue(), upright.size
+    image.save(file, format, **how)
+    return file.getvalue(), image.size
+
+
+def _require_size(data: bytes) -> None:
+    if len(data) > MAX_BYTES:
+        raise Invalid(f"file: an image has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
 
 
 def _too_wide() -> Invalid:

@@ -11,6 +11,9 @@ from typing import NamedTuple
 from conversations.errors import Invalid
 
 MAX_BYTES = 1_000_000
+"""As it is kept, in UTF-8."""
+MARK = "\ufeff"
+"""Of an encoding, which is no part of a text."""
 OPENING = '<file name="'
 ENDING = "\n</file>"
 APART = "\n\n"
@@ -28,13 +31,13 @@ class Place(NamedTuple):
 
 def read_text_file(data: bytes) -> str:
     """The text of a file, its lines ended by newlines alone. Raises Invalid, with the field `file`."""
-    if len(data) > MAX_BYTES:
-        raise Invalid(f"file: a text file has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
     try:
-        text = data.decode("utf-16" if data.startswith(WIDE) else "utf-8-sig")
+        text = data.decode("utf-16" if data.startswith(WIDE) else "utf-8").lstrip(MARK)
     except UnicodeDecodeError:
         raise _neither() from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if len(text.encode()) > MAX_BYTES:
+        raise Invalid(f"file: a text file has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
     if CONTROL.search(text):
         raise _neither()
     return text

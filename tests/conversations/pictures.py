@@ -24,7 +24,7 @@ def picture(format: str = "PNG", *, size: tuple[int, int] = (40, 30), colour: st
 
 
 @cache
-def photograph(format: str = "JPEG", *, orientation: int = 6) -> bytes:
+def photograph(format: str = "JPEG", *, orientation: int = 6, profile: bytes | None = None) -> bytes:
     """Its left half is red as the camera held it, and it tells where it was taken."""
     image = Image.new("RGB", (64, 32), "white")
     image.paste("red", (0, 0, 32, 32))
@@ -32,7 +32,7 @@ def photograph(format: str = "JPEG", *, orientation: int = 6) -> bytes:
     exif[ORIENTATION], exif[DESCRIPTION] = orientation, PLACE
     exif.get_ifd(GPS).update({1: "N", 2: (52.0, 31.0, 12.0)})
     file = BytesIO()
-    image.save(file, format, exif=exif)
+    image.save(file, format, exif=exif, icc_profile=profile)
     return file.getvalue()
 
 
@@ -49,6 +49,9 @@ def huge(side: int) -> bytes:
         (b"IDAT", zlib.compress(b"")),
         (b"IEND", b""),
     ]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
-    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(kind, data) for kind, data in chunks)
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    """A part of a PNG."""
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

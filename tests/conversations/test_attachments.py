@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from datetime import timedelta
+from io import BytesIO
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -14,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image, ImageCms
 
 from compression.core.digest import extend
 from conversations import attachments, branches, forks, image_files, prompt, questions, text_files, transcript, upkeep
@@ -23,7 +25,7 @@ from conversations.exchange.exports import as_markdown
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste
 from conversations.pastes import Pasted
 from conversations.shapes import message_json
-from tests.conversations.pictures import PLACE, huge, opened, photograph, picture
+from tests.conversations.pictures import PLACE, chunk, huge, opened, photograph, picture
 
 KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp", "MPO": "image/jpeg"}
 
@@ -86,6 +88,37 @@ def test_a_photograph_is_kept_upright_and_without_what_tells_where_it_was_taken(
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("before", [b"IDAT", b"IEND"])
+@pytest.mark.parametrize("name", [b"XML:com.adobe.xmp", b"Author", b"Comment"])
+def test_what_tells_of_a_png_may_stand_before_its_pixels_or_behind_them(name: bytes, before: bytes) -> None:
+    image = picture()
+    at = image.index(before) - 4
+    told = image[:at] + chunk(b"iTXt", name + bytes(5) + PLACE.encode()) + image[at:]
+    kept = image_files.read_image(told).data
+    assert PLACE.encode() in told and PLACE.encode() not in kept
+    assert opened(kept).tobytes() == opened(told).tobytes()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("format", ["JPEG", "PNG", "WEBP"])
+def test_a_photograph_keeps_its_colours(format: str) -> None:
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("XYZ")).tobytes()
+    kept = image_files.read_image(photograph(format, profile=profile))
+    assert opened(kept.data).info["icc_profile"] == profile
+
+
+@pytest.mark.once
+def test_an_image_that_grows_when_it_is_written_anew_is_refused_as_any_that_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    image, file = Image.effect_noise((256, 256), 60), BytesIO()
+    image.save(file, "JPEG", progressive=True, optimize=True, comment=PLACE)
+    monkeypatch.setattr(image_files, "MAX_BYTES", len(file.getvalue()))
+    with pytest.raises(Invalid, match="at most"):
+        image_files.read_image(file.getvalue())
+
+
+@pytest.mark.once
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP"])
 def test_an_image_that_tells_nothing_stays_as_it_is(format: str) -> None:
     assert image_files.read_image(picture(format)).data == picture(format)
@@ -106,6 +139,7 @@ def test_an_image_that_tells_nothing_stays_as_it_is(format: str) -> None:
         (huge(8_000), "damaged"),
         (picture() + bytes(5_000_000), "at most 5 MB"),
         (b"a" * 1_000_001, "at most 1 MB"),
+        (("漢" * 333_334).encode("utf-16"), "at most 1 MB"),
         (b"\x7fELF\x02\x01", "neither an image"),
         (b"%PDF-1.7 \xe2\xe3\xcf\xd3", "neither an image"),
         (b"text with \x1b[31mcolour", "neither an image"),
@@ -122,7 +156,9 @@ def test_anything_else_is_refused_and_nothing_of_it_stored(conversation: Convers
 @pytest.mark.once
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
 def test_a_text_file_is_its_text_whatever_way_it_was_written(codec: str) -> None:
-    assert text_files.read_text_file("Größe\r\nund\tPreis\r—\n".encode(codec)) == "Größe\nund\tPreis\n—\n"
+    text = text_files.read_text_file("\ufeffGröße\r\nund\tPreis\r—\n".encode(codec))
+    assert text == "Größe\nund\tPreis\n—\n"
+    assert text_files.read_text_file(text.encode()) == text
 
 
 @pytest.mark.once
