@@ -26,6 +26,8 @@ from conversations.validation import clean_text
 
 MOST_BYTES = 15_000_000
 """Of all images in a file: as base64 they leave room for the words in what an import takes. Older ones are named."""
+MOST_PIXELS = 1_000_000_000
+"""Of those images together, which are decoded when they come in: that takes ten seconds."""
 DIGEST_LENGTH = 64
 
 Kind = Attachment.Kind
@@ -34,11 +36,11 @@ Kind = Attachment.Kind
 def bytes_to_tell(messages: Sequence[Message]) -> dict[UUID, bytes]:
     """The bytes of the latest images that a file has room for; one query."""
     chosen: list[UUID] = []
-    room = MOST_BYTES
-    for message in reversed(messages):
-        for row in message.attachments.all():
-            room -= row.size if row.kind == Kind.IMAGE else 0
-            if row.kind == Kind.IMAGE and room >= 0:
+    room, pixels = MOST_BYTES, MOST_PIXELS
+    for row in (row for message in reversed(messages) for row in message.attachments.all()):
+        if row.kind == Kind.IMAGE:
+            room, pixels = room - row.size, pixels - _pixels(row)
+            if room >= 0 and pixels >= 0:
                 chosen.append(row.pk)
     found = Attachment.objects.filter(pk__in=chosen, data__isnull=False) if chosen else Attachment.objects.none()
     return {pk: bytes(data or b"") for pk, data in found.values_list("pk", "data")}
@@ -68,6 +70,17 @@ def read_files(place: str, raw: object, role: str) -> tuple[Attachment, ...]:
     return tuple(
         _file(f"{place}[{number}]", entry) for number, entry in enumerate(read_list(place, raw, limit=MOST_PENDING))
     )
+
+
+def pixels_of(files: Iterable[Attachment]) -> int:
+    """That were decoded to check these."""
+    return sum(_pixels(row) for row in files if row.kind == Kind.IMAGE and row.data is not None)
+
+
+def require_pixels(place: str, pixels: int) -> None:
+    """Raises Invalid where those of all images together are too many."""
+    if pixels > MOST_PIXELS:
+        raise fault(place, f"all images together have at most {MOST_PIXELS:,} pixels.")
 
 
 def room_of(files: Iterable[Attachment]) -> int:
@@ -114,6 +127,10 @@ def _file(place: str, raw: object) -> Attachment:
     start = read_number(f"{place}.start", entry.get("start"), low=len(heading(name)))
     length = read_number(f"{place}.length", entry.get("length"), low=1, high=text_files.MAX_BYTES)
     return Attachment(kind=kind, name=name, media_type="text/plain", start=start, length=length)
+
+
+def _pixels(row: Attachment) -> int:
+    return (row.width or 0) * (row.height or 0)
 
 
 def _image(place: str, entry: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from conversations.errors import Invalid
 from conversations.exchange import archive, chatgpt, chatsite, claude, neutral
 from conversations.exchange.entries import entries
+from conversations.exchange.files import pixels_of, require_pixels
 from conversations.exchange.messages import MAX_MESSAGES
 from conversations.exchange.reading import fault, within
 from conversations.exchange.source import Source
@@ -59,7 +60,7 @@ def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
 def _sources(payload: bytes) -> Iterator[Source]:
     """The conversations of a file, or of each part of a zip file; no more than one is held as JSON at a time."""
     parts = archive.members(payload) if archive.is_zip(payload) else (payload,)
-    messages = 0
+    messages = pixels = 0
     for number, entry in enumerate(chain.from_iterable(map(entries, map(_decode, parts)))):
         if number == MAX_CONVERSATIONS:
             raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
@@ -67,6 +68,8 @@ def _sources(payload: bytes) -> Iterator[Source]:
         messages += len(source.lines)
         if messages > MAX_MESSAGES:
             raise fault("file", f"at most {MAX_MESSAGES:,} messages in all.")
+        pixels += pixels_of(file for line in source.lines for file in line.files)
+        require_pixels("file", pixels)
         yield source
 
 

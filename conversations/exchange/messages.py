@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from conversations.exchange.files import checked_words, read_files, read_pastes, room_of
+from conversations.exchange.files import checked_words, pixels_of, read_files, read_pastes, require_pixels, room_of
 from conversations.exchange.reading import (
     fault,
     read_choice,
@@ -17,7 +17,7 @@ from conversations.exchange.reading import (
     read_text,
 )
 from conversations.exchange.source import Call, Line, Result
-from conversations.models import Message
+from conversations.models import Attachment, Message
 from conversations.validation import MAX_CONTENT, clean_text
 
 MAX_MESSAGES = 100_000
@@ -39,6 +39,7 @@ class Reader:
 
     def __init__(self, *, with_files: bool = False) -> None:
         self._with_files = with_files
+        self._pixels = 0
         self.results: dict[int, Result] = {}
         self._calls: dict[str, int] = {}
         self._call_numbers = count()
@@ -54,7 +55,7 @@ class Reader:
                 yield self._line(place, role, message)
 
     def _line(self, place: str, role: str, message: dict[str, Any]) -> Line:
-        files = read_files(f"{place}.attachments", message.get("attachments"), role) if self._with_files else ()
+        files = self._files(f"{place}.attachments", message.get("attachments"), role) if self._with_files else ()
         content = _content(place, message, limit=MAX_CONTENT + room_of(files))
         words = checked_words(f"{place}.attachments", content, files)
         return Line(
@@ -72,6 +73,12 @@ class Reader:
             is_kept=read_flag(f"{place}.is_kept", message.get("is_kept")),
             is_elided=read_flag(f"{place}.is_elided", message.get("is_elided")),
         )
+
+    def _files(self, place: str, raw: object, role: str) -> tuple[Attachment, ...]:
+        files = read_files(place, raw, role)
+        self._pixels += pixels_of(files)
+        require_pixels(place, self._pixels)
+        return files
 
     def _answers(self, place: str, message: dict[str, Any]) -> bool:
         call_id = read_text(f"{place}.tool_call_id", message.get("tool_call_id"), limit=MAX_CALL_TEXT)

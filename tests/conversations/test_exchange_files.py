@@ -165,3 +165,27 @@ def test_an_export_has_the_bytes_of_the_latest_images_that_an_import_takes(
     monkeypatch.setattr(files, "MOST_BYTES", 2 * len(picture(colour="red")) + 20)
     told = [entry["attachments"][0]["data"] for entry in exported(conversation)["messages"] if "attachments" in entry]
     assert [bool(data) for data in told] == [False, True, True]
+
+
+@pytest.mark.once
+def test_small_images_that_unpack_to_much_are_not_decoded_without_end(
+    file: Any, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_PIXELS", 2 * 40 * 30)
+    message, image = file["messages"][0], file["messages"][0]["attachments"][1]
+    with_two = file | {"messages": [{**message, "content": "", "pastes": [], "attachments": [image] * 2}]}
+    imported(user, with_two)
+    for data in (file | {"messages": with_two["messages"] * 2}, [with_two, with_two]):
+        with pytest.raises(Invalid, match="all images together have at most 2,400 pixels"):
+            import_conversations(user, json.dumps(data).encode())
+
+
+@pytest.mark.once
+def test_an_export_has_no_more_pixels_than_an_import_takes(
+    conversation: Conversation, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for colour in ("red", "green"):
+        ask(conversation, colour, put(conversation, picture(colour=colour)))
+    monkeypatch.setattr(files, "MOST_PIXELS", 40 * 30)
+    back = imported(user, exported(conversation))
+    assert [bool(attachments.bytes_of(row)) for row in files_of(back)] == [False, True]
