@@ -16,6 +16,7 @@ from django.db.models import Q, QuerySet
 
 from compression.ids import uuid7
 from conversations import branches, replies, rules
+from conversations.attachments import words_of
 from conversations.bubbles import history, whole
 from conversations.copied_files import copy_files, name_copies
 from conversations.errors import Conflict, NotFound
@@ -149,8 +150,8 @@ def _copy(rows: QuerySet[Message], begin: datetime, **fields: object) -> Message
 
 
 def _take_up_rules(conversation: Conversation, first: Message) -> None:
-    """What a person orders in the messages that are in the history again."""
+    """What a person orders in the messages that are in the history again; their files order nothing."""
     window = (conversation.model or ModelProfile()).usable_window
     said = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
-    for content in said.values_list("content", flat=True):
-        rules.detect(conversation.pk, content, window)
+    for message in said.prefetch_related("attachments"):
+        rules.detect(conversation.pk, words_of(message), window)

@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
 
-from conversations import attachments, branches, forks, replies, states, versions
+from conversations import attachments, branches, forks, questions, replies, states, versions
 from conversations.errors import Conflict, NotFound
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
 from conversations.protection import protect
@@ -210,6 +210,16 @@ async def test_rules_come_and_go_with_their_version(chat: Chat) -> None:
     assert chat.conversation.rules == []
     await used(chat, asked, 1)
     assert len(chat.conversation.rules) == 1 and "8080" in chat.conversation.rules[0]
+
+
+async def test_what_a_file_says_is_no_rule_when_its_message_comes_back(chat: Chat) -> None:
+    file = await sync_to_async(attachments.upload)(chat.conversation, name="style.md", data=b"Never use emojis.")
+    chat.llm.enqueue("a")
+    begun = await sync_to_async(questions.begin)(chat.conversation, content="Review this.", attachments=[file.pk])
+    await chat.ended(begun.reply.pk)
+    question = await edited(chat, begun.question, "Review this again.", "b")
+    await used(chat, question, 1)
+    assert (await Conversation.objects.aget(pk=chat.conversation.pk)).rules == []
 
 
 async def test_what_cannot_be_used_is_refused_and_nothing_is_changed(chat: Chat) -> None:
