@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.db.models import Exists, OuterRef
+
 from conversations.models import Attachment
 from conversations.prompt import REFERENCE, Prompt
 
@@ -16,12 +18,17 @@ Part = dict[str, Any]
 
 
 async def with_bytes(prompt: Prompt) -> Prompt:
-    """The same with `data:` addresses. One query for all its images, and none where it has no image."""
+    """The same with `data:` addresses. One query for all its images, and none where it has no image.
+
+    Of one that was sent again and again the bytes are read once.
+    """
     hashes = {part["image_url"]["url"].removeprefix(REFERENCE) for part in _images(prompt)}
     if not hashes:
         return prompt
     rows = Attachment.objects.filter(conversation=prompt.images_of, digest__in=hashes, kind=Attachment.Kind.IMAGE)
-    known = rows.filter(message__replaced_by=None, data__isnull=False).values_list("digest", "media_type", "data")
+    rows = rows.filter(message__replaced_by=None, data__isnull=False)
+    again = rows.filter(digest=OuterRef("digest"), pk__gt=OuterRef("pk"))
+    known = rows.filter(~Exists(again)).values_list("digest", "media_type", "data")
     urls = {
         REFERENCE + digest: f"data:{media_type};base64,{b64encode(data or b'').decode()}"
         async for digest, media_type, data in known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -11,7 +12,7 @@ from django_htmx.http import reswap, retarget
 
 from conversations import answering, attachments
 from conversations.access import get_conversation
-from conversations.errors import Refused
+from conversations.errors import NotFound, Refused
 from conversations.file_transfer import received, sent_out
 from conversations.models import Attachment
 from conversations.templatetags.chat import words
@@ -38,9 +39,10 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def remove(request: Request, pk: UUID, attachment_id: UUID) -> HttpResponse:
-    """Its chip goes; also where it went from another tab."""
+    """Its chip goes; also where it went from another tab, or was sent there."""
     conversation = get_conversation(request.user, pk)
-    attachments.remove(conversation, attachment_id)
+    with suppress(NotFound):
+        attachments.remove(conversation, attachment_id)
     return HttpResponse()
 
 

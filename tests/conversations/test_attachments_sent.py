@@ -83,6 +83,21 @@ async def test_images_are_read_in_one_query_and_only_when_a_request_leaves(chat:
     assert "an image that is not there any more" in str((await with_bytes(told)).messages)
 
 
+async def test_an_image_that_is_sent_again_and_again_is_read_once(chat: Chat) -> None:
+    for _ in range(3):
+        await show(chat, "And now?", RED)
+
+    def read() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            whole = async_to_sync(with_bytes)(prompt.look(chat.conversation).prompt)
+        assert len(seen({"messages": whole.messages})) == 3
+        with connection.cursor() as cursor:
+            cursor.execute(asked[-1]["sql"])
+            return len(cursor.fetchall())
+
+    assert await sync_to_async(read)() == 1
+
+
 async def test_a_model_that_does_not_see_is_told_their_names(chat: Chat) -> None:
     await show(chat, "What is in it?", picture())
     await ModelProfile.objects.aupdate(sees_images=False)
