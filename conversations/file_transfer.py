@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.utils.http import content_disposition_header
 
 from conversations.attachments import LARGEST, bytes_of
@@ -16,7 +17,10 @@ NOTHING_RUNS = "sandbox; default-src 'none'"
 
 def received(request: HttpRequest) -> tuple[str, bytes]:
     """Name and bytes of the one file of a form. Raises Invalid; one that is too large for any is not read."""
-    files = request.FILES.getlist("file")
+    try:
+        files = request.FILES.getlist("file")
+    except MultiPartParserError:
+        raise Invalid("file: this is no form that can be read.", field="file") from None
     if len(files) != 1:
         raise Invalid("file: is required." if not files else "file: one at a time.", field="file")
     file = files[0]

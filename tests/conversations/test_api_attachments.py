@@ -100,3 +100,9 @@ def test_a_message_names_files_by_their_ids(api: Api, path: str) -> None:
     sent = api.post(messages, {"content": "look", "attachments": [image["id"]]})
     assert refused(sent, 409, "model_sees_no_images")["model"] == "scripted"
     assert not Message.objects.exists()
+
+
+@pytest.mark.once
+def test_a_form_that_cannot_be_read_is_refused(api: Api, path: str) -> None:
+    answer = api.client.post(path, b"file", content_type="multipart/form-data")
+    assert refused(answer, 400, "invalid")["field"] == "file"
