@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet, prefetch_related_objects
+from django.db.models import QuerySet, prefetch_related_objects
 
 from conversations import turn
-from conversations.models import Attachment, Conversation, Message
+from conversations.models import Conversation, Message
 
+PARTS = ("tool_calls", "attachments", "pastes")
 State = Literal["live", "compressed", "protected", "replaced"]
 
 
@@ -62,15 +63,10 @@ def history(conversation: Conversation) -> QuerySet[Message]:
 
 
 def whole(rows: QuerySet[Message]) -> QuerySet[Message]:
-    """With all that a bubble shows of them, in a constant number of queries."""
-    return rows.prefetch_related(*_parts())
+    """With all that a bubble shows of them, in a constant number of queries; files without their bytes."""
+    return rows.prefetch_related(*PARTS)
 
 
 def complete(message: Message) -> None:
     """The same for one that was read, or stored just now."""
-    prefetch_related_objects([message], *_parts())
-
-
-def _parts() -> tuple[str | Prefetch, ...]:
-    """Files come without their bytes."""
-    return "tool_calls", Prefetch("attachments", Attachment.objects.defer("data")), "pastes"
+    prefetch_related_objects([message], *PARTS)

@@ -27,6 +27,7 @@ from conversations.api.schemas import messages as schema
 from conversations.api.schemas.conversations import ListedConversation
 from conversations.api.schemas.fields import told
 from conversations.api.streams import event_stream, numbered, until_ended
+from conversations.bubbles import history, whole
 from conversations.events import hub
 from conversations.models import Conversation, Message
 from conversations.protection import protect
@@ -42,8 +43,7 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
     """In order, with the summary where history is cut."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     after = _place(cursor) if cursor is not None else None
-    rows = conversation.messages.filter(replaced_by=None).order_by("created_at")
-    rows = rows.prefetch_related("tool_calls", "attachments", "pastes")
+    rows = whole(history(conversation)).order_by("created_at")
     if after:
         rows = rows.filter(created_at__gt=after[0])
     items = [((row.created_at, 0), _message_item(row)) for row in rows[: limit + 1]]

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from compression.models import Checkpoint, Compaction
 from conversations import goals
+from conversations.bubbles import whole
 from conversations.exchange.aims import goal_of
 from conversations.exchange.chatsite import FORMAT, VERSION
 from conversations.exchange.files import bytes_to_tell, files_json, pastes_json
@@ -61,8 +62,7 @@ def as_markdown(conversation: Conversation) -> str:
 
 
 def _history(conversation: Conversation) -> QuerySet[Message]:
-    rows = conversation.messages.filter(HISTORY).order_by("created_at")
-    return rows.prefetch_related("tool_calls", "attachments", "pastes")
+    return whole(conversation.messages.filter(HISTORY)).order_by("created_at")
 
 
 def _compactions(conversation: Conversation) -> QuerySet[Compaction]:
