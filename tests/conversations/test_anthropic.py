@@ -12,6 +12,8 @@ from conversations.models import Message, ModelProfile, ToolCall
 from tests.conversations.chat import START, Chat, fill
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def profile(transactional_db: None, llm: LlmServer) -> Any:

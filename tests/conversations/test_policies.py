@@ -12,6 +12,8 @@ from conversations.models import Conversation, ModelProfile
 from conversations.policies import checked_policy, set_policy
 from conversations.validation import clean_policy
 
+pytestmark = pytest.mark.once
+
 HEADINGS = "## Summary\n## Decisions\n## Files\n## State\n## Context"
 
 

@@ -15,7 +15,7 @@ from conversations.models import ModelProfile
 from conversations.prompt import Prompt
 from tests.llm_server import LlmServer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 BUILTIN = "SmolLM2 135M (demo)"
 

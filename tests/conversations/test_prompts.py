@@ -19,6 +19,8 @@ from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer, Request
 
+pytestmark = pytest.mark.once
+
 HEADINGS = "## Summary\n## Decisions\n## Files\n## State\n## Context"
 DELIMITER = re.compile(r"=====\[[0-9a-f]{16}\]=====")
 BAD = [

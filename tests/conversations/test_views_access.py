@@ -12,6 +12,8 @@ from django.urls import reverse
 from conversations.models import Conversation
 from tests.conversations.pages import BACKEND, Pages
 
+pytestmark = pytest.mark.once
+
 READ = ["chat", "thread", "status", "export"]
 READ_ONE = ["message", "compaction"]
 ACT = ["send", "stop", "compact", "rename", "pin", "archive", "delete"]

@@ -19,6 +19,8 @@ from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import START, Chat, fill
 from tests.conversations.pages import Pages, elements
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def pages(user: User) -> Pages:

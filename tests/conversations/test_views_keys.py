@@ -16,6 +16,8 @@ from conversations.models import ApiKey
 from conversations.models.api_key import digest
 from tests.conversations.pages import Pages, elements
 
+pytestmark = pytest.mark.once
+
 PLAIN = re.compile(r"cs_[A-Za-z0-9_-]{43}")
 
 

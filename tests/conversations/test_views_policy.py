@@ -12,6 +12,8 @@ from conversations.models import Conversation, ModelProfile
 from conversations.validation import POLICY
 from tests.conversations.pages import Pages, elements
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def pages(user: User) -> Pages:

@@ -17,6 +17,8 @@ from conversations.models import Conversation, Goal, Message, ModelProfile, Tool
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import BACKEND, Pages, elements
 
+pytestmark = pytest.mark.once
+
 ACTS = [
     *("model", "system_prompt", "mode", "goal", "end_goal", "step", "rules", "policy", "take_snapshot", "restore"),
     "fresh",
