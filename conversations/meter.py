@@ -63,7 +63,7 @@ def meter(conversation: Conversation) -> Meter | None:
         return None
     policy, window = policy_of(loaded.head), used.window
     tokens = {kind: getattr(used, kind) for kind in LABELS}
-    due = min(policy.threshold * window.size, window.budget)
+    due = policy.due_at(used, messages=len(loaded.turns), local=bool(loaded.head.is_local))
     return Meter(
         used=used.total,
         window=window.size,

@@ -84,6 +84,16 @@ class Policy:
         full = usage.ratio >= self.threshold or usage.over_budget
         return full or self._outgrows(usage, messages) or (local and self._crowds_local(usage))
 
+    def due_at(self, usage: Usage, *, messages: int = 0, local: bool = False) -> float:
+        """The tokens of a request beyond which it is due, where nothing but its verbatim messages grows."""
+        window, said = usage.window, usage.live + usage.protected
+        limits = [self.threshold * window.size, window.budget]
+        if self.history_tokens is not None and messages > self.history_messages:
+            limits.append(usage.total - said - usage.summary + self.history_tokens)
+        if local and (room := _local_room(window)) > 0:
+            limits.append(usage.total - said + LOCAL_SHARE * room)
+        return min(limits)
+
     def is_near(self, usage: Usage) -> bool:
         """Whether a summary should be prepared by now, to be ready when the threshold or the budget is reached."""
         window = usage.window
@@ -101,5 +111,10 @@ class Policy:
         return usage.summary + usage.protected + usage.live > self.history_tokens
 
     def _crowds_local(self, usage: Usage) -> bool:
-        room = usage.window.size - tier_budget(usage.window.size) - LOCAL_REPLY
+        room = _local_room(usage.window)
         return room > 0 and usage.live + usage.protected > LOCAL_SHARE * room
+
+
+def _local_room(window: Window) -> int:
+    """What a local model has beside its instructions and a reply, in tokens."""
+    return window.size - tier_budget(window.size) - LOCAL_REPLY
