@@ -11,6 +11,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from conversations.errors import Refused
+from conversations.models import Conversation
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ def install(api: NinjaAPI) -> None:
         AuthenticationError: on_unauthenticated,
         HttpError: on_http_error,
         Http404: on_missing,
+        Conversation.NotUpdated: on_missing,  # it was deleted while it was being changed
         RequestDataTooBig: on_too_big,
         Exception: on_bug,
     }

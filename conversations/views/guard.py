@@ -8,13 +8,14 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 from django_htmx.middleware import HtmxDetails
 
 from conversations.errors import Refused
+from conversations.models import Conversation
 from conversations.templatetags.chat import words
 
 View = Callable[..., HttpResponse]
@@ -38,6 +39,8 @@ def member(view: View) -> View:
             return view(request, *args, **kwargs)
         except Refused as refusal:
             return refused(request, refusal)
+        except Conversation.NotUpdated:  # it was deleted while it was being changed
+            raise Http404("No such conversation.") from None
 
     return guarded
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models.signals import pre_save
 from django.test import Client
 from django.urls import reverse
 
 from conversations.models import Conversation
+from conversations.urls import urlpatterns
+from tests.conversations.api import Api, refused
 from tests.conversations.pages import BACKEND, Pages
 
 pytestmark = pytest.mark.once
@@ -43,11 +47,32 @@ def test_a_page_without_an_icon_of_its_own_gets_the_site_s(client: Client) -> No
     assert client.get("/favicon.ico").headers["Location"] == "/static/favicon.svg"
 
 
-def test_another_persons_conversation_does_not_exist(conversation: Conversation, stranger: Client) -> None:
-    reads = {address: stranger.get(address).status_code for address in every_read(conversation)}
-    acts = {address: stranger.post(address, {"title": "mine"}).status_code for address in every_act(conversation)}
-    assert set((reads | acts).values()) == {404}, reads | acts
-    assert Conversation.objects.get().title == ""
+def test_nothing_at_all_of_another_persons_conversation_is_found(conversation: Conversation, stranger: Client) -> None:
+    """Every address that a conversation has, whether it is read there or changed."""
+    row = conversation.messages.create(role="user", content="x", created_at=conversation.created_at)
+    known = {"pk": conversation.pk, "message_id": row.pk, "number": 1}
+    patterns = [one for one in urlpatterns if "<uuid:pk>" in str(one.pattern)]
+    assert len(patterns) > 40
+    for pattern in patterns:
+        values = {name: known.get(name) or uuid4() for name in pattern.pattern.converters}
+        address = reverse(str(pattern.name), kwargs=values)
+        told = {client.status_code for client in (stranger.get(address), stranger.post(address, {"title": "mine"}))}
+        assert 404 in told and told <= {404, 405}, address
+    conversation.refresh_from_db()
+    assert conversation.title == ""
+
+
+def test_what_was_deleted_while_it_was_changed_is_not_there(conversation: Conversation, user: User) -> None:
+    def goes(instance: Conversation, **_: Any) -> None:
+        Conversation.objects.filter(pk=instance.pk).delete()
+
+    pre_save.connect(goes, sender=Conversation)
+    try:
+        assert Pages(user).post("mode", conversation.pk, mode="planning").status_code == 404
+        other = Conversation.objects.create(owner=user)
+        refused(Api(user).patch(f"/api/conversations/{other.pk}", {"title": "Ports"}), 404, "not_found")
+    finally:
+        pre_save.disconnect(goes, sender=Conversation)
 
 
 def test_anonymous_people_are_sent_to_the_sign_in(conversation: Conversation) -> None:
