@@ -32,6 +32,8 @@ SCROLLS = 'tabindex="0" role="group" aria-label="{}"'
 _NUMBER = re.compile(r"\A(\s*\d+)([.)]\s*)\Z")
 """A text that is a number with a full stop: as Markdown it is the beginning of a list with nothing in it."""
 _BOX = re.compile(r"\[([ xX])\]\s")
+MARKS = re.compile(r"```\w*|`|\*\*(?=\S)|(?<=\S)\*\*|^#{1,6} ", re.MULTILINE)
+"""What is of no use where a text is shown in a line."""
 
 clean = partial(
     nh3.clean,
@@ -130,6 +132,11 @@ def render(text: str) -> SafeString:
     if len(text) > MAX_MARKDOWN:
         return mark_safe(f'<div class="plain">{escape(text)}</div>')
     return mark_safe(clean(parser.render(_NUMBER.sub(r"\1\\\2", text))))
+
+
+def in_a_line(text: str) -> str:
+    """What it says, without the marks that would make it bold, code or a heading."""
+    return " ".join(MARKS.sub("", text).split())
 
 
 def code_box(code: str, language: str) -> str:

@@ -13,6 +13,7 @@ from django.db.models.functions import Left
 
 from compression.models import Checkpoint, Compaction
 from conversations.bubbles import Bubble, bubble, history, state_at, state_of, whole
+from conversations.markdown import in_a_line
 from conversations.models import Conversation, Message
 
 REACH = 1_000
@@ -173,7 +174,7 @@ def _by_id(keys: Iterable[Key]) -> QuerySet[Message]:
 
 def _rows(messages: QuerySet[Message]) -> list[Row]:
     light = messages.annotate(opening=Left("content", PREVIEW)).defer("content", "error", "request")
-    return [Row(message, " ".join(message.opening.split()) or _pictures(message)) for message in light]
+    return [Row(message, in_a_line(message.opening) or _pictures(message)) for message in light]
 
 
 def _pictures(message: Message) -> str:

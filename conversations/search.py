@@ -15,6 +15,7 @@ from django.db.models import Q, QuerySet
 from conversations.access import CHATS, own_conversations
 from conversations.bubbles import State, state_of
 from conversations.errors import Invalid
+from conversations.markdown import MARKS, in_a_line
 from conversations.models import Conversation, Message
 from conversations.validation import clean_text
 
@@ -27,7 +28,6 @@ BEFORE = 40
 """Characters of a snippet, and how many of them at most stand before the first word that was found."""
 
 TERM = re.compile(r'"([^"]+)"?|(\S+)')
-FORMATTING = re.compile(r"```\w*|`|\*\*|^#{1,6} ", re.MULTILINE)
 CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -161,7 +161,7 @@ def _excerpt(text: str, terms: list[str]) -> str:
     at = max(0, start - BEFORE)
     at = text.find(" ", at, start) + 1 or at if at else 0
     cut = text[at : at + 2 * SNIPPET]
-    line = " ".join((cut if FORMATTING.search(" ".join(terms)) else FORMATTING.sub(" ", cut)).split())
+    line = " ".join(cut.split()) if MARKS.search(" ".join(terms)) else in_a_line(cut)
     head = line[:SNIPPET]
     if len(line) > SNIPPET and head.rfind(" ") > SNIPPET // 2:
         head = head[: head.rfind(" ")]

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from conversations import formulas
-from conversations.markdown import MAX_MARKDOWN, render
+from conversations.markdown import MAX_MARKDOWN, in_a_line, render
 from tests.journeys import nasty
 from tests.timing import cpu_seconds
 
@@ -192,3 +192,8 @@ def test_what_hides_in_the_words_of_a_link_is_seen() -> None:
     assert "[U+202E]moc.knab" in html
     assert "a[U+200B].example" in html or "a%E2%80%8B.example" in html
     assert "\u202eprose" in html, "a text may hold what it likes: its paragraph ends it"
+
+
+def test_in_a_line_a_text_has_its_words_and_not_the_marks_of_markdown() -> None:
+    text = "## The plan\n\n1. **Where** the state lives: `alpha.internal`.\n\n```bash\nls *.py\n```\n2 ** 3 # no"
+    assert in_a_line(text) == "The plan 1. Where the state lives: alpha.internal. ls *.py 2 ** 3 # no"
