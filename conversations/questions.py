@@ -101,7 +101,7 @@ def checked(
     images = sum(one.is_image for one in attached)
     if images and not profile.can_see:
         raise Conflict(
-            f"{profile.name} does not see images. Choose a model that does, or remove the image.",
+            f"the model {profile.name} does not see images. Choose one that does, or remove the image.",
             code="model_sees_no_images",
             model=profile.name,
         )
