@@ -156,7 +156,7 @@ def test_room_that_was_made_is_seen_looked_into_and_undone(at_site: Callable[...
     reader = alice.page.get_by_role("dialog")
     reader.locator(".tool summary").click()
     expect(reader).to_contain_text("Result 0 found port 9000")
-    reader.get_by_role("link", name="Go to this message").click()
+    reader.get_by_role("link", name="Go to it").click()
     expect(reader).to_be_hidden()
     expect(alice.page.get_by_text("Its tool results are left out")).to_be_in_viewport()
     divider.get_by_role("button", name="Undo").click()
