@@ -17,7 +17,13 @@ let stuck = !location.hash;
 const follow = () => { if (stuck && scroller) scroller.scrollTop = scroller.scrollHeight; };
 
 if (thread && scroller) {
-  scroller.addEventListener("scroll", () => { stuck = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 60; }, { passive: true });
+  const latest = one("#latest");
+  scroller.addEventListener("scroll", () => {
+    const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+    stuck = below < 60;
+    if (latest) latest.hidden = below < scroller.clientHeight;
+  }, { passive: true });
+  latest?.addEventListener("click", () => { stuck = true; scroller.focus({ preventScroll: true }); follow(); });
   new MutationObserver(follow).observe(thread, { childList: true, subtree: true, characterData: true });
   new ResizeObserver(follow).observe(scroller);
   follow();

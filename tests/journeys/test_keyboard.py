@@ -119,3 +119,16 @@ def test_who_sends_stops_or_looks_from_a_menu_writes_on_and_a_summary_half_writt
     button(alice.page.get_by_role("dialog"), "Edit this summary").click()
     expect(summary).to_have_value("## Summary\nA whole thought\n\n## State\nDone")
     assert alice.complaints == []
+
+
+def test_who_has_scrolled_far_up_comes_back_to_the_latest_by_one_press(alice: Person) -> None:
+    alice.imports(long_conversation(50, words=60))
+    latest, last = button(alice.page.locator("body"), "To the latest"), alice.page.locator("#thread .message").last
+    expect(last).to_be_in_viewport()
+    expect(latest).to_be_hidden()
+    alice.page.locator("#scroller").evaluate("(scroller) => { scroller.scrollTop = 200; }")
+    latest.press("Enter")
+    expect(last).to_be_in_viewport()
+    expect(latest).to_be_hidden()
+    expect(alice.page.locator("#scroller")).to_be_focused()
+    assert alice.complaints == []
