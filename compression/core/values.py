@@ -76,8 +76,8 @@ class Checkpoint:
     """One summary of a run of messages. `digest` is the running hash of the history up to its end.
 
     `number` is 0 until it is stored. `birth_tokens` is what it took before it grew old (age 0, 1, 2).
-    `stragglers` are the ids of messages from before its run that it covers too: they were kept when the cut passed
-    them, and condensed with it. A provisional one is to be written anew from its messages.
+    `stragglers` are ids of messages from before its run that it covers too: kept when the cut passed them, condensed
+    with it. A provisional one is to be written anew from its messages.
     """
 
     number: int

@@ -197,3 +197,10 @@ def test_what_hides_in_the_words_of_a_link_is_seen() -> None:
 def test_in_a_line_a_text_has_its_words_and_not_the_marks_of_markdown() -> None:
     text = "## The plan\n\n1. **Where** the state lives: `alpha.internal`.\n\n```bash\nls *.py\n```\n2 ** 3 # no"
     assert in_a_line(text) == "The plan 1. Where the state lives: alpha.internal. ls *.py 2 ** 3 # no"
+
+
+def test_only_whole_addresses_are_links() -> None:
+    links = "[a](/admin/), [b](notes.txt), [c](#top), note[^1] and [d](HTTPS://example.org)"
+    shown = render(f"See {links}.\n\n[^1]: footnote")
+    assert shown.count("<a ") == 1
+    assert "[a](/admin/)" in shown and "[^1]: footnote" in shown
