@@ -4,10 +4,12 @@
 const one = (selector, root = document) => root.querySelector(selector);
 const thread = one("#thread"), scroller = one("#scroller"), composer = one("#composer"), panel = one("#panel");
 
-// Storage may be full, or forbidden: the page works without.
-const kept = (key) => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
+// Storage may be full, or forbidden: the page works without. `place` is sessionStorage for what is one tab's own.
+const kept = (key, place = "localStorage") => { try { return JSON.parse(window[place].getItem(key)); } catch { return null; } };
 // Whether it could be kept.
-const keep = (key, value) => { try { value ? localStorage.setItem(key, JSON.stringify(value)) : localStorage.removeItem(key); return true; } catch { return false; } };
+const keep = (key, value, place = "localStorage") => {
+  try { value ? window[place].setItem(key, JSON.stringify(value)) : window[place].removeItem(key); return true; } catch { return false; }
+};
 
 if (!navigator.clipboard) document.documentElement.classList.add("no-clipboard");
 

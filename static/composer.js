@@ -31,11 +31,14 @@ if (composer) {
   const changed = () => {
     show();
     grow();
-    return keep(key, box.value && { text: box.value, id: id.value, pastes: pastes.all });
+    const draft = box.value && { text: box.value, id: id.value, pastes: pastes.all };
+    keep(key, draft, "sessionStorage");
+    return keep(key, draft);
   };
 
   renew();
-  const draft = kept(key);
+  // Each of two tabs has its own, and a new one the last.
+  const draft = kept(key, "sessionStorage") ?? kept(key);
   if (draft) { box.value = draft.text; id.value = draft.id; pastes.start(draft); show(); grow(); }
 
   box.addEventListener("input", (event) => { pastes.follow(event); renew(); changed(); });
