@@ -68,4 +68,5 @@ def _total(conversation: Conversation) -> dict[str, Any]:
         failed=Count("pk", filter=Q(status=Compaction.Status.FAILED)),
         saved=Sum(F("pre_tokens") - F("post_tokens"), filter=in_force),
         cost=Sum("cost_usd"),
+        unpriced=Count("pk", filter=Q(prompt_tokens__gt=0, cost_usd=None)),
     )

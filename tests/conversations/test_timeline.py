@@ -62,6 +62,18 @@ def test_the_timeline_tells_every_compaction_the_latest_first(filled: Conversati
     assert undo == [f"/c/{filled.pk}/undo/{last.pk}"]
 
 
+def test_the_cost_of_all_is_known_where_that_of_each_is(filled: Conversation, pages: Pages) -> None:
+    def told() -> str:
+        return words_of(pages.get("timeline", filled.pk, htmx=True))
+
+    Compaction.objects.create(conversation=filled, trigger="auto", status="succeeded", summariser="extractive")
+    assert "Cost nothing" in told()
+    asked = Compaction.objects.create(conversation=filled, trigger="auto", status="failed", prompt_tokens=100)
+    assert "Cost not known" in told()
+    Compaction.objects.filter(pk=asked.pk).update(cost_usd=Decimal("0.0004"))
+    assert "Cost $0.0004" in told()
+
+
 def test_its_bars_are_on_one_scale(filled: Conversation, pages: Pages) -> None:
     row = folds(filled)
     Compaction.objects.create(
