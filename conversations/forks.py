@@ -23,7 +23,7 @@ from conversations.models.conversation import MAX_TITLE
 from conversations.transcript import HISTORY
 
 COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind")
-CONTINUED = " (continued)"
+CONTINUED, FORKED = " (continued)", " (fork)"
 OPENING = "This is where we stand, from an earlier conversation:"
 BATCH = 500
 
@@ -40,7 +40,7 @@ def fork(conversation: Conversation, message_id: UUID) -> Conversation:
         source = _locked(conversation)
         last = _last(source, message_id)
         state = _state_at(source.pk, last.created_at)
-        copy = _like(source)
+        copy = _like(source, title=_titled(source, FORKED) if source.title else "")
         ids = _copy_messages(source, copy, up_to=last.created_at) | _copy_goal(source, copy, state)
         _copy_compression(state, copy, ids)
         later = Message.objects.filter(conversation=source, role=Message.Role.USER, created_at__gt=last.created_at)
@@ -57,7 +57,7 @@ def fresh(conversation: Conversation) -> Conversation:
         if not text:
             raise Conflict("Nothing is compressed: there is no summary to start from.", code="nothing_to_start_from")
         content = f"{OPENING}\n\n{text}"
-        copy = _like(source, title=str(source)[: MAX_TITLE - len(CONTINUED)] + CONTINUED)
+        copy = _like(source, title=_titled(source, CONTINUED))
         copy.messages.create(
             role=Message.Role.USER,
             content=content,
@@ -97,6 +97,10 @@ def _state_at(conversation_id: UUID, moment: datetime) -> Snapshot:
 def _like(source: Conversation, **changed: Any) -> Conversation:
     """A new conversation with the same settings, and nothing said in it."""
     return Conversation.objects.create(**{name: getattr(source, name) for name in COPIED} | changed)
+
+
+def _titled(source: Conversation, ending: str) -> str:
+    return str(source)[: MAX_TITLE - len(ending)] + ending
 
 
 def _copy_goal(source: Conversation, copy: Conversation, state: Snapshot) -> Ids:
