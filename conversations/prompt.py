@@ -21,6 +21,8 @@ REFERENCE = "attachment:"
 """What the address of an image begins with, before the hash of its bytes: they are read when a request leaves."""
 MOST_IMAGE_BYTES = 20_000_000
 """Of one request: providers take about 30 MB, and base64 adds a third. Older images are named."""
+MOST_IMAGES = 20
+"""Of one request: in more of them, Anthropic refuses sides of over 2,000 pixels."""
 
 
 class StorageBoundaryError(TypeError):
@@ -92,10 +94,11 @@ def system_tokens(head: Head) -> int:
 def shown(turns: Sequence[Turn]) -> Collection[str]:
     """The ids of those whose images are sent: the latest, as many as a request can hold."""
     found: set[str] = set()
-    room = MOST_IMAGE_BYTES
+    room, places = MOST_IMAGE_BYTES, MOST_IMAGES
     for turn in reversed(turns):
         room -= sum(image.size for image in turn.images)
-        if room < 0:
+        places -= len(turn.images)
+        if room < 0 or places < 0:
             break
         if turn.images:
             found.add(turn.id)

@@ -1,10 +1,14 @@
 """The administrator's pages. The engine's rows are shown here as well: the actions on them need our verbs."""
 
+from django.contrib import admin
+
 from conversations.admin.compactions import CheckpointAdmin, CompactionAdmin, SnapshotAdmin
 from conversations.admin.conversations import ConversationAdmin
 from conversations.admin.people import ApiKeyAdmin, PersonAdmin
 from conversations.admin.profiles import ModelProfileAdmin
 from conversations.admin.templates import PromptTemplateAdmin
+
+admin.site.site_header = admin.site.site_title = "chatsite administration"
 
 __all__ = [
     "ApiKeyAdmin",

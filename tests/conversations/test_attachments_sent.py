@@ -11,12 +11,13 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from compression.core.values import Image, Turn
 from conversations import image_files, prompt, replays, states, transcript
 from conversations.llm.images import with_bytes
 from conversations.llm.known import sees_images
 from conversations.llm.profiles import sync_profiles
 from conversations.models import Attachment, Conversation, Message, ModelProfile
-from tests.conversations.chat import Chat
+from tests.conversations.chat import START, Chat
 from tests.conversations.pictures import opened, picture
 from tests.conversations.test_attachments import ask, put
 
@@ -188,3 +189,13 @@ def test_a_turn_is_loaded_with_its_images_in_no_further_query(
     with django_assert_num_queries(2):
         (turn, _) = transcript.load(conversation.pk).turns
     assert turn.images[0].caption == "[image: rack.png]"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("count", "size", "shown"), [(9, 1_000, 2), (1, 1_000, 20), (1, 6_000_000, 3), (1, 30_000_000, 0)]
+)
+def test_a_request_holds_the_latest_images_and_no_more_than_providers_take(count: int, size: int, shown: int) -> None:
+    images = (Image("0" * 64, "rack.png", size),) * count
+    turns = [Turn(str(number), "user", "", START, 1, images=images) for number in range(30)]
+    assert prompt.shown(turns) == {str(number) for number in range(30 - shown, 30)}
