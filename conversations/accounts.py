@@ -1,4 +1,4 @@
-"""What one person's own requests took, cost and saved: replies, calls of the gateway, and summaries."""
+"""What one person's own requests took, cost and saved: replies, calls of the gateway, summaries, and titles."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ class Account:
     replies: Tallies
     calls: Tallies
     summaries: Tallies
+    errands: Tallies
     keys: dict[int, str]
 
     @property
     def requests(self) -> Tallies:
-        return merged(self.replies, self.calls, self.summaries)
+        return merged(self.replies, self.calls, self.summaries, self.errands)
 
     @property
     def total(self) -> Tally:
@@ -46,11 +47,12 @@ class Account:
 
     @property
     def by_source(self) -> list[tuple[str, Tally]]:
-        """Replies, then each key of the gateway, then summaries; those that asked for nothing are left out."""
+        """Replies, each key of the gateway, summaries, titles; those that asked for nothing are left out."""
         keys = grouped(self.calls, lambda kind: self.keys.get(kind.key or 0, NO_KEY))
         named = [(f"Gateway, {name}", tally) for name, tally in sorted(keys.items())]
-        ends = total(self.replies.values()), total(self.summaries.values())
-        return [entry for entry in (("Replies", ends[0]), *named, ("Summaries", ends[1])) if entry[1].requests]
+        replies, summaries, titles = (total(of.values()) for of in (self.replies, self.summaries, self.errands))
+        found = [("Replies", replies), *named, ("Summaries", summaries), ("Titles", titles)]
+        return [entry for entry in found if entry[1].requests]
 
     def by_day(self, days: Days) -> list[tuple[date, Tally]]:
         """Every day, the first one first."""
@@ -65,5 +67,6 @@ def read(owner: AbstractBaseUser, days: Days) -> Account:
         spending.replies(days, owner=owner),
         spending.calls(days, owner=owner),
         spending.summaries(analytics.runs(own, days)),
+        spending.errands(days, owner=owner),
         dict(ApiKey.objects.filter(user_id=owner.pk).values_list("pk", "name")),
     )

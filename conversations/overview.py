@@ -26,6 +26,7 @@ class Overview:
     calls: Tallies
     waits: list[Wait]
     runs: list[Run]
+    errands: Tallies
 
     @cached_property
     def paid(self) -> Tallies:
@@ -44,8 +45,8 @@ class Overview:
 
     @cached_property
     def requests(self) -> Tallies:
-        """Replies, calls and requests for summaries."""
-        return merged(self.replies, self.calls, self.paid)
+        """Replies, calls, requests for summaries and for titles."""
+        return merged(self.replies, self.calls, self.paid, self.errands)
 
     def of(self, *, model: str = "", trigger: str = "") -> Overview:
         """What one model was asked for, and the compactions of one trigger alone; "" is all."""
@@ -56,6 +57,7 @@ class Overview:
             {kind: tally for kind, tally in self.calls.items() if model in ("", kind.model)},
             [wait for wait in self.waits if model in ("", wait.model)],
             [run for run in self.runs if trigger in ("", run.trigger) and (not model or run.asked(model))],
+            {kind: tally for kind, tally in self.errands.items() if model in ("", kind.model)},
         )
 
 
@@ -65,7 +67,11 @@ def read(days: Days, *, today: date) -> Overview:
         return _read(days)
     past, now = _kept(replace(days, last=today - timedelta(days=1))), _read(replace(days, first=today))
     return Overview(
-        past.replies | now.replies, past.calls | now.calls, [*past.waits, *now.waits], [*now.runs, *past.runs]
+        past.replies | now.replies,
+        past.calls | now.calls,
+        [*past.waits, *now.waits],
+        [*now.runs, *past.runs],
+        past.errands | now.errands,
     )
 
 
@@ -82,4 +88,5 @@ def _read(days: Days) -> Overview:
         spending.calls(days),
         spending.waits(days, of=answered),
         analytics.runs(Compaction.objects.all(), days),
+        spending.errands(days),
     )

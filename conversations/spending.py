@@ -34,7 +34,7 @@ from django.db.models.functions import Cast, NullIf, Right
 
 from compression.analytics import Run
 from compression.days import Days, day_of
-from conversations.models import Conversation, GatewayCall, Message, ModelProfile
+from conversations.models import Conversation, Errand, GatewayCall, Message, ModelProfile
 from conversations.reasons import reason_in
 from conversations.tally import Kind, Tallies, Tally
 
@@ -66,12 +66,19 @@ def replies(days: Days, *, owner: AbstractBaseUser | None = None) -> Tallies:
 
 def calls(days: Days, *, owner: AbstractBaseUser | None = None) -> Tallies:
     """Calls of the gateway; `reason` is the code of their error."""
-    rows = GatewayCall.objects.filter(**_between(days)) if owner is None else _own_calls(days, owner)
+    rows = GatewayCall.objects.filter(_of(days, owner))
     refused = When(status__gte=400, error="", then=Cast("status", CharField()))
     less = When(tokens_before__gt=F("tokens_after"), then=F("tokens_before") - F("tokens_after"))
     reason = Case(refused, default=F("error"), output_field=CharField())
     saved = Case(less, default=Value(0), output_field=IntegerField())
     return _added(rows.order_by().annotate(key_=F("key_id"), reason_=reason), days, saved=saved)
+
+
+def errands(days: Days, *, owner: AbstractBaseUser | None = None) -> Tallies:
+    """What the site asked models for beside: titles."""
+    rows = Errand.objects.filter(_of(days, owner)).order_by()
+    nothing = {"key_": Value(None, IntegerField()), "reason_": Value("", CharField())}
+    return _added(rows.annotate(**nothing), days, saved=Value(0, IntegerField()))
 
 
 def summaries(runs: Iterable[Run]) -> Tallies:
@@ -124,8 +131,11 @@ def _ended(days: Days, owner: AbstractBaseUser | None) -> QuerySet[Message]:
     return rows.filter(conversation__in=own, created_at__gte=days.start).order_by()
 
 
-def _own_calls(days: Days, owner: AbstractBaseUser) -> QuerySet[GatewayCall]:
-    return GatewayCall.objects.filter(owner_id=owner.pk, created_at__gte=days.start, created_at__lt=days.end)
+def _of(days: Days, owner: AbstractBaseUser | None) -> Q:
+    """Rows of everybody by their keys, of one person by their dates, as the index of their owners has them."""
+    if owner is None:
+        return Q(**_between(days))
+    return Q(owner_id=owner.pk, created_at__gte=days.start, created_at__lt=days.end)
 
 
 def _between(days: Days) -> dict[str, UUID]:

@@ -6,14 +6,15 @@ A model is asked once, in the background, after the first reply. A title that a 
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import IntegrityError
 
 from conversations import background, prompt
 from conversations.controls import visible
@@ -21,13 +22,11 @@ from conversations.events import publish
 from conversations.llm.attempts import Attempts
 from conversations.llm.base import ModelError, NotConfigured, Reply
 from conversations.llm.profiles import connect, profile_for, summary_profiles
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Errand, Message, ModelProfile
 from conversations.prompt import Prompt
-from conversations.records import Sent
+from conversations.records import Sent, paid
 from conversations.text_files import OPENING
 from conversations.validation import one_line
-
-logger = logging.getLogger(__name__)
 
 LENGTH = 60
 """Characters of a title that nobody typed."""
@@ -49,6 +48,7 @@ Role, Status = Message.Role, Message.Status
 class Beginning:
     """A conversation as far as its title is made of it; `title` is what it is called meanwhile."""
 
+    owner_id: int
     title: str
     question: str
     reply: str
@@ -83,7 +83,7 @@ async def suggest(conversation_id: UUID, reply_id: UUID) -> None:
             reply = await model.complete(_prompt(beginning), max_tokens=TOKENS, attempts=Attempts(1))
     except (ModelError, TimeoutError):
         return  # counted where models are asked
-    _report(beginning.profile, reply)
+    await sync_to_async(_account)(beginning, reply)
     if title := cleaned(reply):
         await sync_to_async(_give)(conversation_id, title, in_place_of=beginning.title)
 
@@ -113,7 +113,9 @@ def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
     except NotConfigured:
         return None
     asked = questions.filter(created_at__lt=reply.created_at).last() or first
-    return Beginning(conversation.title, asked.content, reply.content, found[0]) if found else None
+    if not found:
+        return None
+    return Beginning(conversation.owner_id, conversation.title, asked.content, reply.content, found[0])
 
 
 def _prompt(beginning: Beginning) -> Prompt:
@@ -128,6 +130,6 @@ def _give(conversation_id: UUID, title: str, *, in_place_of: str) -> None:
         publish(conversation_id, "title.updated", title=title)
 
 
-def _report(profile: ModelProfile, reply: Reply) -> None:
-    tokens = {"prompt_tokens": reply.spent.prompt, "completion_tokens": reply.spent.completion} if reply.spent else {}
-    logger.info("title asked for", extra=tokens | {"model": profile.name})
+def _account(beginning: Beginning, reply: Reply) -> None:
+    with suppress(IntegrityError):  # the person is gone
+        Errand.objects.create(owner_id=beginning.owner_id, **paid(beginning.profile, reply.spent))

@@ -19,7 +19,7 @@ from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
 from conversations import orphans
 from conversations.llm.profiles import sync_profiles
-from conversations.models import Attachment, Folding, GatewayCall
+from conversations.models import Attachment, Errand, Folding, GatewayCall
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ SWEEP_SECONDS = 5
 TIDY_SECONDS = 30
 PATIENCE_MS = 50
 CALLS_KEPT = timedelta(days=400)
-"""Figures of calls of the gateway: a year can be compared with the one before."""
+"""Figures of calls of the gateway, and of errands: a year can be compared with the one before."""
 FOLDINGS_KEPT = timedelta(hours=1)
 """Locks whose holder died."""
 UNSENT_KEPT = timedelta(days=1)
@@ -69,7 +69,8 @@ def tidy() -> None:
     before = timezone.now() - timedelta(days=settings.COMPACTION_LOG_DAYS)
     Compaction.objects.filter(created_at__lt=before, status__in=PURGED).delete()
     KeptSummary.objects.filter(created_at__lt=before).delete()
-    GatewayCall.objects.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
+    for figures in (GatewayCall, Errand):
+        figures._default_manager.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
     Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
     Attachment.objects.filter(message=None, created_at__lt=timezone.now() - UNSENT_KEPT).delete()
     if connection.vendor == "sqlite":

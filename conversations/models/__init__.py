@@ -1,6 +1,7 @@
 from conversations.models.api_key import ApiKey
 from conversations.models.attachment import Attachment, Paste
 from conversations.models.conversation import Conversation
+from conversations.models.errand import Errand
 from conversations.models.gateway import Folding, GatewayCall
 from conversations.models.goal import Goal
 from conversations.models.message import Message, ToolCall
@@ -12,6 +13,7 @@ __all__ = [
     "ApiKey",
     "Attachment",
     "Conversation",
+    "Errand",
     "Folding",
     "GatewayCall",
     "Goal",

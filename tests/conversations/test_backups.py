@@ -34,6 +34,7 @@ from conversations.models import (
     ApiKey,
     Attachment,
     Conversation,
+    Errand,
     Folding,
     GatewayCall,
     Message,
@@ -72,6 +73,7 @@ def people(user: User, conversation: Conversation) -> None:
     user.groups.add(group)
     user.user_permissions.add(Permission.objects.get(codename="delete_compaction"))
     key, _ = ApiKey.make(user, "script")
+    Errand.objects.create(owner=user, model="scripted", prompt_tokens=9, cost_usd="0.000001")
     Folding.objects.create(owner=user, digest="d", expires_at=START)
     GatewayCall.objects.create(owner=user, key=key, conversation=conversation, cost_usd="0.000123")
     Wording.objects.create(conversation=conversation, digest="d", text="You are …")

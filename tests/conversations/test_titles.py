@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.utils import timezone
 
-from conversations import background, branches, titles
+from compression.days import Days
+from conversations import accounts, background, branches, overview, titles
 from conversations.events import hub
 from conversations.llm.base import Reply
 from conversations.models import Conversation, ModelProfile
@@ -51,6 +54,19 @@ async def test_the_first_reply_gives_the_conversation_a_title(chat: Chat) -> Non
     assert request.body.get("max_tokens", request.body.get("max_completion_tokens")) == titles.TOKENS
     assert await asked(chat, "Because.", question="Why?") == "Port of the billing service"
     assert len(chat.llm.received) == 3, "later replies ask for none"
+
+
+async def test_what_a_title_cost_is_in_its_owners_account_and_the_administrators(chat: Chat) -> None:
+    await ModelProfile.objects.aupdate(price_input=1, price_output=2)
+    await asked(chat, "It is 8443.", "Port")
+    days = Days.until(timezone.localdate(), count=1)
+    account = await sync_to_async(accounts.read)(await User.objects.aget(), days)
+    (name, replies), (title, asked_for) = account.by_source
+    assert (name, title, asked_for.requests) == ("Replies", "Titles", 1)
+    assert asked_for.prompt > 50 and asked_for.cost > 0
+    assert account.total.cost == replies.cost + asked_for.cost
+    everybody = await sync_to_async(overview.read)(days, today=timezone.localdate())
+    assert sum(tally.cost for tally in everybody.requests.values()) == account.total.cost
 
 
 async def test_what_is_quoted_is_cut_and_behind_a_mark_that_nobody_can_guess(chat: Chat) -> None:
