@@ -67,7 +67,9 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("with_model", [True, False])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape", [pytest.param(name, marks=[pytest.mark.once] if "10,000" in name else []) for name in SHAPES]
+)
 async def test_a_conversation_of_any_shape(
     conversation: Conversation, chat: Chat, shape: str, with_model: bool
 ) -> None:
