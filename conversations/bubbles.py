@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db.models import QuerySet, prefetch_related_objects
@@ -70,3 +70,9 @@ def whole(rows: QuerySet[Message]) -> QuerySet[Message]:
 def complete(message: Message) -> None:
     """The same for one that was read, or stored just now."""
     prefetch_related_objects([message], *PARTS)
+
+
+def know(message: Message, **parts: list[Any]) -> Message:
+    """As if these parts of it had been read: for one that was stored just now, and is known to have no others."""
+    message.__dict__.setdefault("_prefetched_objects_cache", {}).update(parts)
+    return message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -9,11 +10,13 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import compaction, fragments, pastes, protection, turn, usage
+from conversations import bubbles, compaction, fragments, pastes, protection, turn, usage
 from conversations.access import get_conversation
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of, ids_of
+
+NOTHING: dict[str, list[Any]] = {part: [] for part in bubbles.PARTS}
 
 
 @member
@@ -32,6 +35,9 @@ def send(request: Request, pk: UUID) -> HttpResponse:
         attachments=chosen,
         pastes=written.pastes,
     )
+    if not begun.replayed:
+        bubbles.know(begun.reply, **NOTHING)
+        bubbles.know(begun.question, **({"tool_calls": []} if chosen or written.pastes else NOTHING))
     sent = [fragments.message(conversation, row) for row in (begun.question, begun.reply)]
     return HttpResponse(sent + [fragments.gone_from_composer(id) for id in chosen])
 

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from compression.core.values import Steering
@@ -94,6 +96,13 @@ def test_a_question_and_its_pending_reply_come_back(pages: Pages, conversation: 
     again = pages.get("message", conversation.pk, reply.pk)
     assert "<strong>5433</strong>" in again.content.decode()
     assert again.headers["HX-Trigger"] == CONVERGE
+
+
+def test_what_was_stored_just_now_is_shown_without_reading_it(pages: Pages, conversation: Conversation) -> None:
+    with CaptureQueriesContext(connection) as ran:
+        assert "hello" in pages.post("send", conversation.pk, content="hello").content.decode()
+    tables = ("conversations_attachment", "conversations_paste", "conversations_toolcall")
+    assert not [query["sql"] for query in ran if any(f'FROM "{table}"' in query["sql"] for table in tables)]
 
 
 def test_sending_twice_stores_once(pages: Pages, conversation: Conversation) -> None:
