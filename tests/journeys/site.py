@@ -20,7 +20,7 @@ from tests.servers import free_port, listens, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery"
-STOPS_IN = 10
+STOPS_IN = 20
 
 
 class Site:
