@@ -92,6 +92,7 @@ class Hub:
     def feed(self, conversation_id: UUID, message_id: str, text: str, *, at: int) -> None:
         """A piece of a reply, from its `at`-th character on, on the loop that listens: joined for one tick."""
         if not self.is_heard(conversation_id):
+            self._pending.pop(conversation_id, None)  # what is fed to the next listener does not follow on it
             return
         if message_id not in self._begun:
             self._begun.add(message_id)

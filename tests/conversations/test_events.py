@@ -162,6 +162,18 @@ async def test_what_was_missed_lets_all_pages_fetch_one_after_the_other() -> Non
         assert loop.time() - began >= 2 * events.RESYNC_APART * 0.9
 
 
+async def test_what_nobody_heard_leaves_no_gap_in_what_the_next_listener_hears() -> None:
+    hub = Hub()
+    with hub.listen(ONE):
+        hub.feed(ONE, "m", "a", at=0)
+        hub.feed(ONE, "m", "b", at=1)
+    hub.feed(ONE, "m", "c", at=2)
+    with hub.listen(ONE) as listener:
+        hub.feed(ONE, "m", "d", at=3)
+        hub.ended(ONE, "m")
+        assert waiting(listener) == [delta("d", 3)]
+
+
 async def test_nobody_listens_nothing_is_kept() -> None:
     hub = Hub()
     hub.feed(ONE, "m", "a", at=0)
