@@ -14,9 +14,9 @@ from conversations import logged
 from conversations.errors import Conflict
 from conversations.models import Conversation
 
-CHATS = (Conversation.Kind.CHAT,)
-TO_READ = (Conversation.Kind.CHAT, Conversation.Kind.GATEWAY)
-"""Those of the gateway are written by it alone."""
+CHATS = (Conversation.Kind.CHAT, Conversation.Kind.AGENT)
+TO_READ = (*CHATS, Conversation.Kind.GATEWAY, Conversation.Kind.EXECUTOR)
+"""Those of the gateway are written by it alone, those of an executor by the run that they belong to."""
 
 
 def own_conversations(
@@ -37,6 +37,11 @@ def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds:
 def writable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
     """A chat. Raises Conflict for what is only to be read, gone back in and deleted, and Http404."""
     conversation = get_conversation(user, pk, kinds=TO_READ)
+    if conversation.kind == Conversation.Kind.EXECUTOR:
+        raise Conflict(
+            "An executor keeps this conversation: what it is told comes from the planner. It can be read.",
+            code="read_only",
+        )
     if conversation.kind not in CHATS:
         raise Conflict(
             "The gateway keeps this conversation: its caller's next call decides what it holds. It can be read, "

@@ -16,9 +16,9 @@ from django.db import transaction
 
 from compression import conf
 from conversations.errors import Invalid, TooLarge
+from conversations.flows import flow_of
 from conversations.models import Conversation, ModelProfile
 from conversations.models.conversation import MAX_TITLE
-from conversations.policies import FLOWS
 from conversations.validation import POLICY
 
 
@@ -120,7 +120,7 @@ class PolicyForm(forms.Form):
         self.values: dict[str, Any] = {}
         self._offer_summarisers(own.get("summariser", ""))
         preset = {"preset": own["preset"]} if own.get("preset") else {}
-        site = conf.policy(preset, flow=FLOWS.get(conversation.kind, "chat"))
+        site = conf.policy(preset, flow=flow_of(conversation.kind))
         for name, field in self.fields.items():
             field.show_hidden_initial = True
             self._show_default(name, _told(name, getattr(site, name, None)))

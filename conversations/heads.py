@@ -7,11 +7,17 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.expressions import RawSQL
 
 from compression.core.values import Window
 from compression.models import Compaction
-from conversations.models import Conversation, ModelProfile
+from conversations.agents.tools.catalogue import offered
+from conversations.agents.tools.spec import Spec
+from conversations.models import Conversation, Message, ModelProfile
 from conversations.prepared import Prepared
+
+STREAMING = RawSQL("'streaming'", ())
+"""Spelt out, so that SQLite too sees that the index of replies in the making covers it."""
 
 
 class Head(NamedTuple):
@@ -31,6 +37,7 @@ class Head(NamedTuple):
     elided: dict[str, int]
     version: int
     is_compacting: bool
+    is_replying: bool
     profile_id: int | None
     provider: str | None
     nominal_window: int | None
@@ -38,6 +45,16 @@ class Head(NamedTuple):
     is_local: bool | None
     correction: float | None
     sees_images: bool | None
+    calls_tools: bool | None
+    uses_tools: bool
+    parent_id: UUID | None
+    tools: tuple[Spec, ...] = ()
+    """Those that the model is offered."""
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a reply is in the making; an executor's are stored when they are whole."""
+        return self.is_replying or self.kind == Conversation.Kind.EXECUTOR
 
     @property
     def window(self) -> Window | None:
@@ -54,13 +71,23 @@ class Head(NamedTuple):
     def can_see(self) -> bool:
         return ModelProfile(provider=self.provider or "", sees_images=bool(self.sees_images)).can_see
 
+    @property
+    def can_call(self) -> bool:
+        return ModelProfile(provider=self.provider or "", calls_tools=bool(self.calls_tools)).can_call
+
 
 def head_of(conversation_id: UUID) -> Head:
     """Raises Conversation.DoesNotExist."""
     rows = HEAD.rows(conversation=conversation_id)
     if not rows:
         raise Conversation.DoesNotExist(f"no conversation {conversation_id}")
-    return Head._make(rows[0])
+    head = Head(*rows[0])
+    return head._replace(tools=tools_for(head)) if head.uses_tools and head.can_call else head
+
+
+def tools_for(conversation: Head | Conversation) -> tuple[Spec, ...]:
+    """What a model that can call tools is offered in it: a query, where servers of tools can be among them."""
+    return offered(conversation.kind, is_compressed=conversation.compressed_at is not None)
 
 
 def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
@@ -69,8 +96,10 @@ def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
     return Conversation.objects.filter(pk=conversation).values_list(
         "id", "mode", "system_prompt", "policy", "rules", "goal_text", "kind", "compressed_context",
         "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version", Exists(active),
+        Exists(Message.objects.filter(conversation=OuterRef("pk"), status=STREAMING)),
         "model_id", "model__provider", "model__window", "model__max_reply_tokens", "model__is_local",
-        "model__token_correction", "model__sees_images",
+        "model__token_correction", "model__sees_images", "model__calls_tools",
+        "uses_tools", "parent_id",
     )  # fmt: skip
 
 

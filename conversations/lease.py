@@ -25,6 +25,8 @@ from compression.models import Compaction
 from conversations import background, logged, metrics
 from conversations.errors import Conflict
 from conversations.events import publish
+from conversations.flows import flow_of
+from conversations.models import Conversation
 
 logger = logging.getLogger(__name__)
 
@@ -82,9 +84,11 @@ def _inserted(id: UUID, conversation_id: UUID, trigger: str, steering: Steering)
     """The row, unless the constraint says that another one is active."""
     asked = {key: value for key, value in asdict(steering).items() if value not in (None, "")}
     with contextlib.suppress(IntegrityError), transaction.atomic():
+        kind = Conversation.objects.filter(pk=conversation_id).values_list("kind", flat=True).first()
         return Compaction.objects.create(
             id=id,
             conversation_id=conversation_id,
+            flow=flow_of(kind or ""),
             trigger=trigger,
             steering=asked,
             lease_expires_at=expiry(),

@@ -7,20 +7,17 @@ from typing import Any
 from compression import conf
 from compression.core.extractive import Extractive
 from compression.core.policy import Policy
-from compression.models import Compaction
 from conversations import usage
 from conversations.errors import Invalid
+from conversations.flows import flow_of
 from conversations.models import Conversation, ModelProfile
 from conversations.transcript import Head
 from conversations.validation import POLICY, clean_policy
 
-FLOWS = {Conversation.Kind.AGENT.value: Compaction.Flow.PLANNER.value}
-"""The flow that a kind of conversation is compressed by, where it is not the chat's."""
-
 
 def policy_of(head: Head) -> Policy:
     """What holds for a conversation."""
-    return conf.policy(head.policy, flow=FLOWS.get(head.kind, Compaction.Flow.CHAT))
+    return conf.policy(head.policy, flow=flow_of(head.kind))
 
 
 def set_policy(conversation: Conversation, values: dict[str, Any]) -> None:

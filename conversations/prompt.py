@@ -11,6 +11,8 @@ from django.conf import settings
 
 from compression.core.values import Turn, Usage
 from conversations import system_prompt, transcript
+from conversations.agents.tools import spec
+from conversations.agents.tools.spec import Spec
 from conversations.heads import Head
 from conversations.llm.known import UNKNOWN_WINDOW
 from conversations.models import Conversation
@@ -38,6 +40,9 @@ class Prompt:
 
     messages: tuple[dict[str, Any], ...]
     images_of: UUID | None = field(default=None, compare=False)
+    tools: tuple[Spec, ...] = ()
+    """Those that the model is offered; told without `may_call`, it is to answer by itself."""
+    may_call: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +70,18 @@ def look(conversation: Conversation) -> Context:
     return Context(assemble(loaded), loaded.usage(system_tokens=system_tokens(loaded.head)))
 
 
-def assemble(loaded: Loaded) -> Prompt:
-    """The request for a loaded conversation: its new message is the last of the live ones."""
+def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
+    """The request for a loaded conversation: its new message is the last of the live ones.
+
+    Without `may_call` the model is told of its tools, and has to answer without calling any.
+    """
     messages: list[dict[str, Any]] = [{"role": "system", "content": system_prompt.text(instructions_of(loaded.head))}]
     if loaded.head.compressed_context is not None:
         messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
     visible = shown(loaded.turns) if loaded.head.can_see else ()
     for turn in loaded.turns:
         messages.extend(as_messages(turn, with_images=turn.id in visible))
-    return Prompt(tuple(messages), loaded.head.id)
+    return Prompt(tuple(messages), loaded.head.id, loaded.head.tools, may_call)
 
 
 def for_summary(system: str, request: str) -> Prompt:
@@ -83,12 +91,14 @@ def for_summary(system: str, request: str) -> Prompt:
 
 def instructions_of(head: Head) -> Instructions:
     window = head.window.size if head.window else UNKNOWN_WINDOW
-    is_bare = head.kind == Conversation.Kind.GATEWAY  # its caller has a system prompt of its own
-    return Instructions(head.mode, head.system_prompt, head.goal, tuple(head.rules), window, is_bare)
+    return Instructions(
+        head.mode, head.system_prompt, head.goal, tuple(head.rules), window, head.kind, bool(head.tools)
+    )
 
 
 def system_tokens(head: Head) -> int:
-    return system_prompt.tokens(instructions_of(head))
+    """What a request begins with, whatever was said: the system prompt, and the tools that are offered."""
+    return system_prompt.tokens(instructions_of(head)) + spec.tokens(head.tools)
 
 
 def shown(turns: Sequence[Turn]) -> Collection[str]:

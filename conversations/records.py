@@ -23,6 +23,7 @@ from compression.core.values import total_tokens
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints, value_of
 from conversations import prompt
+from conversations.agents.tools.spec import as_functions
 from conversations.llm.base import Spent
 from conversations.llm.profiles import reply_limit
 from conversations.models import ModelProfile, Wording
@@ -78,6 +79,8 @@ def note(sent: Sent) -> dict[str, Any]:
         "model": sent.profile.model_id,
         "max_tokens": reply_limit(sent.profile),
         "system": _keep(head.id, sent.prompt.messages[0]["content"]),
+        "tools": _keep(head.id, json.dumps(as_functions(head.tools))) if head.tools else None,
+        "may_call": sent.prompt.may_call,
         "role": sent.prompt.messages[1]["role"] if context is not None else None,
         "checkpoints": stood_for and list(stood_for.numbers),
         **_messages_of(sent.loaded),

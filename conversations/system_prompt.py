@@ -42,24 +42,40 @@ MODES = {
 RULES = "# Rules\nThe person set these. Follow them in every answer:"
 
 
+PLANNER = (
+    "You plan, and hand work to an executor with the tool delegate_task, one task at a time. Answer by yourself what "
+    "needs no work. The executor sees only what you write to it: name everything it needs. It may come back with a "
+    "partial result and a question: answer it with continue_task. Then tell the person what came of it."
+)
+EXECUTOR = (
+    "You carry out a task for a planner, who sees only what you answer. Use your tools where they help, and search the "
+    "history of the planner's conversation for what you miss. When the task is done, answer with the result: short, "
+    "complete, with exact names, numbers and paths. When you cannot go on without an answer of the planner, begin with "
+    "the line PARTIAL RESULT and say what you have and what you need. An earlier part of this work may reach you as a "
+    "summary: take it as your own memory, and do nothing again that it tells as done."
+)
+
+
 class Instructions(NamedTuple):
-    """What a system prompt is made of. `window` is the usable one, in tokens. A bare one is the personal part alone."""
+    """What a system prompt is made of. `window` is the usable one, in tokens; `kind` is the conversation's."""
 
     mode: str
     personal: str = ""
     goal: str = ""
     rules: tuple[str, ...] = ()
     window: int = UNKNOWN_WINDOW
-    is_bare: bool = False
+    kind: str = "chat"
+    has_tools: bool = False
 
 
 def text(instructions: Instructions) -> str:
-    if instructions.is_bare:
+    if instructions.kind == "gateway":  # its caller has a system prompt of its own
         return instructions.personal
     name, _ = tier(instructions.window)
-    base = " ".join(BY_TIER[name])
+    base = EXECUTOR if instructions.kind == "executor" else " ".join(BY_TIER[name])
+    part = PLANNER if instructions.kind == "agent" and instructions.has_tools else ""
     rules = "\n".join((RULES, *(f"- {rule}" for rule in instructions.rules))) if instructions.rules else ""
-    parts = (base, MODES.get(instructions.mode, ""), instructions.personal, instructions.goal, rules)
+    parts = (base, part, MODES.get(instructions.mode, ""), instructions.personal, instructions.goal, rules)
     return "\n\n".join(part for part in parts if part)
 
 

@@ -53,10 +53,15 @@ class Loaded:
 
     @property
     def waiting(self) -> int:
-        """How many of the last are to be answered: a person's message; of a caller of the gateway, its last group."""
+        """How many of the last are to be answered: what was said, or the results of tools that were called."""
         if self.head.kind == Conversation.Kind.GATEWAY:
             return sum(map(len, groups(self.live)[-1:]))
-        return int(bool(self.live) and self.live[-1].role == "user")
+        return int(bool(self.live) and self.live[-1].role == "user") or int(self.is_at_tools)
+
+    @property
+    def is_at_tools(self) -> bool:
+        """Whether tools were called for a reply that is in the making."""
+        return self.head.is_at_work and bool(self.live) and bool(self.live[-1].tools)
 
     def usage(self, *, system_tokens: int) -> Usage | None:
         """Tokens of the next request by part; None where no model is set."""
@@ -72,7 +77,21 @@ def load(conversation_id: UUID) -> Loaded:
     live = LIVE.rows(conversation=conversation_id, after=head.compressed_at or BEGINNING)
     kept = _turns(_columns(Message.objects.filter(pk__in=head.verbatim_ids))) if head.verbatim_ids else ()
     loaded = Loaded(head, kept, _turns(live))
+    if loaded.is_at_tools:
+        loaded = _asked(loaded)
     return _elided(loaded) if head.elided else loaded
+
+
+def _asked(loaded: Loaded) -> Loaded:
+    """The same, with the question that tools are called for protected: until it is answered, its words are sent."""
+    question = next((turn for turn in reversed(loaded.turns) if turn.role == "user"), None)
+    if question is None:
+        return loaded
+
+    def marked(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        return tuple(replace(turn, protected=True) if turn is question else turn for turn in turns)
+
+    return replace(loaded, kept=marked(loaded.kept), live=marked(loaded.live))
 
 
 def _elided(loaded: Loaded) -> Loaded:

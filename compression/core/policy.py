@@ -24,10 +24,27 @@ LEFT_FOR_SUMMARY = 100
 
 PRESETS: dict[str, dict[str, Any]] = {
     "chat": {},
-    "planner": {"history_tokens": 2_500, "history_messages": 10, "keep_recent": 4},
-    "executor": {"history_tokens": 600, "history_messages": 5, "keep_recent": 4, "summary_max_tokens": 100},
+    "planner": {
+        "history_tokens": 2_500,
+        "history_messages": 10,
+        "keep_recent": 4,
+        "min_messages": 1,
+        "cooldown": 0,
+    },
+    "executor": {
+        "history_tokens": 600,
+        "history_messages": 5,
+        "keep_recent": 4,
+        "min_messages": 1,
+        "cooldown": 0,
+        "summary_max_tokens": 100,
+    },
 }
-"""What a flow wants otherwise than the settings have it."""
+"""What a flow wants otherwise than the settings have it.
+
+A flow with a budget of its own is looked at before each request, of which several follow within seconds: a pause, or a
+least number of messages, would have it go beyond.
+"""
 
 
 @dataclass(frozen=True, slots=True)

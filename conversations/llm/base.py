@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from conversations.agents.tools.spec import Asked
 from conversations.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ class Delta:
     """A piece of a reply. The last one carries why it ended, and what it cost where the provider says so.
 
     `refused`, of the last one: the model declined, and the text is its refusal or what a filter left of the reply.
+    `calls`, of the last one too: the tools that it wants called before it goes on.
     """
 
     text: str = ""
     finish_reason: str | None = None
     spent: Spent | None = None
     refused: bool = False
+    calls: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

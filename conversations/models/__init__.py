@@ -1,3 +1,4 @@
+from conversations.models.agent import AgentRun, AgentStep
 from conversations.models.api_key import ApiKey
 from conversations.models.attachment import Attachment, Paste
 from conversations.models.conversation import Conversation
@@ -7,9 +8,12 @@ from conversations.models.goal import Goal
 from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
 from conversations.models.preference import Preference
+from conversations.models.tool_server import ToolServer
 from conversations.models.wording import Wording
 
 __all__ = [
+    "AgentRun",
+    "AgentStep",
     "ApiKey",
     "Attachment",
     "Conversation",
@@ -22,5 +26,6 @@ __all__ = [
     "Paste",
     "Preference",
     "ToolCall",
+    "ToolServer",
     "Wording",
 ]

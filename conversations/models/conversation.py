@@ -22,6 +22,7 @@ class Conversation(models.Model):
         CHAT = "chat"
         AGENT = "agent"
         GATEWAY = "gateway"
+        EXECUTOR = "executor"
 
     class Mode(models.TextChoices):
         ASSISTANT = "assistant"
@@ -44,6 +45,11 @@ class Conversation(models.Model):
     rules = models.JSONField(default=list, blank=True)
     goal_text = models.TextField(blank=True, editable=False)
     kind = models.CharField(max_length=16, choices=Kind, default=Kind.CHAT)
+    # Of an executor's: the agent's conversation that it works for, and goes with.
+    parent = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, editable=False, related_name="threads", db_index=False
+    )
+    uses_tools = models.BooleanField(default=True)
     pinned = models.BooleanField(default=False)
     archived = models.BooleanField(default=False)
     compressed_context = models.TextField(null=True, editable=False)  # noqa: DJ001 - null says never compressed
@@ -65,7 +71,10 @@ class Conversation(models.Model):
                 | models.Q(compressed_context__isnull=False, compressed_at__isnull=False),
             ),
         ]
-        indexes = [models.Index(fields=["owner", "-updated_at", "-id"], name="conversation_by_owner")]
+        indexes = [
+            models.Index(fields=["owner", "-updated_at", "-id"], name="conversation_by_owner"),
+            models.Index(fields=["parent"], name="conversation_by_parent", condition=models.Q(parent__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return visible(self.title) or "New chat"

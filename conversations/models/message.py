@@ -71,6 +71,8 @@ class Message(models.Model):
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_expires_at = models.DateTimeField(null=True, blank=True, editable=False)
     stopping_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # How often it was begun anew, where tools had been called for it.
+    takeovers = models.PositiveSmallIntegerField(null=True, blank=True, editable=False)
 
     class Meta:
         ordering = ["created_at"]
@@ -104,7 +106,18 @@ class Message(models.Model):
 
 
 class ToolCall(models.Model):
-    """A call that an assistant message made; its result is stored whole and cut only towards the model."""
+    """A call that an assistant message made; its result is stored whole and cut only towards the model.
+
+    One that was imported is `done`, with whatever result it came with. `error` is told to the model as the result.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    UNFINISHED = (Status.PENDING, Status.RUNNING)
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="tool_calls")
     call_id = models.CharField(max_length=200)
@@ -114,6 +127,8 @@ class ToolCall(models.Model):
     created_at = models.DateTimeField()
     token_count = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
+    status = models.CharField(max_length=8, choices=Status, default=Status.DONE)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["id"]
@@ -121,3 +136,7 @@ class ToolCall(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}({self.arguments[:40]})"
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.status in self.UNFINISHED

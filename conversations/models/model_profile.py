@@ -51,6 +51,7 @@ class ModelProfile(models.Model):
     parameters_billion = models.FloatField(null=True, blank=True)
     role = models.CharField(max_length=16, choices=Role, default=Role.CHAT)
     sees_images = models.BooleanField(default=False, help_text="Images are sent to it; to others, only their names.")
+    calls_tools = models.BooleanField(default=False, help_text="Tools are offered to it.")
     is_local = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
     from_environment = models.BooleanField(default=False, editable=False)
@@ -66,6 +67,11 @@ class ModelProfile(models.Model):
     def can_see(self) -> bool:
         """Whether images are sent to it: the built-in one would only refuse them."""
         return self.sees_images and self.provider != self.Provider.BUILTIN
+
+    @property
+    def can_call(self) -> bool:
+        """Whether tools are offered to it: the built-in one is too small for them."""
+        return self.calls_tools and self.provider != self.Provider.BUILTIN
 
     @property
     def usable_window(self) -> Window:

@@ -1,0 +1,1 @@
+"""Models that work: tools that they call, and a planner that hands tasks to an executor."""

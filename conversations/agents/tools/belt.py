@@ -1,0 +1,102 @@
+"""Carrying a call out: found by its name, its arguments checked, limited in time and size."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import AsyncExitStack
+from typing import Any, Self
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import SchemaError, best_match
+
+from conversations.agents.tools import calculator, clock, history
+from conversations.agents.tools.catalogue import APART
+from conversations.agents.tools.mcp import Sessions
+from conversations.agents.tools.spec import MOST_CHARACTERS, Asked, Spec, ToolFailed
+from conversations.llm.storable import Storable
+from conversations.models import ToolServer
+
+SECONDS = 10.0
+"""That a tool of our own may take; a server's has its own limit."""
+QUOTED = 300
+"""Characters of a complaint about arguments."""
+
+
+class Belt:
+    """The tools of one turn: `async with`, so that what they opened is closed with it."""
+
+    def __init__(self) -> None:
+        self._open = AsyncExitStack()
+        self._sessions = Sessions()
+
+    async def __aenter__(self) -> Self:
+        await self._open.enter_async_context(self._sessions)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    async def call(self, asked: Asked, *, among: tuple[Spec, ...], about: UUID) -> str:
+        """The result as text that can be stored. `among` are those that were offered, `about` is the conversation whose
+        history can be read. Raises ToolFailed."""
+        arguments = checked(asked, among)
+        return _storable(await self._carried_out(asked.name, arguments, about))
+
+    async def _carried_out(self, name: str, arguments: dict[str, Any], about: UUID) -> str:
+        server, apart, tool = name.partition(APART)
+        if apart:
+            row = await ToolServer.objects.filter(name=server, enabled=True).afirst()
+            if row is None or tool not in row.allowed:
+                raise ToolFailed(f"{name} is not offered any more.")
+            return await self._sessions.call(row, tool, arguments)
+        try:
+            async with asyncio.timeout(SECONDS):
+                return await _own(name, arguments, about)
+        except TimeoutError:
+            raise ToolFailed(f"{name} took longer than {SECONDS:.0f} s.") from None
+
+
+def checked(asked: Asked, among: tuple[Spec, ...]) -> dict[str, Any]:
+    """The arguments of a call of an offered tool, by its schema. Raises ToolFailed, saying what is wrong."""
+    spec = next((one for one in among if one.name == asked.name), None)
+    if spec is None:
+        names = ", ".join(one.name for one in among) or "none"
+        raise ToolFailed(f"There is no tool called {asked.name[:QUOTED]!r}. Those that there are: {names}.")
+    try:
+        arguments = json.loads(asked.arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        raise ToolFailed(f"The arguments are not JSON: {str(error)[:QUOTED]}.") from None
+    if not isinstance(arguments, dict):
+        raise ToolFailed("The arguments are no JSON object.")
+    schema = json.loads(spec.parameters)
+    try:
+        wrong: ValidationError | None = best_match(Draft202012Validator(schema).iter_errors(arguments))
+    except (SchemaError, RecursionError):
+        raise ToolFailed(f"{asked.name} cannot be called: its own definition is broken.") from None
+    if wrong is not None:
+        place = ".".join(map(str, wrong.absolute_path)) or "arguments"
+        raise ToolFailed(f"{place}: {wrong.message[:QUOTED]}.")
+    return arguments
+
+
+async def _own(name: str, arguments: dict[str, Any], about: UUID) -> str:
+    match name:
+        case history.SEARCH:
+            return await sync_to_async(history.search_history)(about, **arguments)
+        case history.READ:
+            return await sync_to_async(history.read_history)(about, **arguments)
+        case calculator.SPEC.name:
+            return await asyncio.to_thread(calculator.calculate, **arguments)
+        case clock.SPEC.name:
+            return clock.current_time(**arguments)
+    raise ToolFailed(f"{name} cannot be called here.")
+
+
+def _storable(result: str) -> str:
+    kept = Storable().take(result[:MOST_CHARACTERS])
+    if len(result) <= MOST_CHARACTERS:
+        return kept
+    return f"{kept}\n[Cut: the tool gave {len(result):,} characters, of which the first {MOST_CHARACTERS:,} are kept.]"

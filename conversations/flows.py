@@ -1,0 +1,16 @@
+"""Who is compressed: a chat, or in an agent's conversation the planner or an executor, each with its own budget."""
+
+from __future__ import annotations
+
+from compression.models import Compaction
+from conversations.models import Conversation
+
+FLOWS = {
+    Conversation.Kind.AGENT.value: Compaction.Flow.PLANNER.value,
+    Conversation.Kind.EXECUTOR.value: Compaction.Flow.EXECUTOR.value,
+}
+"""The flow that a kind of conversation is compressed by, where it is not the chat's."""
+
+
+def flow_of(kind: str) -> str:
+    return FLOWS.get(kind, Compaction.Flow.CHAT.value)

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+
+from conversations.secrets import EncryptedTextField
+
+LONGEST_TIMEOUT = 600
+MOST_CHARACTERS = 1_000_000
+"""Of a tool's result: what a server sends beyond it is not kept."""
+
+
+class ToolServer(models.Model):
+    """A server of tools that speaks the Model Context Protocol. Only an administrator sets one up.
+
+    `tools` are its definitions [{name, description, parameters}] as they were when the administrator last looked, and
+    are what models are told; of those, models are offered the `allowed` ones. `environment` and `headers` are lines
+    NAME=value, and are encrypted.
+    """
+
+    class Transport(models.TextChoices):
+        STDIO = "stdio", "a program on this machine (stdio)"
+        HTTP = "http", "an address (streamable HTTP)"
+
+    name = models.CharField(
+        max_length=20,
+        unique=True,
+        validators=[RegexValidator(r"\A[a-z][a-z0-9_-]*\Z", "Small letters, digits, - and _.")],
+    )
+    transport = models.CharField(max_length=8, choices=Transport, default=Transport.STDIO)
+    command = models.CharField(max_length=1_000, blank=True, help_text="The program and its arguments.")
+    environment = EncryptedTextField(blank=True)
+    url = models.CharField("URL", max_length=500, blank=True)
+    headers = EncryptedTextField(blank=True)
+    timeout_seconds = models.PositiveIntegerField(
+        default=30, validators=[MinValueValidator(1), MaxValueValidator(LONGEST_TIMEOUT)]
+    )
+    max_characters = models.PositiveIntegerField(
+        default=200_000, validators=[MinValueValidator(100), MaxValueValidator(MOST_CHARACTERS)]
+    )
+    tools = models.JSONField(default=list, blank=True, editable=False)
+    allowed = models.JSONField(default=list, blank=True)
+    enabled = models.BooleanField(default=True)
+    looked_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
