@@ -20,6 +20,8 @@ disable_created_metrics()  # a series more for each, that nobody looks at
 
 WAITS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
 """Seconds: what people, and summaries, wait for models."""
+TOOLS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+"""Seconds: a calculator takes none, and an executor as long as a whole conversation."""
 OVERHEADS = (0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 1)
 """Seconds."""
 
@@ -46,6 +48,8 @@ gateway_seconds = Histogram(
     "gateway_overhead_seconds", "What the gateway adds to a call, all but the model and compactions.", buckets=OVERHEADS
 )
 gateway_saved = Counter("gateway_tokens_saved", "Tokens that callers sent less those that were forwarded.")
+tool_calls = Counter("tool_call_count", "Calls of tools that have ended.", ["tool", "outcome"])
+tool_seconds = Histogram("tool_call_seconds", "What calls of tools took.", ["tool"], buckets=TOOLS)
 
 
 def compaction_ended(row: Compaction) -> None:
@@ -75,6 +79,17 @@ def turn_ended(*, model: str, status: str, ms: int, first_token_ms: int | None) 
 def provider_failed(model: str, error: ModelError) -> None:
     """The reason is the kind of the error: rate_limited, key_refused, …"""
     provider_errors.labels(model, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()).inc()
+
+
+def tool_called(name: str | None, outcome: str, seconds: float) -> None:
+    """A call has ended, as `outcome`: done, or failed. `name` is None where no such tool was offered: what a model makes
+    up names no series. Servers are named, and none of their tools: "mcp:<server>"."""
+    from conversations.agents.tools.catalogue import APART
+
+    server, apart, _ = (name or "").partition(APART)
+    tool = f"mcp:{server}" if apart else name or "unknown"
+    tool_calls.labels(tool, outcome).inc()
+    tool_seconds.labels(tool).observe(seconds)
 
 
 def queue_depth() -> GaugeMetricFamily:
