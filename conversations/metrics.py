@@ -82,8 +82,11 @@ def provider_failed(model: str, error: ModelError) -> None:
 
 
 def tool_called(name: str | None, outcome: str, seconds: float) -> None:
-    """A call has ended, as `outcome`: done, or failed. `name` is None where no such tool was offered: what a model makes
-    up names no series. Servers are named, and none of their tools: "mcp:<server>"."""
+    """A call has ended, as `outcome`: done, or failed.
+
+    `name` is None where no such tool was offered: what a model makes up names no series. Of a server's tool the server
+    alone is named: "mcp:<server>".
+    """
     from conversations.agents.tools.catalogue import APART
 
     server, apart, _ = (name or "").partition(APART)
