@@ -21,9 +21,9 @@ from compression.models import Compaction
 from compression.records import active_checkpoints
 from conversations import lease, prompt, states, transcript
 from conversations.errors import Conflict
+from conversations.flows import policy_of
 from conversations.lease import LeaseLost
 from conversations.models import Conversation
-from conversations.policies import policy_of
 from conversations.states import Superseded
 from conversations.transcript import Head
 

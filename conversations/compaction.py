@@ -26,11 +26,11 @@ from compression.models import Compaction
 from conversations import ahead, background, emergency, lease, limits, prompt, transcript
 from conversations.errors import TooMany
 from conversations.figures import figures_of
+from conversations.flows import policy_of
 from conversations.ladder import climb, ladder
 from conversations.lease import BY_HAND, LeaseLost, advance, claim, finish, renewed, start
 from conversations.llm.summariser import ModelSummariser
 from conversations.models import Conversation, ModelProfile
-from conversations.policies import policy_of
 from conversations.states import Superseded, commit, rollback, undo
 from conversations.transcript import Loaded
 from conversations.usage import tell as tell_usage

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from compression import conf
+from compression.core.policy import Policy
 from compression.models import Compaction
+from conversations.heads import Head
 from conversations.models import Conversation
 
 FLOWS = {
@@ -14,3 +17,8 @@ FLOWS = {
 
 def flow_of(kind: str) -> str:
     return FLOWS.get(kind, Compaction.Flow.CHAT.value)
+
+
+def policy_of(head: Head) -> Policy:
+    """What holds for a conversation."""
+    return conf.policy(head.policy, flow=flow_of(head.kind))

@@ -11,8 +11,8 @@ from compression.core.policy import AHEAD_BY, Policy
 from compression.core.values import Usage
 from compression.models import Checkpoint
 from conversations import transcript, usage
+from conversations.flows import policy_of
 from conversations.models import Conversation
-from conversations.policies import policy_of
 from conversations.transcript import Loaded
 
 VISIBLE = 2.5

@@ -6,18 +6,10 @@ from typing import Any
 
 from compression import conf
 from compression.core.extractive import Extractive
-from compression.core.policy import Policy
 from conversations import usage
 from conversations.errors import Invalid
-from conversations.flows import flow_of
 from conversations.models import Conversation, ModelProfile
-from conversations.transcript import Head
 from conversations.validation import POLICY, clean_policy
-
-
-def policy_of(head: Head) -> Policy:
-    """What holds for a conversation."""
-    return conf.policy(head.policy, flow=flow_of(head.kind))
 
 
 def set_policy(conversation: Conversation, values: dict[str, Any]) -> None:

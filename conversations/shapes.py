@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compression.core.values import Usage
+from compression.core.values import FlowUsage, Usage
 from compression.models import Compaction
-from conversations.models import Attachment, Conversation, Goal, Message, Paste
+from conversations.models import AgentRun, AgentStep, Attachment, Conversation, Goal, Message, Paste, ToolCall
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
@@ -64,6 +64,57 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
         "attachments": [attachment_json(row) for row in message.attachments.all()] if may_have else [],
         "pastes": [paste_json(row) for row in message.pastes.all()] if may_have else [],
     }
+
+
+def call_json(call: ToolCall, *, most: int | None = None) -> dict[str, Any]:
+    """`most` characters of the arguments and of the result; None: all of them."""
+    return {
+        "id": call.call_id,
+        "name": call.name,
+        "arguments": call.arguments[:most],
+        "result": call.result if call.result is None else call.result[:most],
+        "error": call.error or None,
+        "status": call.status,
+        "tokens": call.token_count,
+        "duration_ms": call.duration_ms,
+    }
+
+
+def run_json(run: AgentRun) -> dict[str, Any]:
+    return {
+        "id": str(run.pk),
+        "thread_id": str(run.thread_id),
+        "task": run.task,
+        "status": run.status,
+        "turns": run.turns,
+        "error": run.error or None,
+        "created_at": run.created_at.isoformat(),
+        "finished_at": run.finished_at and run.finished_at.isoformat(),
+    }
+
+
+def step_json(step: AgentStep, *, most: int | None = None) -> dict[str, Any]:
+    """With its message, of which `most` characters are told, as of each call's result; None: all of them."""
+    message = step.message
+    return {
+        "number": step.number,
+        "kind": step.kind,
+        "message_id": str(message.pk),
+        "content": message.content[:most],
+        "tool_calls": [call_json(call, most=most) for call in message.tool_calls.all()],
+        "token_count": message.token_count,
+        "usage": {
+            "prompt_tokens": message.prompt_tokens,
+            "completion_tokens": message.completion_tokens,
+            "cached_tokens": message.cached_tokens,
+        },
+        "created_at": message.created_at.isoformat(),
+    }
+
+
+def flow_json(used: FlowUsage) -> dict[str, Any]:
+    """Of an agent: who it is, and how much of its own budget of history is used, in tokens."""
+    return {"flow": used.flow, "history": used.history, "budget": used.budget, "percent": used.percent}
 
 
 def attachment_json(row: Attachment) -> dict[str, Any]:

@@ -6,9 +6,10 @@ import contextlib
 from typing import Any
 from uuid import UUID
 
-from compression.core.values import Usage
+from compression.core.values import FlowUsage, Usage
 from conversations import prompt, transcript
 from conversations.events import hub, publish
+from conversations.flows import flow_of, policy_of
 from conversations.models import Conversation
 from conversations.shapes import usage_json
 from conversations.transcript import Loaded
@@ -21,6 +22,14 @@ def of(conversation: Conversation) -> Usage | None:
 
 def measured(loaded: Loaded) -> Usage | None:
     return loaded.usage(system_tokens=prompt.system_tokens(loaded.head))
+
+
+def of_flow(loaded: Loaded) -> FlowUsage | None:
+    """How much an agent uses of its flow's own budget; None for a chat, and where no model is set."""
+    policy, usage = policy_of(loaded.head), measured(loaded)
+    if usage is None or policy.history_tokens is None:
+        return None
+    return FlowUsage(flow_of(loaded.head.kind), policy.history(usage), policy.history_tokens)
 
 
 def tell(conversation_id: UUID) -> None:

@@ -122,10 +122,14 @@ class Policy:
         spare = tier_budget(window.size) - system_tokens
         return max(spare, min(window.size // 8, 4 * self.summary_max_tokens))
 
+    def history(self, usage: Usage) -> int:
+        """The tokens of a request that count towards a flow's own budget."""
+        return usage.summary + usage.protected + usage.live
+
     def _outgrows(self, usage: Usage, messages: int) -> bool:
         if self.history_tokens is None or messages <= self.history_messages:
             return False
-        return usage.summary + usage.protected + usage.live > self.history_tokens
+        return self.history(usage) > self.history_tokens
 
     def _crowds_local(self, usage: Usage) -> bool:
         room = _local_room(usage.window)

@@ -140,6 +140,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class FlowUsage:
+    """How much a flow uses of a budget of its own: tokens of history in the next request, as the model counts them."""
+
+    flow: str
+    history: int
+    budget: int
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.history / self.budget)
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """What a compaction starts from.
 
