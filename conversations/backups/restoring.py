@@ -23,12 +23,14 @@ from conversations.backups.tables import Permissions, Table, migrations, permiss
 from conversations.backups.wording import first_line
 from conversations.errors import Refused
 from conversations.lease import ABANDONED
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, ToolServer
+
+CUT_OFF = "The backup was taken while this was going on."
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """How many rows of each table there are, and which models' keys this SECRET_KEY cannot read."""
+    """How many rows of each table there are, and which models' and servers' secrets this SECRET_KEY cannot read."""
 
     counts: dict[str, int]
     unreadable: list[str]
@@ -67,6 +69,7 @@ def _require_empty() -> None:
         "conversations": Conversation.objects.count(),
         "groups": Group.objects.count(),
         "models added by hand": ModelProfile.objects.filter(from_environment=False).count(),
+        "servers of tools": ToolServer.objects.count(),
         "prompt templates": PromptTemplate.objects.count(),
     }
     there = ", ".join(f"{count:,} {what}" for what, count in made.items() if count)
@@ -114,6 +117,10 @@ def _settle() -> None:
     Compaction.objects.filter(status__in=Compaction.ACTIVE).update(
         status=Compaction.Status.FAILED, error=ABANDONED, finished_at=timezone.now()
     )
+    ToolCall.objects.filter(status__in=ToolCall.UNFINISHED).update(status=ToolCall.Status.FAILED, error=CUT_OFF)
+    AgentRun.objects.filter(status=AgentRun.Status.RUNNING).update(
+        status=AgentRun.Status.FAILED, error=CUT_OFF, finished_at=timezone.now()
+    )
 
 
 def _reset_sequences() -> None:
@@ -124,5 +131,7 @@ def _reset_sequences() -> None:
 
 
 def _unreadable() -> list[str]:
-    keys = ModelProfile.objects.exclude(api_key="").values_list("name", "api_key")
-    return [name for name, key in keys if not key]
+    """What is stored and cannot be decrypted reads as empty; nothing that is empty is stored encrypted."""
+    secrets = ((ModelProfile, "api_key"), (ToolServer, "environment"), (ToolServer, "headers"))
+    stored = (model._base_manager.exclude(**{name: ""}).values_list("name", name) for model, name in secrets)
+    return list(dict.fromkeys(name for rows in stored for name, secret in rows if not secret))

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -31,6 +32,8 @@ from compression.models import Compaction, KeptSummary, PromptTemplate
 from conversations import backups, compaction, goals, turn
 from conversations.backups import lines
 from conversations.models import (
+    AgentRun,
+    AgentStep,
     ApiKey,
     Attachment,
     Conversation,
@@ -42,6 +45,7 @@ from conversations.models import (
     Paste,
     Preference,
     ToolCall,
+    ToolServer,
     Wording,
 )
 from tests.conversations.chat import START, Chat, fill
@@ -63,6 +67,8 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT api_key FROM conversations_modelprofile ORDER BY id")
         found["secrets"] = cursor.fetchall()
+        cursor.execute("SELECT environment, headers FROM conversations_toolserver ORDER BY id")
+        found["secrets"] += cursor.fetchall()
     return found
 
 
@@ -80,7 +86,14 @@ def people(user: User, conversation: Conversation) -> None:
     PromptTemplate.objects.create(mode="developer", text="Say it shortly.")
     KeptSummary.objects.create(owner=user, conversation=conversation, key="k", text='Ünïcode 🦊 \u2028 \\ "')
     message = Message.objects.order_by("created_at").first()
-    ToolCall.objects.create(message=message, call_id="1", name="ls", arguments="{}", created_at=START)
+    call = ToolCall.objects.create(
+        message=message, call_id="1", name="ls", arguments="{}", created_at=START, status="failed", duration_ms=7
+    )
+    thread = Conversation.objects.create(owner=user, kind="executor", parent=conversation, uses_tools=False)
+    run = AgentRun.objects.create(conversation=conversation, thread=thread, task="Count", status="waiting", turns=2)
+    told = thread.messages.create(role="user", content="Count", created_at=START)
+    AgentStep.objects.create(run=run, number=1, kind="assignment", message=told, call=call)
+    ToolServer.objects.create(name="time", command="serve", environment="TOKEN=hush", headers="", tools=[{"name": "x"}])
     Paste.objects.create(message=message, number=1, start=0, length=3)
     Preference.objects.create(user=user, theme="dark")
     Attachment.objects.create(
@@ -138,7 +151,7 @@ def test_an_emptied_database_is_restored_field_by_field(file: Path, capsys: pyte
     call_command("restore", str(file))
     assert everything() == before
     out = capsys.readouterr().out
-    assert "1 users, 1 conversations, 20 messages" in out
+    assert "1 users, 2 conversations, 21 messages" in out
     assert "SECRET_KEY" not in out
 
 
@@ -157,7 +170,7 @@ def test_replace_deletes_what_was_made_since(file: Path, user: User) -> None:
     LogEntry.objects.create(user=carol, object_repr="carol", action_flag=1)
     Conversation.objects.create(owner=carol)
     Message.objects.update(content="changed")
-    with pytest.raises(CommandError, match="holds 2 users, 2 conversations, 1 groups, 1 models added by hand, 1 p"):
+    with pytest.raises(CommandError, match="2 users, 3 conversations, 1 groups, 1 models added by hand, 1 servers of"):
         call_command("restore", str(file))
     call_command("restore", str(file), replace=True)
     assert everything() == before
@@ -185,23 +198,27 @@ async def test_the_chat_goes_on_after_a_restore_and_its_compaction_is_undone(cha
 def test_what_was_running_comes_back_as_ended(site: Conversation, tmp_path: Path) -> None:
     Message.objects.create(conversation=site, role="assistant", status="streaming", created_at=datetime.now(UTC))
     active = Compaction.objects.create(conversation=site, trigger="auto", status="running")
+    ToolCall.objects.update(status="running")
+    AgentRun.objects.update(status="running")
     call_command("backup", str(tmp_path / "b"))
     call_command("restore", str(tmp_path / "b"), replace=True)
     assert Message.objects.latest("created_at").status == "interrupted"
     active.refresh_from_db()
-    assert active.status == "failed"
-    assert active.error
+    for row in (active, ToolCall.objects.get(), AgentRun.objects.get()):
+        assert (row.status, bool(row.error)) == ("failed", True)
 
 
-def test_a_models_key_is_never_in_plain_text_and_needs_its_secret_key(
+def test_secrets_are_never_in_plain_text_and_need_their_secret_key(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ModelProfile.objects.get().api_key == "sk-test"
-    assert b"sk-test" not in gzip.decompress(file.read_bytes())
+    assert ToolServer.objects.get().environment == "TOKEN=hush"
+    assert not re.search(rb"sk-test|hush", gzip.decompress(file.read_bytes()))
     with override_settings(SECRET_KEY="another" * 8):
         call_command("restore", str(file), replace=True)
-    assert "1 API key of a model cannot be read with the present SECRET_KEY (scripted)" in capsys.readouterr().out
-    assert ModelProfile.objects.get().api_key == "sk-test"
+    said = "The secrets of 2 models or servers of tools cannot be read with the present SECRET_KEY (scripted, time)"
+    assert said in capsys.readouterr().out
+    assert (ModelProfile.objects.get().api_key, ToolServer.objects.get().environment) == ("sk-test", "TOKEN=hush")
 
 
 def test_the_file_is_private_and_never_overwritten_unasked(file: Path) -> None:
@@ -467,7 +484,7 @@ def test_a_site_moves_to_sqlite_and_back_by_commands(file: Path, tmp_path: Path)
         return subprocess.run(command, env=environment, check=True, capture_output=True).stdout
 
     manage("migrate")
-    assert b"1 users, 1 conversations, 20 messages" in manage("restore", str(file))
+    assert b"1 users, 2 conversations, 21 messages" in manage("restore", str(file))
     (returned := tmp_path / "returned").write_bytes(manage("backup", "-"))
     assert (tmp_path / "chatsite.sqlite3").exists()
     assert read(returned)[1:-1] == read(file)[1:-1]

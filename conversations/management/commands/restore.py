@@ -31,8 +31,8 @@ class Command(BaseCommand):
 
 
 def _unreadable(names: list[str]) -> str:
-    keys = "1 API key of a model" if len(names) == 1 else f"{len(names)} API keys of models"
+    owners = "1 model or server of tools" if len(names) == 1 else f"{len(names)} models or servers of tools"
     return (
-        f"{keys} cannot be read with the present SECRET_KEY ({', '.join(names)}). They are encrypted with the "
-        "SECRET_KEY of the site that was backed up: set the same one here, or enter the keys anew in the admin."
+        f"The secrets of {owners} cannot be read with the present SECRET_KEY ({', '.join(names)}). They are encrypted "
+        "with the SECRET_KEY of the site that was backed up: set the same one here, or enter them anew in the admin."
     )
