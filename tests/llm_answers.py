@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -36,7 +36,11 @@ Fault = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One scripted answer; times in seconds. With a `status` other than 200, `code` and `message` are its error's."""
+    """One scripted answer; times in seconds. With a `status` other than 200, `code` and `message` are its error's.
+
+    `calls` are the tools that it calls after its text, each (name, arguments as text). `events` are streamed as they
+    stand in place of all that, for what servers do that no other answer here does.
+    """
 
     text: str = "All right."
     delay: float = 0.0  # before anything is sent
@@ -51,12 +55,34 @@ class Answer:
     retry_after: str | None = None
     fault: Fault | None = None
     thoughts: str = ""  # what the model thinks first; only the messages API tells it
+    calls: Sequence[tuple[str, str]] = ()
+    events: Sequence[dict[str, Any]] = ()
 
     @property
     def pieces(self) -> list[str]:
         if self.piece is None:
             return re.findall(r"\s*\S+\s*", self.text) or [self.text]
         return [self.text[start : start + self.piece] for start in range(0, len(self.text), self.piece)]
+
+    @property
+    def reason(self) -> str:
+        return "tool_calls" if self.calls and self.finish_reason == "stop" else self.finish_reason
+
+    @property
+    def tokens(self) -> int:
+        """Of what is written, by our own count."""
+        return count_tokens(self.text) + sum(count_tokens(name) + count_tokens(said) for name, said in self.calls)
+
+
+def pieces_of(arguments: str) -> list[str]:
+    """Arguments as they are streamed: in several pieces, where there are several characters."""
+    size = max(1, len(arguments) // 3)
+    return [arguments[start : start + size] for start in range(0, len(arguments), size)]
+
+
+def call_id(request: Request, place: int) -> str:
+    """Of the call at a place of the answer: unlike those of any other answer in the conversation."""
+    return f"call_{len(request.messages)}_{place}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 
-from tests.llm_answers import Answer, Request, count_tokens
+from tests.llm_answers import Answer, Request, call_id, pieces_of
 
 TYPES = {
     400: "invalid_request_error",
@@ -19,7 +19,7 @@ TYPES = {
     429: "rate_limit_error",
     529: "overloaded_error",
 }
-REASONS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+REASONS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal", "tool_calls": "tool_use"}
 
 
 def checked(answer: Answer, request: Request) -> Answer:
@@ -65,34 +65,45 @@ async def events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
         yield _event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": answer.thoughts})
         yield _event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": "c2lnbmVk"})
         yield _event("content_block_stop", index=0)
-    async for delta in _deltas(answer):
-        yield delta
+    blocks = [*_text(answer), *_uses(answer, request)] if answer.fault != "no_choices" else []
+    if answer.fault in ("half", "half_stall", "error_midway"):
+        blocks = blocks[: len(blocks) // 2]
+    for event in blocks:
+        if answer.drip:
+            await asyncio.sleep(answer.drip)
+        yield event
     if answer.fault == "error_midway":
         yield _event("error", **(error(answer) | {"type": "error"}))
     if answer.fault in ("half", "half_stall", "unended", "error_midway"):
         return
-    reason = "refusal" if answer.refusal else REASONS.get(answer.finish_reason, answer.finish_reason)
+    reason = "refusal" if answer.refusal else REASONS.get(answer.reason, answer.reason)
     spent = {"output_tokens": usage["output_tokens"]} if usage and "output_tokens" in usage else None
     yield _event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage=spent)
     if answer.fault != "late_reset":
         yield _event("message_stop")
 
 
-async def _deltas(answer: Answer) -> AsyncIterator[bytes]:
-    if answer.fault == "no_choices" or not answer.text:
+def _text(answer: Answer) -> Iterator[bytes]:
+    if not answer.text:
         return
-    pieces: list[str | None] = [None] if answer.fault == "null" else [*answer.pieces]
-    if answer.fault in ("half", "half_stall", "error_midway"):
-        pieces = pieces[: len(pieces) // 2]
     yield _event("content_block_start", index=1, content_block={"type": "text", "text": ""})
     if answer.fault == "bytes":
         yield b'event: content_block_delta\ndata: {"type": "content_block_delta", "delta": {"text": "\xff\xfe"}}\n\n'
+    pieces: list[str | None] = [None] if answer.fault == "null" else [*answer.pieces]
     for piece in pieces:
-        if answer.drip:
-            await asyncio.sleep(answer.drip)
         yield _event("content_block_delta", index=1, delta={"type": "text_delta", "text": piece})
-    if answer.fault not in ("half", "half_stall", "unended", "error_midway"):
+    if answer.fault != "unended":
         yield _event("content_block_stop", index=1)
+
+
+def _uses(answer: Answer, request: Request) -> Iterator[bytes]:
+    for place, (name, arguments) in enumerate(answer.calls):
+        block = {"type": "tool_use", "id": call_id(request, place), "name": name, "input": {}}
+        yield _event("content_block_start", index=place + 2, content_block=block)
+        for piece in ["", *pieces_of(arguments)]:
+            delta = {"type": "input_json_delta", "partial_json": piece}
+            yield _event("content_block_delta", index=place + 2, delta=delta)
+        yield _event("content_block_stop", index=place + 2)
 
 
 def _event(name: str, **fields: Any) -> bytes:
@@ -102,4 +113,4 @@ def _event(name: str, **fields: Any) -> bytes:
 def _usage(answer: Answer, request: Request) -> dict[str, Any] | None:
     if answer.usage != "counted":
         return answer.usage
-    return {"input_tokens": request.tokens, "output_tokens": count_tokens(answer.text)}
+    return {"input_tokens": request.tokens, "output_tokens": answer.tokens}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from itertools import chain
 from typing import Any
 
 from tests import llm_messages
-from tests.llm_answers import Answer, Request, count_tokens
+from tests.llm_answers import Answer, Request, call_id, pieces_of
 
 PAGE = b"<!doctype html><title>Sign in</title><h1>Please sign in to this network</h1>"
 REASONS = {200: "OK", 429: "Too Many Requests"}
@@ -61,7 +62,7 @@ async def _send_stream(writer: asyncio.StreamWriter, answer: Answer, request: Re
     await writer.drain()
     if answer.fault == "stall":
         return await _stall(writer)
-    async for data in llm_messages.events(answer, request) if request.in_blocks else _events(answer, request):
+    async for data in _stream(answer, request):
         writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         await writer.drain()
     if answer.fault in ("half", "late_reset"):
@@ -73,32 +74,49 @@ async def _send_stream(writer: asyncio.StreamWriter, answer: Answer, request: Re
     return True
 
 
+async def _stream(answer: Answer, request: Request) -> AsyncIterator[bytes]:
+    for event in answer.events:
+        yield _data(event)
+    if not answer.events:
+        async for data in llm_messages.events(answer, request) if request.in_blocks else _events(answer, request):
+            yield data
+
+
 async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
     """The events of a stream, as far as the fault lets it come."""
-    field = "refusal" if answer.refusal else "content"
-    pieces = answer.pieces if answer.fault not in ("no_choices", "null") else []
+    deltas = list(_deltas(answer, request)) if answer.fault not in ("no_choices", "null") else []
     if answer.fault in ("half", "half_stall", "error_midway"):
-        pieces = pieces[: len(pieces) // 2]
+        deltas = deltas[: len(deltas) // 2]
     if answer.fault == "no_choices":
         yield _chunk(request, choices=[])
     if answer.fault == "bytes":
         yield b'data: {"choices": [{"index": 0, "delta": {"content": "\xff\xfe\xc3("}}]}\n\n'
-    for piece in pieces:
+    for delta in deltas:
         if answer.drip:
             await asyncio.sleep(answer.drip)
-        yield _chunk(request, choices=[{"index": 0, "delta": {field: piece}, "finish_reason": None}])
+        yield _chunk(request, choices=[{"index": 0, "delta": delta, "finish_reason": None}])
     if answer.fault == "error_midway":
         yield _data({"error": {"message": answer.message, "code": answer.code}})
     if answer.fault in ("half", "half_stall", "unended", "error_midway"):
         return
     if answer.fault != "no_choices":
         last = {"content": None} if answer.fault == "null" else {}
-        yield _chunk(request, choices=[{"index": 0, "delta": last, "finish_reason": answer.finish_reason}])
+        yield _chunk(request, choices=[{"index": 0, "delta": last, "finish_reason": answer.reason}])
     if answer.fault == "late_reset":
         return
     if answer.usage and (request.body.get("stream_options") or {}).get("include_usage"):
         yield _chunk(request, choices=[], usage=_usage(answer, request))
     yield b"data: [DONE]\n\n"
+
+
+def _deltas(answer: Answer, request: Request) -> Iterator[dict[str, Any]]:
+    """Text, then calls: each with its name first, then its arguments in pieces."""
+    field = "refusal" if answer.refusal else "content"
+    yield from ({field: piece} for piece in answer.pieces)
+    for place, (name, arguments) in enumerate(answer.calls):
+        begun = {"id": call_id(request, place), "type": "function", "function": {"name": name, "arguments": ""}}
+        further = ({"function": {"arguments": piece}} for piece in pieces_of(arguments))
+        yield from ({"tool_calls": [{"index": place} | piece]} for piece in chain([begun], further))
 
 
 def _chunk(request: Request, **fields: Any) -> bytes:
@@ -115,7 +133,12 @@ def _completion(answer: Answer, request: Request) -> dict[str, Any]:
     message = {"role": "assistant", "content": text, "refusal": None}
     if answer.refusal:
         message |= {"content": None, "refusal": answer.text}
-    finish = None if answer.fault == "unended" else answer.finish_reason
+    if answer.calls:
+        message["tool_calls"] = [
+            {"id": call_id(request, place), "type": "function", "function": {"name": name, "arguments": said}}
+            for place, (name, said) in enumerate(answer.calls)
+        ]
+    finish = None if answer.fault == "unended" else answer.reason
     choices = [] if answer.fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}]
     common = {"id": "x", "object": "chat.completion", "created": 1, "model": request.body.get("model")}
     return common | {"choices": choices, "usage": _usage(answer, request)}
@@ -124,7 +147,7 @@ def _completion(answer: Answer, request: Request) -> dict[str, Any]:
 def _usage(answer: Answer, request: Request) -> dict[str, Any] | None:
     if answer.usage != "counted":
         return answer.usage
-    prompt, completion = request.tokens, count_tokens(answer.text)
+    prompt, completion = request.tokens, answer.tokens
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 

@@ -60,8 +60,8 @@ FIRST = {
 class Events(Reading):
     """The events of a streamed message. Thoughts are not part of the reply."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, prompt: Prompt) -> None:
+        super().__init__(name, prompt)
         self._usage: dict[str, Any] = {}
 
     def take(self, event: dict[str, Any]) -> str:

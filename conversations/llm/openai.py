@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from conversations.agents.tools.spec import as_functions
 from conversations.llm.base import Spent
+from conversations.llm.calls import text_of
 from conversations.llm.known import OPENAI_URL, is_openai
 from conversations.llm.provider import Provider
 from conversations.llm.reading import Reading, plausible
@@ -45,8 +47,20 @@ class Chunks(Reading):
         refusal = str(delta.get("refusal") or "")
         self.refused = self.refused or bool(refusal)
         text = str(delta.get("content") or "") + refusal
-        self.something = self.something or bool(text) or bool(delta.get("tool_calls"))
+        self.something = self.something or bool(text)
+        for position, piece in enumerate(delta.get("tool_calls") or ()):
+            self._call(piece, position)
         return text
+
+    def _call(self, piece: dict[str, Any], position: int) -> None:
+        """A piece of a call, which a server that does not number them sends by its place among the others."""
+        index, function = piece.get("index"), piece.get("function") or {}
+        self.calls.take(
+            index if isinstance(index, int) else position,
+            id=str(piece.get("id") or ""),
+            name=str(function.get("name") or ""),
+            arguments=text_of(function.get("arguments")),
+        )
 
 
 class OpenAICompatible(Provider):
@@ -60,7 +74,11 @@ class OpenAICompatible(Provider):
     reading = Chunks
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
-        return {"messages": list(prompt.messages)}
+        messages = {"messages": list(prompt.messages)}
+        if not prompt.tools:
+            return messages
+        choice = {} if prompt.may_call else {"tool_choice": "none"}
+        return messages | {"tools": as_functions(prompt.tools)} | choice
 
     def first_dialect(self) -> Options:
         return Options()

@@ -84,7 +84,7 @@ class Provider(ABC):
         for failed in count(1):
             begun = False
             try:
-                async with aclosing(self._ask(body, self._max_tokens, budget)) as deltas:
+                async with aclosing(self._ask(prompt, body, self._max_tokens, budget)) as deltas:
                     async for delta in deltas:
                         if delta.refused and not begun:
                             raise RequestRefused(f"{self.name}: the provider's content filter stopped the reply.")
@@ -105,7 +105,7 @@ class Provider(ABC):
             async with asyncio.timeout(limit):
                 for failed in count(1):
                     try:
-                        return await _whole(self._ask(body, max_tokens, budget))
+                        return await _whole(self._ask(prompt, body, max_tokens, budget))
                     except ModelError as error:
                         metrics.provider_failed(self.name, error)
                         await self._pause(error, failed, budget)
@@ -134,9 +134,11 @@ class Provider(ABC):
             raise error
         await self._sleep(seconds)
 
-    async def _ask(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts) -> AsyncGenerator[Delta]:
+    async def _ask(
+        self, prompt: Prompt, body: dict[str, Any], max_tokens: int | None, budget: Attempts
+    ) -> AsyncGenerator[Delta]:
         """One attempt: pieces with text, then the last delta."""
-        reading, storable = self.reading(self.name), Storable()
+        reading, storable = self.reading(self.name, prompt), Storable()
         characters = 0
         try:
             async with await self._open(body, max_tokens, budget) as stream:
@@ -146,13 +148,14 @@ class Provider(ABC):
                     if text := storable.take(reading.take(event)):
                         characters += len(text)
                         yield Delta(text)
-                    if characters > LONGEST_REPLY:
+                    if characters + reading.calls.characters > LONGEST_REPLY:
                         raise BrokenReply(f"{self.name} does not end its reply.", retryable=False)
         except Exception as fault:
             # From None: a provider's own error can quote the key or the conversation.
             # A fault after the reason to finish has cost nothing of the reply.
             if reading.finish_reason is None:
-                raise explain(fault, self._asked, begun=characters > 0) from None
+                begun = characters + reading.calls.characters > 0
+                raise explain(fault, self._asked, begun=begun) from None
         yield reading.end()
 
     async def _events(self, stream: Any) -> AsyncGenerator[Any]:

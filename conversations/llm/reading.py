@@ -5,17 +5,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from conversations.agents.tools.spec import Asked
 from conversations.llm.base import MOST_TOKENS, BrokenReply, Delta, NothingWritten, Spent
+from conversations.llm.calls import Calls
+from conversations.prompt import Prompt
 
 
 class Reading(ABC):
-    """One reply in the making. `finish_reason` is None until the provider has said that it is whole.
+    """One reply to a prompt in the making. `finish_reason` is None until the provider has said that it is whole.
 
     `something` says whether anything of a reply has come, `refused` whether it is a refusal.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, prompt: Prompt) -> None:
         self.name = name
+        self.calls = Calls()
+        self._may_call = bool(prompt.tools) and prompt.may_call
         self.finish_reason: str | None = None
         self.spent: Spent | None = None
         self.something = False
@@ -28,17 +33,31 @@ class Reading(ABC):
     def end(self) -> Delta:
         """The last delta. Raises BrokenReply where nothing came, or the stream stopped without a reason."""
         filtered = self.finish_reason == "content_filter"
+        refused = self.refused or filtered
+        asked = self.calls.whole()
         if self.finish_reason is None:
-            fault = "ended in the middle" if self.something else "was no reply"
+            fault = "ended in the middle" if self.something or asked else "was no reply"
             raise BrokenReply(f"{self.name}: what the provider sent {fault}. Try again.")
-        if not self.something and self.finish_reason == "length":
-            raise NothingWritten(
+        calls = asked if self._may_call and not refused else ()
+        if not (self.something or calls or filtered):
+            raise self._empty(called=bool(asked))
+        return Delta(finish_reason=self._reason(calls), spent=self.spent, refused=refused, calls=calls)
+
+    def _empty(self, *, called: bool) -> BrokenReply:
+        if called:
+            return BrokenReply(f"{self.name} called a tool where it was to answer by itself. Try again.")
+        if self.finish_reason == "length":
+            return NothingWritten(
                 f"{self.name} used all its tokens before it wrote anything, as reasoning models can. "
                 "Raise the profile's maximum of reply tokens, or use another model."
             )
-        if not self.something and not filtered:
-            raise BrokenReply(f"{self.name} sent an empty reply. Try again.")
-        return Delta(finish_reason=self.finish_reason, spent=self.spent, refused=self.refused or filtered)
+        return BrokenReply(f"{self.name} sent an empty reply. Try again.")
+
+    def _reason(self, calls: tuple[Asked, ...]) -> str | None:
+        """Servers do not agree on why a reply ends that calls tools; one whose calls do not count has just ended."""
+        if calls and self.finish_reason == "stop":
+            return "tool_calls"
+        return "stop" if self.finish_reason == "tool_calls" and not calls else self.finish_reason
 
 
 def plausible(tokens: Any) -> int | None:
