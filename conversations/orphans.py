@@ -15,12 +15,15 @@ from django.utils import timezone
 
 from compression.leases import expiry
 from compression.models import Compaction
-from conversations import background, lease, relay, replies, reply_lease
+from conversations import background, lease, relay, replies, reply_lease, transcript
+from conversations.agents import calls
 from conversations.models import Message
 
 Status = Message.Status
 
 SLACK = timedelta(seconds=1)
+TAKEOVERS = 3
+"""Workers that may go on with a turn whose worker has died, one after the other."""
 NOBODY = "No worker took this up. Your message is kept: try again, and tell the operator if it stays so."
 
 
@@ -49,7 +52,7 @@ def stop(conversation_id: UUID) -> bool:
     if reply is None:
         return False
     if reply.lease_token is None or _is_over(reply, timezone.now()):
-        return replies.give_up(reply, status=Status.STOPPED)
+        return _give_up(reply, status=Status.STOPPED)
     reply_lease.held(reply.pk, reply.lease_token).update(stopping_at=timezone.now())
     relay.tell(relay.COMMANDS, conversation_id, "reply.stop")
     return True
@@ -64,12 +67,13 @@ def _is_over(reply: Message, now: datetime) -> bool:
 
 
 def _see_to(reply: Message, now: datetime) -> None:
+    under_way = _is_under_way(reply)
     if reply.stopping_at is not None:
-        replies.give_up(reply, status=Status.STOPPED)
-    elif reply.lease_token is not None and not _is_fresh(reply):
-        replies.give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED)
-    elif reply.created_at < now - lease.GIVE_UP:
-        replies.give_up(reply, status=Status.FAILED, error=NOBODY)
+        _give_up(reply, status=Status.STOPPED)
+    elif reply.lease_token is not None and not (under_way or _is_fresh(reply)):
+        _give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED)
+    elif reply.created_at < now - lease.GIVE_UP and not under_way:
+        _give_up(reply, status=Status.FAILED, error=NOBODY)
     elif _woken(reply):
         background.enqueue("answer", str(reply.conversation_id), str(reply.pk))
 
@@ -83,8 +87,24 @@ def _is_fresh(reply: Message) -> bool:
     return not reply.content and reply.lease_expires_at is not None and reply.lease_expires_at <= first + SLACK
 
 
+def _is_under_way(reply: Message) -> bool:
+    """Tools were called for it, and what they gave is stored: it goes on from there, unless it did so too often."""
+    if reply.content or (reply.takeovers or 0) >= TAKEOVERS:
+        return False
+    earlier = Message.objects.filter(transcript.HISTORY, conversation=reply.conversation_id)
+    last = earlier.filter(created_at__lt=reply.created_at).order_by("-created_at").first()
+    return last is not None and last.role == Message.Role.ASSISTANT and last.tool_calls.exists()
+
+
+def _give_up(reply: Message, *, status: str, error: str = "") -> bool:
+    ended = replies.give_up(reply, status=status, error=error)
+    if ended:
+        calls.abandon(reply.conversation_id)
+    return ended
+
+
 def _woken(reply: Message) -> bool:
     """Nobody else wakes a worker for it before this lease runs out too."""
     rows = Message.objects.filter(pk=reply.pk, lease_token=reply.lease_token, status=Status.STREAMING)
-    anew = {"lease_token": None, "lease_expires_at": expiry()}
+    anew = {"lease_token": None, "lease_expires_at": expiry(), "takeovers": (reply.takeovers or 0) + 1}
     return bool(rows.filter(lease_expires_at=reply.lease_expires_at).update(**anew))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -15,6 +16,8 @@ from compression.core.values import MESSAGE_OVERHEAD
 from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
 from conversations import background, limits, metrics, records, reply_lease, transcript
+from conversations.agents import call_rows
+from conversations.agents.tools.spec import Asked
 from conversations.errors import Conflict
 from conversations.events import publish
 from conversations.llm.base import Spent
@@ -85,27 +88,50 @@ def finish(
     sent: Sent | None,
     spent: Spent | None,
     first_token_ms: int | None = None,
-) -> Message | None:
+    calls: Sequence[Asked] = (),
+) -> tuple[Message, Message | None] | None:
     """End a reply that is ours to write, once. None where it has ended already, is another worker's, or is gone.
 
-    What it was asked with (`sent`, None where nothing was) is noted with it.
+    What it was asked with (`sent`, None where nothing was) is noted with it. Where it called tools, it comes with the
+    reply that follows on what they give: pending, and ours by the same token.
     """
-    ended = reply_lease.held(reply_id, token).update(
-        status=status,
-        content=content,
-        token_count=tokens,
-        error=error,
-        first_token_ms=first_token_ms,
+    columns = {
+        "status": status,
+        "content": content,
+        "token_count": tokens,
+        "error": error,
+        "first_token_ms": first_token_ms,
         **_over(reply_id),
         **(records.note(sent) | records.paid(sent.profile, spent) if sent else {}),
-    )
+    }
+    following = None
+    if calls:
+        with transaction.atomic():
+            ended = reply_lease.held(reply_id, token).update(**columns)
+            following = _followed(reply_id, token, calls) if ended else None
+    else:
+        ended = reply_lease.held(reply_id, token).update(**columns)
     if sent and spent:
         learn_correction(sent.profile, estimated=sent.estimated, reported=spent.prompt)
     if not ended:
         return None
     reply = Message.objects.get(pk=reply_id)
     _report(reply)
-    return reply
+    return reply, following
+
+
+def _followed(reply_id: UUID, token: UUID, calls: Sequence[Asked]) -> Message:
+    """The calls of a reply that has ended just now, and the reply that they are carried out for."""
+    reply = Message.objects.get(pk=reply_id)
+    call_rows.store(reply, calls)
+    return Message.objects.create(
+        conversation_id=reply.conversation_id,
+        role=Role.ASSISTANT,
+        status=Status.STREAMING,
+        created_at=next_moment(reply.conversation_id),
+        lease_token=token,
+        lease_expires_at=expiry(),
+    )
 
 
 def give_up(reply: Message, *, status: str, error: str = "") -> bool:
@@ -147,8 +173,8 @@ def settle_model(conversation_id: UUID) -> None:
         rows.update(model=profile)
 
 
-def tokens_of(text: str) -> int:
-    return transcript.message_tokens(text) if text else MESSAGE_OVERHEAD
+def tokens_of(text: str, calls: Sequence[Asked] = ()) -> int:
+    return call_rows.tokens_of(text, calls) if text or calls else MESSAGE_OVERHEAD
 
 
 def pending(conversation: Conversation, moment: datetime, **fields: Any) -> Message:

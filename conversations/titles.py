@@ -64,7 +64,7 @@ def is_due(sent: Sent | None) -> bool:
     """Whether the reply to what was `sent` is the first of its conversation; no query."""
     if not settings.AUTO_TITLES or sent is None or sent.loaded.head.compressed_context is not None:
         return False
-    return all(turn.role != Role.ASSISTANT for turn in sent.loaded.turns)
+    return all(turn.role != Role.ASSISTANT or turn.tools for turn in sent.loaded.turns)
 
 
 def suggest_later(conversation_id: UUID, reply_id: UUID) -> None:
@@ -106,6 +106,7 @@ def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
     if conversation is None or reply is None or first is None:
         return None
     earlier = rows.filter(role=Role.ASSISTANT, status=Status.COMPLETE, created_at__lt=reply.created_at)
+    earlier = earlier.filter(tool_calls=None)
     if conversation.title != from_words(first.content.partition(OPENING)[0]) or earlier.exists():
         return None
     try:

@@ -17,6 +17,10 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, tran
 
 from compression.ids import milliseconds_since, uuid7
 from conversations import orphans, prompt, replies, reply_lease, room, titles, usage
+from conversations.agents import calls
+from conversations.agents.tools.belt import Belt
+from conversations.agents.tools.spec import Asked
+from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
 from conversations.errors import Refused
 from conversations.events import hub, publish
 from conversations.llm.base import ContextTooLong, ModelError, Spent
@@ -52,6 +56,11 @@ class Running:
     sent: Sent | None = None
     spent: Spent | None = None
     first_token_ms: int | None = None
+    calls: tuple[Asked, ...] = ()
+    number: int = 1
+    """Of the requests that this turn has made."""
+    at_tools: bool = False
+    """Whether it follows on tools that were called."""
 
     @property
     def text(self) -> str:
@@ -67,12 +76,17 @@ async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) 
     `token` is that of a reply which was stored as this process's own; without one it is claimed first.
     """
     running = await _taken_up(conversation_id, reply_id, token)
-    if running is None:
-        return  # another worker has it, or it has ended
+    async with Belt() as belt:
+        while running is not None:  # else another worker has it, or it has ended
+            running = await _run(running, belt)
+
+
+async def _run(running: Running, belt: Belt) -> Running | None:
+    """One request and its reply; where that called tools, the next one, which is told what they gave."""
     status, error = Status.FAILED, ""
     try:
         async with _renewed(running):
-            await _answer(running)
+            await _answer(running, belt)
         status = Status.COMPLETE
     except asyncio.CancelledError:
         status, error = (Status.STOPPED, "") if running.stopping else (Status.INTERRUPTED, replies.INTERRUPTED)
@@ -80,13 +94,26 @@ async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) 
         error = fault.reason
     except Refused as refusal:
         error = refusal.message
+    except LeaseLost:
+        status, error = Status.INTERRUPTED, replies.INTERRUPTED
     except ObjectDoesNotExist:
         error = "What this reply needs was deleted meanwhile: the conversation, or its model."
     except Exception:
-        logger.exception("reply %s failed", reply_id)
+        logger.exception("reply %s failed", running.reply_id)
         error = "Something went wrong on this site; the log says what. Your message is kept."
-    finally:
-        await asyncio.shield(_end(running, status, error))
+    return await _ended(running, status, error)
+
+
+async def _ended(running: Running, status: str, error: str) -> Running | None:
+    """Saved whatever happens; one that is cancelled just then leaves no next reply behind that nobody writes."""
+    ending = asyncio.ensure_future(_end(running, status, error))
+    try:
+        return await asyncio.shield(ending)
+    except asyncio.CancelledError:
+        if following := await ending:
+            status = Status.STOPPED if running.stopping or following.stopping else Status.INTERRUPTED
+            await _end(following, status, "")
+        raise
 
 
 async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -> Running | None:
@@ -142,9 +169,11 @@ def text_so_far(reply: Message) -> str:
     return max(hub.draft(str(reply.pk)), reply.content, key=len)
 
 
-async def _answer(running: Running) -> None:
+async def _answer(running: Running, belt: Belt) -> None:
     await sync_to_async(replies.settle_model)(running.conversation_id)
     loaded = await room.ensure(running.conversation_id)
+    if loaded.is_at_tools and await _called(running, belt, loaded):
+        loaded = await room.ensure(running.conversation_id)
     try:
         await _stream(running, loaded)
     except ContextTooLong:
@@ -154,9 +183,17 @@ async def _answer(running: Running) -> None:
         await _stream(running, loaded)
 
 
+async def _called(running: Running, belt: Belt, loaded: Loaded) -> bool:
+    """What the last message called is carried out; False where that had been done."""
+    running.at_tools = True
+    work = Work(running.conversation_id, running.reply_id, running.token, belt, requests=running.number)
+    return await calls.carry_out(work, loaded)
+
+
 async def _stream(running: Running, loaded: Loaded) -> None:
     profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
-    running.sent = Sent(loaded, prompt.assemble(loaded), profile)
+    assembled = prompt.assemble(loaded, may_call=running.number < MOST_REQUESTS)
+    running.sent = Sent(loaded, assembled, profile)
     id = str(running.reply_id)
     async with aclosing(connect(profile).stream(running.sent.prompt)) as deltas:
         async for delta in deltas:
@@ -167,6 +204,7 @@ async def _stream(running: Running, loaded: Loaded) -> None:
                 hub.feed(running.conversation_id, id, delta.text, at=running.written)
                 running.written += len(delta.text)
             running.spent = delta.spent or running.spent
+            running.calls = delta.calls or running.calls
 
 
 async def _insisted[T](save: Callable[[], T]) -> T:
@@ -181,14 +219,18 @@ async def _insisted[T](save: Callable[[], T]) -> T:
     return await sync_to_async(save)()
 
 
-async def _end(running: Running, status: str, error: str) -> None:
-    """Save the reply, then tell the page; a conversation that was deleted meanwhile needs neither."""
+async def _end(running: Running, status: str, error: str) -> Running | None:
+    """Save the reply, then tell the page; a conversation that was deleted meanwhile needs neither.
+
+    The next reply of the turn, where this one called tools.
+    """
     if status == Status.INTERRUPTED and not running.pieces:
         # The server stops before a word was written: the next one, or another, begins anew.
         _forget(running)
         await sync_to_async(reply_lease.hand_back)(running.reply_id, running.token)
-        return
-    tokens = await asyncio.to_thread(replies.tokens_of, running.text)
+        return None
+    asked = running.calls if status == Status.COMPLETE else ()
+    tokens = await asyncio.to_thread(replies.tokens_of, running.text, asked)
     save = partial(
         replies.finish,
         running.reply_id,
@@ -200,20 +242,37 @@ async def _end(running: Running, status: str, error: str) -> None:
         sent=running.sent,
         spent=running.spent,
         first_token_ms=running.first_token_ms,
+        calls=asked,
     )
     try:
-        reply = await _insisted(save)
+        saved = await _insisted(save)
     finally:
         _forget(running)
-    if reply is not None:
+    if status != Status.COMPLETE and running.at_tools:
+        await sync_to_async(calls.abandon)(running.conversation_id)
+    if saved is not None:
+        reply, following = saved
         kind = "message.failed" if reply.is_failed else "message.done"
         publish(reply.conversation_id, kind, message=message_json(reply))
+        if following is not None:
+            publish(reply.conversation_id, "message.created", message=message_json(following))
         await sync_to_async(usage.tell)(reply.conversation_id)
+        if following is not None:
+            return _next(running, following)
         if reply.status == Status.COMPLETE:
             with suppress(Conversation.DoesNotExist):
                 await sync_to_async(room.prepare)(reply.conversation_id)
             if titles.is_due(running.sent):
                 await sync_to_async(titles.suggest_later)(reply.conversation_id, reply.pk)
+    return None
+
+
+def _next(running: Running, reply: Message) -> Running:
+    """The reply that a stop, or whoever looks for its words, finds from now on."""
+    number = running.number + 1
+    following = Running(reply.conversation_id, reply.pk, running.token, running.task, number=number)
+    _running[reply.conversation_id] = following
+    return following
 
 
 def _forget(running: Running) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conversations.agents.tools.spec import spec
 
 DELEGATE, CONTINUE = "delegate_task", "continue_task"
+NAMES = (DELEGATE, CONTINUE)
 MOST_TURNS = 10
 """That planner and executor talk about one task."""
 LONGEST_TASK = 20_000

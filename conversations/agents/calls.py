@@ -1,0 +1,126 @@
+"""The tools that a model called, carried out: each call is a row, which says how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from time import perf_counter
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+
+from conversations import metrics
+from conversations.agents import call_rows, plan, runs
+from conversations.agents.tools import planning
+from conversations.agents.tools.catalogue import APART
+from conversations.agents.tools.spec import Asked, ToolFailed
+from conversations.agents.work import LeaseLost, Work
+from conversations.events import publish
+from conversations.models import Conversation, ToolCall
+from conversations.shapes import call_json
+from conversations.transcript import Loaded
+
+logger = logging.getLogger(__name__)
+
+Status = ToolCall.Status
+
+AT_ONCE = 4
+"""Calls of one message that are carried out at the same time."""
+STOPPED = "It was stopped."
+BROKEN = "Something went wrong on this site; the log says what."
+UNCERTAIN = "The server stopped while this was under way: it may have taken effect, or not."
+
+
+async def carry_out(work: Work, loaded: Loaded) -> bool:
+    """Every call of the last message that has not ended; False where there is none.
+
+    Several at the same time, but the planner's one after the other: one task is open at a time. Raises LeaseLost.
+    """
+    rows = [row async for row in call_rows.unfinished(Q(message=UUID(loaded.live[-1].id)))]
+    apart = [row for row in rows if loaded.head.kind == Conversation.Kind.AGENT and row.name in planning.NAMES]
+    limit = asyncio.Semaphore(AT_ONCE)
+    try:
+        async with asyncio.TaskGroup() as group:
+            for row in rows:
+                if row not in apart:
+                    group.create_task(_limited(limit, work, loaded, row))
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from None
+    for row in apart:
+        await _carry_out(work, loaded, row)
+    return bool(rows)
+
+
+def abandon(conversation_id: UUID) -> None:
+    """A reply has ended before its calls have: neither they nor a task that was handed on go on."""
+    with transaction.atomic():
+        for thread in runs.stop(conversation_id):
+            _abandon(thread)
+        _abandon(conversation_id)
+
+
+def _abandon(conversation_id: UUID) -> None:
+    for row in call_rows.unfinished(Q(message__conversation=conversation_id)):
+        call_rows.end(row, None, error=STOPPED)
+        _tell(row)
+
+
+async def _limited(limit: asyncio.Semaphore, work: Work, loaded: Loaded, row: ToolCall) -> None:
+    async with limit:
+        await _carry_out(work, loaded, row)
+
+
+async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
+    began = perf_counter()
+    result, error = None, ""
+    try:
+        if row.status == Status.RUNNING and APART in row.name:
+            raise ToolFailed(UNCERTAIN)
+        await sync_to_async(_begin)(work, row)
+        result = await _result(work, loaded, Asked(row.call_id, row.name, row.arguments))
+    except ToolFailed as failure:
+        error = str(failure)
+    except LeaseLost:
+        raise
+    except Exception:
+        logger.exception("the call %s of %s failed", row.pk, row.name)
+        error = BROKEN
+    seconds = perf_counter() - began
+    await sync_to_async(_finish)(work, row, result, error=error, duration_ms=int(seconds * 1000))
+    is_known = any(one.name == row.name for one in loaded.head.tools)
+    metrics.tool_called(row.name if is_known else None, row.status, seconds)
+
+
+async def _result(work: Work, loaded: Loaded, asked: Asked) -> str:
+    head = loaded.head
+    if head.kind == Conversation.Kind.AGENT and asked.name in planning.NAMES:
+        return await plan.carry_out(work, asked, among=head.tools)
+    return await work.belt.call(asked, among=head.tools, about=head.parent_id or head.id)
+
+
+def _begin(work: Work, row: ToolCall) -> None:
+    with transaction.atomic():
+        work.hold()
+        row.status = Status.RUNNING
+        row.save(update_fields=["status"])
+        _tell(row)
+
+
+def _finish(work: Work, row: ToolCall, result: str | None, *, error: str, duration_ms: int) -> None:
+    with transaction.atomic():
+        work.hold()
+        call_rows.end(row, result, error=error, duration_ms=duration_ms)
+        _tell(row)
+
+
+def _tell(row: ToolCall) -> None:
+    """On the page of the conversation; what an executor calls is told as a step of its run."""
+    conversation = Conversation.objects.values_list("id", "parent_id").get(messages=row.message_id)
+    if conversation[1] is not None:
+        runs.tell_step(row.message_id)
+        return
+    told = call_json(row, most=settings.TOOL_RESULT_MAX_CHARS)
+    transaction.on_commit(lambda: publish(conversation[0], "tool.updated", message_id=str(row.message_id), call=told))

@@ -1,0 +1,25 @@
+"""What a planner calls: a task handed to an executor, and what is said to it further."""
+
+from __future__ import annotations
+
+from asgiref.sync import sync_to_async
+
+from conversations.agents import execute, runs
+from conversations.agents.tools.belt import checked
+from conversations.agents.tools.planning import DELEGATE
+from conversations.agents.tools.spec import Asked, Spec
+from conversations.agents.work import Work
+
+
+async def carry_out(work: Work, asked: Asked, *, among: tuple[Spec, ...]) -> str:
+    """What the executor answers. Raises ToolFailed, and LeaseLost.
+
+    A call that a worker had begun before it stopped goes on where that one was.
+    """
+    arguments = checked(asked, among)
+    run = await sync_to_async(runs.begun_by)(work, asked.id)
+    if run is None and asked.name == DELEGATE:
+        run = await sync_to_async(runs.begin)(work, asked.id, arguments["task"])
+    elif run is None:
+        run = await sync_to_async(runs.clarify)(work, asked.id, arguments["message"])
+    return await execute.go_on(work, run)

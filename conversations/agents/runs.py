@@ -1,0 +1,157 @@
+"""The rows of a run: begun with a task, step by step, ended once; each is told on the page of its conversation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from conversations import replies, transcript, usage
+from conversations.agents.tools.planning import MOST_TURNS
+from conversations.agents.tools.spec import ToolFailed
+from conversations.agents.work import Work
+from conversations.events import hub, publish
+from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
+from conversations.shapes import flow_json, run_json, step_json
+
+Status, Kind = AgentRun.Status, AgentStep.Kind
+TITLE = 80
+"""Characters of a task that its thread is called by."""
+INHERITED = ("owner_id", "model_id", "mode")
+
+
+def begun_by(work: Work, call_id: str) -> AgentRun | None:
+    """The run that a call of the planner's last message went to, where it was stored before a worker stopped."""
+    steps = AgentStep.objects.filter(call=_call(work, call_id))
+    step = steps.select_related("run__thread").first()
+    return step.run if step else None
+
+
+def begin(work: Work, call_id: str, task: str) -> AgentRun:
+    """A new run, its thread, and the assignment in it; one that still waited for the planner is over."""
+    with transaction.atomic():
+        work.hold()
+        close(work.conversation_id)
+        parent = Conversation.objects.get(pk=work.conversation_id)
+        thread = Conversation.objects.create(
+            kind=Conversation.Kind.EXECUTOR,
+            parent=parent,
+            title=task[:TITLE],
+            **{name: getattr(parent, name) for name in INHERITED},
+        )
+        run = AgentRun.objects.create(conversation=parent, thread=thread, task=task)
+        _say(run, Kind.ASSIGNMENT, task, call=_call(work, call_id), is_protected=True)
+        tell(run)
+    return run
+
+
+def clarify(work: Work, call_id: str, message: str) -> AgentRun:
+    """Say more to the executor that waits for it. Raises ToolFailed where none does, or its turns are used."""
+    with transaction.atomic():
+        work.hold()
+        run = open_run(work.conversation_id)
+        if run is None or run.status != Status.WAITING:
+            raise ToolFailed("No task waits for an answer. Hand one over with delegate_task.")
+        if run.turns >= MOST_TURNS:
+            raise ToolFailed(f"All {MOST_TURNS} turns of this task are used: go on with what there is.")
+        run.turns += 1
+        run.status = Status.RUNNING
+        run.save(update_fields=["turns", "status"])
+        model = Conversation.objects.filter(pk=run.conversation_id).values("model")
+        Conversation.objects.filter(pk=run.thread_id).update(model=model)
+        _say(run, Kind.CLARIFICATION, message, call=_call(work, call_id))
+        tell(run)
+    return run
+
+
+def answer(run: AgentRun, kind: str, message: Message) -> AgentStep:
+    """The executor's own step, whose message is stored already; a result ends the run. Within `work.hold`."""
+    found = _step(run, kind, message)
+    if kind == Kind.RESULT:
+        end(run, Status.DONE)
+    elif kind == Kind.PARTIAL:
+        run.status = Status.WAITING
+        run.save(update_fields=["status"])
+        tell(run)
+    return found
+
+
+def end(run: AgentRun, status: str, *, error: str = "") -> None:
+    run.status, run.error, run.finished_at = status, error, timezone.now()
+    run.save(update_fields=["status", "error", "finished_at"])
+    tell(run)
+
+
+def open_run(conversation_id: UUID) -> AgentRun | None:
+    rows = AgentRun.objects.filter(conversation=conversation_id, status__in=AgentRun.OPEN)
+    return rows.select_related("thread").first()
+
+
+def close(conversation_id: UUID) -> None:
+    """Whatever is open of it is over: the planner goes on to something else."""
+    if run := open_run(conversation_id):
+        end(run, Status.DONE if run.status == Status.WAITING else Status.STOPPED)
+
+
+def stop(conversation_id: UUID) -> list[UUID]:
+    """End the run whose executor is at work; gives its thread."""
+    run = open_run(conversation_id)
+    if run is None or run.status != Status.RUNNING:
+        return []
+    end(run, Status.STOPPED)
+    return [run.thread_id]
+
+
+def last_step(run: AgentRun) -> AgentStep:
+    return run.steps.select_related("message").latest("number")
+
+
+def tell(run: AgentRun) -> None:
+    """After the commit: how far the run is, and how much of its budget its executor uses."""
+    if hub.is_heard(run.conversation_id):
+        used = usage.of_flow(transcript.load(run.thread_id))
+        told = run_json(run) | {"usage": flow_json(used) if used else None}
+        transaction.on_commit(partial(publish, run.conversation_id, "run.updated", run=told))
+
+
+def tell_step(message_id: UUID) -> None:
+    """After the commit: a step as it is now, cut as results are towards a model."""
+    step = AgentStep.objects.select_related("run", "message").filter(message=message_id).first()
+    if step and hub.is_heard(step.run.conversation_id):
+        told = step_json(step, most=settings.TOOL_RESULT_MAX_CHARS)
+        where = {"run_id": str(step.run_id), "step": told}
+        transaction.on_commit(partial(publish, step.run.conversation_id, "step.created", **where))
+
+
+def _say(run: AgentRun, kind: str, content: str, *, call: ToolCall | None, **fields: Any) -> None:
+    """What the planner says, as a message of a person to the executor's model."""
+    message = Message.objects.create(
+        conversation_id=run.thread_id,
+        role=Message.Role.USER,
+        content=content,
+        token_count=transcript.message_tokens(content),
+        created_at=moment(run),
+        **fields,
+    )
+    _step(run, kind, message, call=call)
+
+
+def moment(run: AgentRun) -> datetime:
+    return replies.next_moment(run.thread_id)
+
+
+def _step(run: AgentRun, kind: str, message: Message, *, call: ToolCall | None = None) -> AgentStep:
+    step = AgentStep.objects.create(run=run, number=run.steps.count() + 1, kind=kind, message=message, call=call)
+    tell_step(message.pk)
+    return step
+
+
+def _call(work: Work, call_id: str) -> ToolCall | None:
+    """Of the planner's last message with calls."""
+    rows = ToolCall.objects.filter(message__conversation=work.conversation_id, call_id=call_id)
+    return rows.order_by("-message__created_at", "-id").first()

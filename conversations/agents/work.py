@@ -1,0 +1,42 @@
+"""A reply in the making for which tools are called: whose it is, and how much it may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from compression.leases import expiry
+from conversations import reply_lease
+from conversations.agents.tools.belt import Belt
+from conversations.agents.tools.spec import ToolFailed
+
+MOST_REQUESTS = 25
+"""To a model, until it has to answer without calling a tool."""
+MOST_OF_A_TURN = 100
+"""To all models in one turn: what a loop may cost."""
+
+
+class LeaseLost(Exception):
+    """Another worker may be at this reply by now: nothing is written for it any more."""
+
+
+@dataclass(slots=True)
+class Work:
+    """`token` says that the reply is ours to write, and all that is done for it."""
+
+    conversation_id: UUID
+    reply_id: UUID
+    token: UUID
+    belt: Belt
+    requests: int = 0
+
+    def hold(self) -> None:
+        """Keep the lease, within a transaction: what is written in that is ours to write. Raises LeaseLost."""
+        if not reply_lease.held(self.reply_id, self.token).update(lease_expires_at=expiry()):
+            raise LeaseLost
+
+    def ask(self) -> None:
+        """One request more. Raises ToolFailed where too many were made for one reply."""
+        self.requests += 1
+        if self.requests > MOST_OF_A_TURN:
+            raise ToolFailed(f"This turn has used its {MOST_OF_A_TURN} requests to models.")
