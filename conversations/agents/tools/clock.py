@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
 from conversations.agents.tools.spec import ToolFailed, spec
 
 SPEC = spec(
@@ -12,5 +15,11 @@ SPEC = spec(
 
 
 def current_time(timezone: str = "UTC") -> str:
-    """Raises ToolFailed."""
-    raise ToolFailed("not there yet")
+    """As "Sunday, 2026-11-22 14:05:09, UTC+01:00 (Europe/Berlin)". Raises ToolFailed."""
+    try:
+        zone = ZoneInfo(timezone)
+    except (LookupError, ValueError, OSError):
+        raise ToolFailed(
+            f"{timezone[:64]!r} is no time zone of the IANA database; one is 'Europe/Berlin', another 'UTC'."
+        ) from None
+    return f"{datetime.now(zone):%A, %Y-%m-%d %H:%M:%S, UTC%:z} ({timezone})"
