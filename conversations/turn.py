@@ -76,17 +76,20 @@ async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) 
     `token` is that of a reply which was stored as this process's own; without one it is claimed first.
     """
     running = await _taken_up(conversation_id, reply_id, token)
+    if running is None:
+        return  # another worker has it, or it has ended
     async with Belt() as belt:
-        while running is not None:  # else another worker has it, or it has ended
-            running = await _run(running, belt)
+        work = Work(conversation_id, running.token, belt)
+        while running is not None:
+            running = await _run(running, work)
 
 
-async def _run(running: Running, belt: Belt) -> Running | None:
+async def _run(running: Running, work: Work) -> Running | None:
     """One request and its reply; where that called tools, the next one, which is told what they gave."""
     status, error = Status.FAILED, ""
     try:
         async with _renewed(running):
-            await _answer(running, belt)
+            await _answer(running, work)
         status = Status.COMPLETE
     except asyncio.CancelledError:
         status, error = (Status.STOPPED, "") if running.stopping else (Status.INTERRUPTED, replies.INTERRUPTED)
@@ -169,30 +172,27 @@ def text_so_far(reply: Message) -> str:
     return max(hub.draft(str(reply.pk)), reply.content, key=len)
 
 
-async def _answer(running: Running, belt: Belt) -> None:
+async def _answer(running: Running, work: Work) -> None:
+    work.reply_id = running.reply_id
     await sync_to_async(replies.settle_model)(running.conversation_id)
     loaded = await room.ensure(running.conversation_id)
-    if loaded.is_at_tools and await _called(running, belt, loaded):
-        loaded = await room.ensure(running.conversation_id)
+    if loaded.is_at_tools:
+        running.at_tools = True
+        if await calls.carry_out(work, loaded):
+            loaded = await room.ensure(running.conversation_id)
     try:
-        await _stream(running, loaded)
+        await _stream(running, work, loaded)
     except ContextTooLong:
         if running.pieces:
             raise
         loaded = await room.ensure(running.conversation_id, overflowed=True)
-        await _stream(running, loaded)
+        await _stream(running, work, loaded)
 
 
-async def _called(running: Running, belt: Belt, loaded: Loaded) -> bool:
-    """What the last message called is carried out; False where that had been done."""
-    running.at_tools = True
-    work = Work(running.conversation_id, running.reply_id, running.token, belt, requests=running.number)
-    return await calls.carry_out(work, loaded)
-
-
-async def _stream(running: Running, loaded: Loaded) -> None:
+async def _stream(running: Running, work: Work, loaded: Loaded) -> None:
     profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
-    assembled = prompt.assemble(loaded, may_call=running.number < MOST_REQUESTS)
+    work.requests += 1
+    assembled = prompt.assemble(loaded, may_call=running.number < MOST_REQUESTS and work.may_ask)
     running.sent = Sent(loaded, assembled, profile)
     id = str(running.reply_id)
     async with aclosing(connect(profile).stream(running.sent.prompt)) as deltas:

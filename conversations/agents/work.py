@@ -22,21 +22,26 @@ class LeaseLost(Exception):
 
 @dataclass(slots=True)
 class Work:
-    """`token` says that the reply is ours to write, and all that is done for it."""
+    """`token` says that the reply is ours to write, and all that is done for it; `requests` counts the whole turn's."""
 
     conversation_id: UUID
-    reply_id: UUID
     token: UUID
     belt: Belt
+    reply_id: UUID | None = None
     requests: int = 0
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether there can be further requests in this turn, but for the one that ends it."""
+        return self.requests < MOST_OF_A_TURN
 
     def hold(self) -> None:
         """Keep the lease, within a transaction: what is written in that is ours to write. Raises LeaseLost."""
-        if not reply_lease.held(self.reply_id, self.token).update(lease_expires_at=expiry()):
+        if self.reply_id is None or not reply_lease.held(self.reply_id, self.token).update(lease_expires_at=expiry()):
             raise LeaseLost
 
     def ask(self) -> None:
         """One request more. Raises ToolFailed where too many were made for one reply."""
-        self.requests += 1
-        if self.requests > MOST_OF_A_TURN:
+        if not self.may_ask:
             raise ToolFailed(f"This turn has used its {MOST_OF_A_TURN} requests to models.")
+        self.requests += 1

@@ -1,0 +1,244 @@
+"""Whole runs: a planner hands tasks over, an executor works on them, both with their own histories."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from compression.models import Compaction
+from conversations import turn
+from conversations.agents.tools.planning import MOST_TURNS
+from conversations.agents.work import MOST_REQUESTS
+from conversations.events import hub
+from conversations.models import AgentRun, AgentStep, Conversation, Message, ModelProfile
+from tests.agents.conftest import ToolChat
+from tests.llm_server import Request
+
+NINE = ("calculate", '{"expression": "4 + 5"}')
+
+
+def task(text: str) -> tuple[str, str]:
+    return "delegate_task", json.dumps({"task": text})
+
+
+def more(text: str) -> tuple[str, str]:
+    return "continue_task", json.dumps({"message": text})
+
+
+def offered(request: Request) -> set[str]:
+    return {tool["function"]["name"] for tool in request.body["tools"]}
+
+
+async def test_a_task_goes_to_an_executor_whose_result_the_planner_is_told(agent: ToolChat) -> None:
+    agent.llm.enqueue("I hand this over.", calls=[task("Add 4 and 5.")])
+    agent.llm.enqueue("", calls=[NINE])
+    agent.llm.enqueue("The sum is 9.")
+    agent.llm.enqueue("It is nine.")
+    *_, last = await agent.asks("What is 4 and 5?")
+    run = await agent.run()
+    assert (run.status, run.turns, run.task, last.content) == ("done", 1, "Add 4 and 5.", "It is nine.")
+    assert await agent.steps() == [("assignment", "Add 4 and 5."), ("tools", ""), ("result", "The sum is 9.")]
+    planner, executor, again, told = agent.llm.chats
+    assert offered(planner) == {"delegate_task", "continue_task", "search_history", "read_history"}
+    assert {"calculate", "current_time", "search_history", "read_history"} <= offered(executor)
+    assert "delegate_task" not in offered(executor)
+    assert "What is 4 and 5?" not in executor.text and "carry out a task for a planner" in executor.text
+    assert again.messages[-1]["content"] == "9"
+    assert told.messages[-1]["content"] == "The sum is 9."
+
+
+async def test_the_thread_of_a_run_is_its_own_and_goes_with_the_conversation(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Add.")])
+    await agent.asks("What is 4 and 5?")
+    run = await agent.run()
+    thread = run.thread
+    assert (thread.kind, thread.parent_id, thread.owner_id) == (
+        "executor",
+        agent.conversation.pk,
+        agent.conversation.owner_id,
+    )
+    assert [row.is_protected async for row in thread.messages.all()] == [True, False]
+    await sync_to_async(turn.delete)(agent.conversation)
+    for rows in (Conversation, Message, AgentRun, AgentStep):
+        assert not await rows.objects.aexists()
+
+
+async def test_what_a_step_took_is_stored_with_its_message(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Add.")])
+    await agent.asks("What is 4 and 5?")
+    message = await Message.objects.aget(step__kind="result")
+    assert message.prompt_tokens and message.completion_tokens and message.request
+    assert message.model == "scripted"
+
+
+async def test_a_partial_result_is_answered_and_the_same_executor_goes_on(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Book a room.")])
+    agent.llm.enqueue("PARTIAL RESULT\nFor how many?")
+    agent.llm.enqueue("", calls=[more("For four.")])
+    agent.llm.enqueue("Room 12 is booked.")
+    agent.llm.enqueue("You have room 12.")
+    *_, last = await agent.asks("I need a room.")
+    run = await agent.run()
+    assert (run.status, run.turns, last.content) == ("done", 2, "You have room 12.")
+    assert await agent.steps() == [
+        ("assignment", "Book a room."), ("partial_result", "PARTIAL RESULT\nFor how many?"),
+        ("clarification", "For four."), ("result", "Room 12 is booked."),
+    ]  # fmt: skip
+    asked = agent.llm.chats[2].messages[-1]["content"]
+    assert "For how many?" in asked and f"turn 1 of {MOST_TURNS}" in asked
+    contents = [message["content"] for message in agent.llm.chats[3].messages[1:]]
+    assert contents == ["Book a room.", "PARTIAL RESULT\nFor how many?", "For four."]
+
+
+async def test_a_task_that_waits_can_be_gone_on_with_in_a_later_turn(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Book a room.")])
+    agent.llm.enqueue("**Partial result:** for how many?")
+    agent.llm.enqueue("For how many people?")
+    await agent.asks("I need a room.")
+    assert (await agent.run()).status == "waiting"
+    agent.llm.enqueue("", calls=[more("For four.")])
+    agent.llm.enqueue("Room 12.")
+    await agent.asks("Four.")
+    assert (await agent.run()).status == "done"
+
+
+async def test_planner_and_executor_talk_for_ten_turns_at_most(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Guess.")])
+    for number in range(MOST_TURNS - 1):
+        agent.llm.enqueue(f"PARTIAL RESULT {number}?")
+        agent.llm.enqueue("", calls=[more(f"No, not {number}.")])
+    agent.llm.enqueue("PARTIAL RESULT and I do not know")
+    agent.llm.enqueue("", calls=[more("Once more.")])
+    agent.llm.enqueue("Nobody knows.")
+    *_, last = await agent.asks("Guess it.")
+    run = await agent.run()
+    assert (run.turns, run.status, last.content) == (MOST_TURNS, "done", "Nobody knows.")
+    assert [kind for kind, _ in await agent.steps()][-1] == "result"
+    assert (await agent.calls())[-1].error.startswith("No task waits for an answer")
+
+
+async def test_two_tasks_at_once_are_two_runs_one_after_the_other(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("First."), task("Second.")])
+    agent.llm.enqueue("One.")
+    agent.llm.enqueue("Two.")
+    agent.llm.enqueue("Both.")
+    await agent.asks("Do both.")
+    rows = [row async for row in AgentRun.objects.values_list("task", "status")]
+    assert rows == [("First.", "done"), ("Second.", "done")]
+    assert [call.result for call in await agent.calls()] == ["One.", "Two."]
+
+
+async def test_a_new_task_ends_one_that_waits(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("First.")])
+    agent.llm.enqueue("PARTIAL RESULT what?")
+    agent.llm.enqueue("", calls=[task("Second.")])
+    agent.llm.enqueue("Two.")
+    agent.llm.enqueue("Done.")
+    await agent.asks("Do it.")
+    assert [row async for row in AgentRun.objects.values_list("status", "turns")] == [("done", 1), ("done", 1)]
+
+
+@pytest.mark.parametrize("how", [{"status": 401}, {"fault": "no_choices", "times": 3}])
+async def test_an_executor_that_fails_is_told_to_the_planner_which_goes_on(
+    agent: ToolChat, how: dict[str, Any]
+) -> None:
+    agent.llm.enqueue("", calls=[task("Add.")])
+    agent.llm.enqueue(**how)
+    *_, last = await agent.asks("What is 4 and 5?")
+    run = await agent.run()
+    assert (run.status, last.status) == ("failed", "complete")
+    assert run.error and (await agent.calls())[0].error == f"The executor could not go on: {run.error}"
+
+
+async def test_an_executor_that_calls_forever_has_to_answer(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Add.")])
+    agent.llm.enqueue("", times=MOST_REQUESTS - 1, calls=[NINE])
+    agent.llm.enqueue("Nine.")
+    await agent.asks("What is 4 and 5?")
+    assert (await agent.run()).status == "done"
+    assert (await agent.steps())[-1] == ("result", "Nine.")
+    assert agent.llm.chats[MOST_REQUESTS].body["tool_choice"] == "none"
+
+
+async def test_all_requests_of_one_turn_are_bounded(agent: ToolChat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conversations.agents.work.MOST_OF_A_TURN", 6)
+    agent.llm.enqueue("", calls=[task("Add.")])
+    agent.llm.enqueue("", times=5, calls=[NINE])
+    await agent.asks("What is 4 and 5?")
+    assert "6 requests" in (await agent.run()).error
+    assert len(agent.llm.chats) == 7
+
+
+async def test_each_flow_is_compressed_by_its_own_budget_and_on_record(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Count the ports.")])
+    for number in range(8):
+        agent.llm.enqueue(f"Port {number}. " + "word " * 150, calls=[NINE])
+    agent.llm.enqueue("Eight ports.")
+    await agent.asks("How many ports?")
+    run = await agent.run()
+    rows = [row async for row in Compaction.objects.values_list("conversation_id", "flow", "status")]
+    assert rows and set(rows) == {(run.thread_id, "executor", "succeeded")}
+    assert "[Compressed Message Summary]" in agent.llm.chats[-2].text
+    assert "Count the ports." in [message["content"] for message in agent.llm.chats[-2].messages]
+    assert "[Compressed Message Summary]" not in agent.llm.chats[-1].text
+
+
+async def test_a_summariser_that_fails_does_not_stop_the_run(agent: ToolChat, profile: ModelProfile) -> None:
+    agent.llm.enqueue("", calls=[task("Count the ports.")])
+    agent.llm.enqueue_summary(status=500, times=50)
+    for number in range(8):
+        agent.llm.enqueue(f"Port {number}. " + "word " * 150, calls=[NINE])
+    agent.llm.enqueue("Eight ports.")
+    *_, last = await agent.asks("How many ports?")
+    assert (last.status, (await agent.run()).status) == ("complete", "done")
+    rows = [row async for row in Compaction.objects.values_list("status", "summariser")]
+    assert rows and {status for status, _ in rows} == {"succeeded"}
+    assert profile.name not in {summariser for _, summariser in rows}
+
+
+async def test_a_run_is_told_on_the_page_of_its_conversation(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Add.")])
+    agent.llm.enqueue("", calls=[NINE])
+    agent.llm.enqueue("Nine.")
+    with hub.listen(agent.conversation.pk) as listener:
+        await agent.asks("What is 4 and 5?")
+        heard = [listener.queue.get_nowait() for _ in range(listener.queue.qsize())]
+    runs = [event.data["run"] for event in heard if event.type == "run.updated"]
+    assert (runs[0]["status"], runs[-1]["status"]) == ("running", "done")
+    assert all(run["usage"]["flow"] == "executor" and run["usage"]["budget"] == 600 for run in runs)
+    assert runs[-1]["usage"]["history"] > 0
+    steps = [event.data["step"] for event in heard if event.type == "step.created"]
+    assert [step["kind"] for step in steps][-1] == "result"
+    assert {call["status"] for step in steps for call in step["tool_calls"]} == {"pending", "running", "done"}
+
+
+async def test_a_planner_whose_model_calls_no_tools_just_answers(agent: ToolChat) -> None:
+    await ModelProfile.objects.aupdate(calls_tools=False)
+    *_, last = await agent.asks("What is 4 and 5?")
+    assert last.content == "All right."
+    assert "delegate_task" not in agent.llm.last_request.text and "tools" not in agent.llm.last_request.body
+
+
+# --- Stopped ----------------------------------------------------------------------------------------------------------
+
+
+async def test_stop_ends_the_executor_and_all_that_it_called(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Add.")])
+    agent.llm.enqueue("Slowly.", delay=30)
+    begun = await agent.send("What is 4 and 5?")
+    await asyncio.to_thread(agent.llm.wait_for, lambda llm: len(llm.chats) == 2)
+    assert await agent.stop()
+    *_, last = await agent.turn_ended(begun)
+    async with asyncio.timeout(5):
+        while (await agent.run()).status == "running":
+            await asyncio.sleep(0.01)
+    assert (last.status, (await agent.run()).status) == ("stopped", "stopped")
+    (call,) = await agent.calls()
+    assert (call.status, call.error) == ("failed", "It was stopped.")
+    *_, answer = await agent.asks("Go on by yourself.")
+    assert answer.content == "All right."
+    assert "It was stopped." in agent.llm.last_request.text
