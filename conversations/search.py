@@ -9,25 +9,19 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db import connection
 from django.db.models import Q, QuerySet
 
 from conversations.access import CHATS, own_conversations
 from conversations.bubbles import State, state_of
 from conversations.errors import Invalid
-from conversations.markdown import MARKS, in_a_line
 from conversations.models import Conversation, Message
+from conversations.terms import contains, excerpt, pattern, terms_of
 from conversations.validation import clean_text
 
 LIMIT = 30
 """Hits of one page."""
 LONGEST = 200
 """Characters of a query."""
-SNIPPET = 120
-BEFORE = 40
-"""Characters of a snippet, and how many of them at most stand before the first word that was found."""
-
-TERM = re.compile(r'"([^"]+)"?|(\S+)')
 CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -97,14 +91,8 @@ def find(user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | Non
     return Found(hits, _write(hits[-1]) if len(rows) > limit else None)
 
 
-def terms_of(query: str) -> list[str]:
-    """The words of a query, and its phrases in quotes; a quote that was not closed yet goes on to the end."""
-    found = [" ".join((phrase or word).split()) for phrase, word in TERM.findall(query)]
-    return list(dict.fromkeys(term for term in found if term))
-
-
 def _titles(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: Place | None) -> QuerySet[Conversation]:
-    rows = own_conversations(user).filter(_contains("title", terms))
+    rows = own_conversations(user).filter(contains("title", terms))
     if after:
         rows = rows.filter(_beyond(after, at=""))
     return rows.order_by("-updated_at", "-id").only(*CONVERSATION)
@@ -114,7 +102,7 @@ def _messages(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: P
     """By a join, which is walked along the indices of a person's conversations and of each one's messages: a query for
     their ids within this one would have all that is found sorted."""
     own = Q(conversation__owner_id=user.pk, conversation__kind__in=CHATS)
-    rows = Message.objects.filter(own, _contains("content", terms), replaced_by=None)
+    rows = Message.objects.filter(own, contains("content", terms), replaced_by=None)
     if after:
         earlier = Q(conversation_id=after.conversation_id, created_at__lt=after.said_at)
         rows = rows.filter(_beyond(after, at="conversation__") | earlier)
@@ -128,56 +116,16 @@ def _beyond(after: Place, *, at: str) -> Q:
     return Q(**{f"{at}updated_at__lt": after.updated_at}) | same
 
 
-def _contains(field: str, terms: list[str]) -> Q:
-    found = Q()
-    for term in terms:
-        one = Q()
-        for spelling in _spellings(term):
-            one |= Q(**{f"{field}__icontains": spelling})
-        found &= one
-    return found
-
-
-def _spellings(term: str) -> list[str]:
-    """How a word may be written. SQLite knows upper and lower case of ASCII alone, so that other letters are looked
-    for in the usual cases: as they are, small, large, and with a large first letter. What mixes them otherwise
-    ("ÜBeR") is found as it is written."""
-    if term.isascii() or connection.vendor != "sqlite":
-        return [term]
-    return list(dict.fromkeys([term.lower(), term.upper(), term.capitalize(), term.title(), term]))
-
-
 def _hit(row: Conversation | Message, terms: list[str]) -> Hit:
     if isinstance(row, Message):
-        return Hit(row.conversation, row, _pieces(_excerpt(row.content, terms), terms))
+        return Hit(row.conversation, row, _pieces(excerpt(row.content, terms), terms))
     return Hit(row, None, _pieces(row.title, terms))
-
-
-def _excerpt(text: str, terms: list[str]) -> str:
-    """About SNIPPET characters around the first word that is in it: whole words on one line, without the signs of
-    Markdown, unless these are looked for."""
-    found = _pattern(terms).search(text)
-    start = found.start() if found else 0
-    at = max(0, start - BEFORE)
-    at = text.find(" ", at, start) + 1 or at if at else 0
-    cut = text[at : at + 2 * SNIPPET]
-    line = " ".join(cut.split()) if MARKS.search(" ".join(terms)) else in_a_line(cut)
-    head = line[:SNIPPET]
-    if len(line) > SNIPPET and head.rfind(" ") > SNIPPET // 2:
-        head = head[: head.rfind(" ")]
-    is_all = len(line) <= SNIPPET and at + 2 * SNIPPET >= len(text)
-    return ("… " if at else "") + head + ("" if is_all else "…")
 
 
 def _pieces(text: str, terms: list[str]) -> tuple[Piece, ...]:
     # Of a split by one group every other piece is what was found.
-    parts = _pattern(terms).split(text)
+    parts = pattern(terms).split(text)
     return tuple(Piece(part, number % 2 == 1) for number, part in enumerate(parts) if part)
-
-
-def _pattern(terms: list[str]) -> re.Pattern[str]:
-    longest_first = sorted(terms, key=len, reverse=True)
-    return re.compile(f"({'|'.join(map(re.escape, longest_first))})", re.IGNORECASE)
 
 
 def _write(hit: Hit) -> str:

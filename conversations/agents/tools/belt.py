@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import SchemaError, best_match
 
-from conversations.agents.tools import calculator, clock, history
+from conversations.agents.tools import calculator, clock, history, recall
 from conversations.agents.tools.catalogue import APART
 from conversations.agents.tools.mcp import Sessions
 from conversations.agents.tools.spec import MOST_CHARACTERS, Asked, Spec, ToolFailed
@@ -85,9 +85,9 @@ def checked(asked: Asked, among: tuple[Spec, ...]) -> dict[str, Any]:
 async def _own(name: str, arguments: dict[str, Any], about: UUID) -> str:
     match name:
         case history.SEARCH:
-            return await sync_to_async(history.search_history)(about, **arguments)
+            return await sync_to_async(recall.search_history)(about, **arguments)
         case history.READ:
-            return await sync_to_async(history.read_history)(about, **arguments)
+            return await sync_to_async(recall.read_history)(about, **arguments)
         case calculator.SPEC.name:
             return await asyncio.to_thread(calculator.calculate, **arguments)
         case clock.SPEC.name:

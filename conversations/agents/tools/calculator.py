@@ -128,7 +128,8 @@ def _divided(left: Number, right: Number) -> Number:
 def _power(base: Number, exponent: Number) -> Number:
     if isinstance(base, float) or isinstance(exponent, float) or exponent.denominator != 1:
         return _bounded(float(base) ** float(exponent))
-    if base not in (0, 1, -1) and abs(exponent) > 2 * BITS / _bits(base):
+    most = 2 * BITS / (_bits(base) or 1)
+    if base not in (0, 1, -1) and not -most <= exponent <= most:
         if base.denominator == 1 and exponent > 0:
             raise OverflowError
         return _bounded(float(base) ** float(exponent))

@@ -1,10 +1,8 @@
-"""A conversation's own messages, the compressed ones too: found by their words, and read in full."""
+"""A conversation's own messages, the compressed ones too, as tools. `recall` carries them out."""
 
 from __future__ import annotations
 
-from uuid import UUID
-
-from conversations.agents.tools.spec import ToolFailed, spec
+from conversations.agents.tools.spec import spec
 
 SEARCH, READ = "search_history", "read_history"
 SPECS = (
@@ -22,13 +20,3 @@ SPECS = (
         offset={"type": "integer", "minimum": 0, "default": 0, "description": "Characters of the first to skip."},
     ),
 )
-
-
-def search_history(conversation_id: UUID, query: str) -> str:
-    """Raises ToolFailed."""
-    raise ToolFailed("not there yet")
-
-
-def read_history(conversation_id: UUID, first: int, count: int = 1, offset: int = 0) -> str:
-    """Raises ToolFailed."""
-    raise ToolFailed("not there yet")

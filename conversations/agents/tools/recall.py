@@ -1,0 +1,125 @@
+"""A conversation's own messages, the compressed ones too: found by their words, and read in full.
+
+They are numbered from 1 in their order. Both results stay under TOOL_RESULT_MAX_CHARS, so that nothing of them is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from conversations.agents.tools.history import READ, SEARCH
+from conversations.agents.tools.spec import ToolFailed
+from conversations.models import Message, ToolCall
+from conversations.terms import contains, excerpt, terms_of
+from conversations.transcript import HISTORY
+
+MOST_HITS = 10
+SNIPPET = 200
+"""Characters of an excerpt, about."""
+KEPT_FREE = 100
+"""Characters of a result, for the line that says how to go on."""
+
+
+def search_history(conversation_id: UUID, query: str) -> str:
+    """The latest messages in which, or in whose tools' results, all words occur: a line each. Raises ToolFailed.
+
+    What these two tools gave is not searched: it would be found again with each search.
+    """
+    terms = terms_of(query)
+    if not terms:
+        raise ToolFailed("The query has no words.")
+    hits = list(_found(conversation_id, terms)[: MOST_HITS + 1])
+    if not hits:
+        return "No message has all of these words. Try fewer, or others."
+    numbers = _numbers(conversation_id, [message.created_at for message in hits])
+    lines = _fitting([_line(number, message, terms) for number, message in zip(numbers, hits, strict=True)][:MOST_HITS])
+    if len(lines) < len(hits):
+        lines.append("There are earlier ones: more words find fewer.")
+    return "\n".join(lines)
+
+
+def read_history(conversation_id: UUID, first: int, count: int = 1, offset: int = 0) -> str:
+    """`count` messages from number `first` on, the first without `offset` characters: as many as fit into a result,
+    with a line that says how to read on. Raises ToolFailed where there are not so many."""
+    rows = list(_history(conversation_id).prefetch_related("tool_calls")[first - 1 : first - 1 + count])
+    if not rows:
+        raise ToolFailed(f"There are only {_history(conversation_id).count()} messages.")
+    room, parts = _room(), list[str]()
+    for number, message in enumerate(rows, first):
+        text = _whole(message)
+        if offset and offset >= len(text):
+            raise ToolFailed(f"Message {number} has only {len(text):,} characters.")
+        head = _head(number, message) + (f", from character {offset:,}" if offset else "") + ":\n"
+        part = text[offset : offset + max(room - len(head), 1)]
+        if parts and (room <= len(head) or len(part) < len(text)):
+            return "\n\n".join([*parts, f"[Go on with first={number}]"])
+        parts.append(head + part)
+        if offset + len(part) < len(text):
+            return "\n\n".join(
+                [*parts, f"[Go on with first={number}, offset={offset + len(part)}: {len(text):,} in all]"]
+            )
+        room, offset = room - len(parts[-1]) - 2, 0
+    return "\n\n".join(parts)
+
+
+def _history(conversation_id: UUID) -> QuerySet[Message]:
+    return Message.objects.filter(HISTORY, conversation=conversation_id).order_by("created_at")
+
+
+def _found(conversation_id: UUID, terms: list[str]) -> QuerySet[Message]:
+    in_results = _with(terms).filter(message=OuterRef("pk"))
+    rows = _history(conversation_id).filter(contains("content", terms) | Exists(in_results))
+    return rows.reverse().only("role", "name", "content", "created_at")
+
+
+def _with(terms: list[str]) -> QuerySet[ToolCall]:
+    return ToolCall.objects.filter(contains("result", terms)).exclude(name__in=(SEARCH, READ))
+
+
+def _numbers(conversation_id: UUID, moments: Sequence[datetime]) -> list[int]:
+    """Which of the history the messages of these moments are: counted, in one query, without their content."""
+    named = {f"number_{at}": Count("pk", filter=Q(created_at__lte=moment)) for at, moment in enumerate(moments)}
+    rows = _history(conversation_id).order_by().filter(created_at__lte=max(moments))
+    return list(rows.aggregate(**named).values())
+
+
+def _line(number: int, message: Message, terms: list[str]) -> str:
+    text, of = message.content, ""
+    if not _has_all(text, terms) and (call := _with(terms).filter(message=message).first()):
+        text, of = call.result or "", f", result of {call.name}"
+    return f"{_head(number, message)}{of}: {excerpt(text, terms, SNIPPET)}"
+
+
+def _has_all(text: str, terms: list[str]) -> bool:
+    return all(term.casefold() in text.casefold() for term in terms)
+
+
+def _head(number: int, message: Message) -> str:
+    name = f" ({message.name})" if message.name else ""
+    return f"#{number} {message.role}{name}, {message.created_at.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def _fitting(lines: Iterable[str]) -> list[str]:
+    room, kept = _room(), list[str]()
+    for line in lines:
+        if kept and len(line) + 1 > room:
+            break
+        kept.append(line[:room])
+        room -= len(line) + 1
+    return kept
+
+
+def _whole(message: Message) -> str:
+    """All of a message: its words, the names of its pictures, and what it called with what came of it."""
+    images = [f"[image: {image['name']}]" for image in message.images or ()]
+    calls = [f"[{call.name} {call.arguments}]\n{call.result or ''}" for call in message.tool_calls.all()]
+    return "\n".join(part for part in (message.content, *images, *calls) if part)
+
+
+def _room() -> int:
+    return max(settings.TOOL_RESULT_MAX_CHARS - KEPT_FREE, KEPT_FREE // 2)

@@ -1,0 +1,64 @@
+"""What is looked for in texts: the words of a query, where they occur, and what stands around them."""
+
+from __future__ import annotations
+
+import re
+
+from django.db import connection
+from django.db.models import Q
+
+from conversations.markdown import MARKS, in_a_line
+
+SNIPPET = 120
+BEFORE = 40
+"""Characters of a snippet, and how many of them at most stand before the first word that was found."""
+
+TERM = re.compile(r'"([^"]+)"?|(\S+)')
+
+
+def terms_of(query: str) -> list[str]:
+    """The words of a query, and its phrases in quotes; a quote that was not closed yet goes on to the end."""
+    found = [" ".join((phrase or word).split()) for phrase, word in TERM.findall(query)]
+    return list(dict.fromkeys(term for term in found if term))
+
+
+def contains(field: str, terms: list[str]) -> Q:
+    """That all of the terms occur in it, in whatever case."""
+    found = Q()
+    for term in terms:
+        one = Q()
+        for spelling in _spellings(term):
+            one |= Q(**{f"{field}__icontains": spelling})
+        found &= one
+    return found
+
+
+def _spellings(term: str) -> list[str]:
+    """How a word may be written. SQLite knows upper and lower case of ASCII alone, so that other letters are looked
+    for in the usual cases: as they are, small, large, and with a large first letter. What mixes them otherwise
+    ("ÜBeR") is found as it is written."""
+    if term.isascii() or connection.vendor != "sqlite":
+        return [term]
+    return list(dict.fromkeys([term.lower(), term.upper(), term.capitalize(), term.title(), term]))
+
+
+def excerpt(text: str, terms: list[str], length: int = SNIPPET) -> str:
+    """About `length` characters around the first word that is in it: whole words on one line, without the signs of
+    Markdown, unless these are looked for."""
+    found = pattern(terms).search(text)
+    start = found.start() if found else 0
+    at = max(0, start - BEFORE)
+    at = text.find(" ", at, start) + 1 or at if at else 0
+    cut = text[at : at + 2 * length]
+    line = " ".join(cut.split()) if MARKS.search(" ".join(terms)) else in_a_line(cut)
+    head = line[:length]
+    if len(line) > length and head.rfind(" ") > length // 2:
+        head = head[: head.rfind(" ")]
+    is_all = len(line) <= length and at + 2 * length >= len(text)
+    return ("… " if at else "") + head + ("" if is_all else "…")
+
+
+def pattern(terms: list[str]) -> re.Pattern[str]:
+    """Any of the terms, the longest that is there; in whatever case. Of a split every other piece is one."""
+    longest_first = sorted(terms, key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, longest_first))})", re.IGNORECASE)
