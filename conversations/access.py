@@ -34,14 +34,20 @@ def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds:
         raise Http404("No such conversation.") from None
 
 
-def writable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
-    """A chat. Raises Conflict for what is only to be read, gone back in and deleted, and Http404."""
+def disposable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
+    """One that can be gone back in, and deleted. Raises Conflict for an executor's, and Http404."""
     conversation = get_conversation(user, pk, kinds=TO_READ)
     if conversation.kind == Conversation.Kind.EXECUTOR:
         raise Conflict(
             "An executor keeps this conversation: what it is told comes from the planner. It can be read.",
             code="read_only",
         )
+    return conversation
+
+
+def writable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
+    """A chat. Raises Conflict for what is only to be read, or to be read, gone back in and deleted, and Http404."""
+    conversation = disposable_conversation(user, pk)
     if conversation.kind not in CHATS:
         raise Conflict(
             "The gateway keeps this conversation: its caller's next call decides what it holds. It can be read, "
@@ -58,4 +64,4 @@ def readable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> C
     """
     if isinstance(user, AbstractUser) and user.is_staff and user.has_perm("conversations.view_conversation"):
         return get_object_or_404(Conversation.objects.select_related("model"), pk=pk)
-    return get_conversation(user, pk)
+    return get_conversation(user, pk, kinds=TO_READ)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.db.models import Q, QuerySet
+
 from compression import conf
 from compression.core.policy import Policy
 from compression.models import Compaction
@@ -17,6 +19,14 @@ FLOWS = {
 
 def flow_of(kind: str) -> str:
     return FLOWS.get(kind, Compaction.Flow.CHAT.value)
+
+
+def of_all_flows(conversation: Conversation) -> QuerySet[Compaction]:
+    """The compactions of a conversation, and of what was said to the executors of an agent's."""
+    if conversation.kind != Conversation.Kind.AGENT:
+        return Compaction.objects.filter(conversation=conversation)
+    both = Conversation.objects.filter(Q(pk=conversation.pk) | Q(parent=conversation)).order_by().values("pk")
+    return Compaction.objects.filter(conversation__in=both)
 
 
 def policy_of(head: Head) -> Policy:

@@ -19,6 +19,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "policy": conversation.policy,
         "rules": conversation.rules,
         "kind": conversation.kind,
+        "uses_tools": conversation.uses_tools,
         "pinned": conversation.pinned,
         "archived": conversation.archived,
         "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
@@ -152,6 +153,8 @@ def usage_json(usage: Usage) -> dict[str, Any]:
 def compaction_json(compaction: Compaction) -> dict[str, Any]:
     return {
         "id": str(compaction.id),
+        "conversation_id": str(compaction.conversation_id),
+        "flow": compaction.flow,
         "trigger": compaction.trigger,
         "status": compaction.status,
         "stage": compaction.stage,

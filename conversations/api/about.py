@@ -29,6 +29,7 @@ get new fields.
 TAGS = [
     {"name": "conversations", "description": "Make, list, search, read, change and delete them."},
     {"name": "messages", "description": "Read what was said, say something, go another way from there."},
+    {"name": "agents", "description": "Tasks that an agent's planner handed to executors."},
     {"name": "events", "description": "What happens in a conversation, as it happens."},
     {"name": "goal", "description": "What a conversation is to reach: never compressed, in every request."},
     {"name": "context", "description": "What the model sees, and what is done to it: compactions, and the way back."},

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import Http404
-from ninja import Router
+from ninja import Query, Router
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import compaction, prompt, states, summaries, usage
-from conversations.access import TO_READ, get_conversation, own_conversations, writable_conversation
+from conversations.access import (
+    TO_READ,
+    disposable_conversation,
+    get_conversation,
+    own_conversations,
+    writable_conversation,
+)
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
@@ -21,10 +27,16 @@ from conversations.api.schemas import context as schema
 from conversations.api.schemas.fields import told
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
+from conversations.flows import of_all_flows
 from conversations.models import Conversation
 from conversations.shapes import compaction_json, usage_json
 
 router = Router(tags=["context"])
+
+Flow = Annotated[
+    Literal["chat", "planner", "executor"] | None,
+    Query(description="Only of a chat, or of an agent's planner, or of its executors."),
+]
 
 
 @router.get(
@@ -88,9 +100,13 @@ def progress(request: Request, task_id: UUID) -> dict[str, Any]:
 @router.get(
     "/context/{uuid:conversation_id}/compactions", response=told(run.CompactionPage), summary="List compactions"
 )
-def compactions(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
-    """All runs, those that failed or had nothing to do too."""
-    rows = Compaction.objects.filter(conversation=get_conversation(request.auth, conversation_id, kinds=TO_READ))
+def compactions(
+    request: Request, conversation_id: UUID, flow: Flow = None, cursor: Cursor = None, limit: Limit = 50
+) -> dict[str, Any]:
+    """All runs, those that failed or had nothing to do too; of an agent, those of its executors among them."""
+    rows = of_all_flows(get_conversation(request.auth, conversation_id, kinds=TO_READ))
+    if flow:
+        rows = rows.filter(flow=flow)
     return newest_first(rows, compaction_json, by="created_at", cursor=cursor, limit=limit)
 
 
@@ -145,7 +161,7 @@ def edit_summary(request: Request, conversation_id: UUID, number: int, body: sch
 )
 def rollback(request: Request, conversation_id: UUID, body: schema.RollbackRequest | None = None) -> dict[str, Any]:
     """To a snapshot, or to before the last compaction. Messages written since stay."""
-    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
+    conversation = disposable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
     restored = compaction.rollback(conversation, snapshot_id=body.snapshot_id if body else None)
     return {"snapshot": _snapshot_json(restored)} | _state_json(conversation)

@@ -9,7 +9,14 @@ from uuid import UUID
 from ninja import Query, Router
 
 from conversations import answering, goals, turn, usage
-from conversations.access import TO_READ, get_conversation, own_conversations, writable_conversation
+from conversations.access import (
+    CHATS,
+    TO_READ,
+    disposable_conversation,
+    get_conversation,
+    own_conversations,
+    writable_conversation,
+)
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
@@ -28,7 +35,10 @@ router = Router(tags=["conversations"])
 
 MAX_SEARCH = 200
 
-Kind = Annotated[Literal["chat", "gateway"], Query(description="Of the chat, or of the gateway.")]
+Kind = Annotated[
+    Literal["chat", "agent", "gateway"] | None,
+    Query(description="Chats, agents, or those of the gateway alone; without it chats and agents."),
+]
 Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the title, in whatever case.")]
 
 
@@ -42,12 +52,13 @@ def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
 
 @router.get("", response=told(schema.ConversationPage), summary="List conversations")
 def list_all(
-    request: Request, q: Search = "", kind: Kind = "chat", cursor: Cursor = None, limit: Limit = 50
+    request: Request, q: Search = "", kind: Kind = None, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """One's own, the latest first. Those of the gateway can be read, rolled back and deleted; all else is 409
-    `read_only`: what they hold is decided by their caller's next call.
+    `read_only`: what they hold is decided by their caller's next call. What executors say is part of no list: an
+    agent's `runs` name it.
     """
-    rows = own_conversations(request.auth, kinds=(kind,)).select_related("model")
+    rows = own_conversations(request.auth, kinds=(kind,) if kind else CHATS).select_related("model")
     if q:
         rows = rows.filter(title__icontains=clean_text("q", q, limit=MAX_SEARCH, allow_blank=True))
     return newest_first(rows, conversation_json, by="updated_at", cursor=cursor, limit=limit)
@@ -79,16 +90,17 @@ def change(request: Request, conversation_id: UUID, body: schema.ConversationCha
     conversation.save(update_fields=fields)
     if "title" in fields:
         publish(conversation.pk, "title.updated", title=conversation.title)
-    if fields.keys() & {"mode", "system_prompt", "policy", "rules"}:
+    if fields.keys() & {"mode", "system_prompt", "policy", "rules", "uses_tools"}:
         usage.tell(conversation.pk)
     return _told(conversation)
 
 
-@router.delete("/{uuid:conversation_id}", response={204: None}, summary="Delete a conversation")
+@router.delete(
+    "/{uuid:conversation_id}", response={204: None}, summary="Delete a conversation", openapi_extra=refuses(409)
+)
 def delete(request: Request, conversation_id: UUID) -> None:
-    """With all of its messages and summaries, for good; a reply that is being written ends."""
-    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
-    turn.delete(conversation)
+    """With all of its messages, summaries and runs, for good; a reply that is being written ends."""
+    turn.delete(disposable_conversation(request.auth, conversation_id))
 
 
 def _told(conversation: Conversation) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from django.utils import timezone
 from ninja import Router, Status
 
 from compression.models import Compaction
-from conversations import branches, forks, turn, usage
-from conversations.access import TO_READ, get_conversation, writable_conversation
+from conversations import branches, forks, rounds, turn, usage
+from conversations.access import TO_READ, disposable_conversation, get_conversation, writable_conversation
 from conversations.api.auth import Request
 from conversations.api.openapi import EVENTS, refuses
 from conversations.api.paging import MICROSECOND, Cursor, Limit, not_ours, read_cursor, write_cursor
@@ -32,7 +32,7 @@ from conversations.events import hub
 from conversations.models import Conversation, Message
 from conversations.protection import protect
 from conversations.questions import Begun
-from conversations.shapes import compaction_json, conversation_json, message_json, usage_json
+from conversations.shapes import call_json, compaction_json, conversation_json, message_json, usage_json
 from conversations.transcript import HISTORY
 
 router = Router(tags=["messages"])
@@ -62,7 +62,10 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
     openapi_extra=refuses(409, also=EVENTS),
 )
 async def send(request: Request, conversation_id: UUID, body: schema.NewMessage) -> HttpResponseBase | Status:
-    """Answered once the reply has ended, or as a stream of events; the reply goes on when the caller leaves."""
+    """Answered once the last reply of the turn has ended, or as a stream of events; it goes on when the caller leaves.
+
+    A reply that calls tools is one of the `steps`, and is followed by another; `assistant_message` is the last one.
+    """
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     begin = partial(
         turn.begin, conversation, content=body.content, client_id=body.client_id, attachments=body.attachments
@@ -122,10 +125,15 @@ def change(request: Request, conversation_id: UUID, message_id: UUID, body: sche
     return message_json(protect(conversation, message_id, on=body.is_protected))
 
 
-@router.post("/{uuid:conversation_id}/stop", response=told(schema.Stopped), summary="Stop the reply")
+@router.post(
+    "/{uuid:conversation_id}/stop",
+    response=told(schema.Stopped),
+    summary="Stop the reply",
+    openapi_extra=refuses(409),
+)
 def stop(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    """Ends the reply that is being written; its text is kept."""
-    return {"stopped": turn.stop(get_conversation(request.auth, conversation_id, kinds=TO_READ))}
+    """Ends the reply that is being written, and the tools and the executor at work for it; its text is kept."""
+    return {"stopped": turn.stop(disposable_conversation(request.auth, conversation_id))}
 
 
 async def _answered(
@@ -153,11 +161,7 @@ def _regenerate(conversation: Conversation, message_id: UUID) -> Begun:
 
 
 def _message_item(row: Message) -> dict[str, Any]:
-    calls = [
-        {"id": call.call_id, "name": call.name, "arguments": call.arguments, "result": call.result}
-        for call in row.tool_calls.all()
-    ]
-    return {"type": "message"} | message_json(row) | {"tool_calls": calls}
+    return {"type": "message"} | message_json(row) | {"tool_calls": [call_json(call) for call in row.tool_calls.all()]}
 
 
 def _place(cursor: str) -> tuple[datetime, int]:
@@ -177,6 +181,7 @@ def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[
     rows = Message.objects.in_bulk([begun.question.pk, begun.reply.pk])
     if len(rows) < 2:
         raise Http404
+    *steps, answer = rounds.of(rows[begun.reply.pk]) or [rows[begun.reply.pk]]
     try:
         used = usage.of(conversation)
     except Conversation.DoesNotExist:
@@ -185,7 +190,8 @@ def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[
     compaction = ended.order_by("finished_at").last()
     return {
         "user_message": message_json(rows[begun.question.pk]),
-        "assistant_message": message_json(rows[begun.reply.pk]),
+        "steps": [_message_item(row) for row in steps],
+        "assistant_message": message_json(answer),
         "usage": usage_json(used) if used else None,
         "compaction": compaction_json(compaction) if compaction else None,
     }

@@ -6,14 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
+
 from compression.models import Compaction
-from conversations import turn, usage
+from conversations import transcript, turn, usage
 from conversations.api import places
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.api.places import ENDED, Place, microseconds
+from conversations.bubbles import whole
 from conversations.listener import RESYNC, Event
 from conversations.models import Conversation, Message
-from conversations.shapes import message_json, usage_json
+from conversations.shapes import call_json, flow_json, message_json, run_json, usage_json
 
 MOST = 500
 """Messages, and compactions, that are told again. Beyond it the conversation is better fetched."""
@@ -55,9 +58,12 @@ def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -
         place = _now(conversation)
         news = _news(conversation, place) or []
     missed = Missed(place, place)
+    for message in _called_before(conversation, place) if place.received == 0 else ():
+        _tell_calls(missed, message)
     for message in news:
         _tell_message(missed, message)
     resync = resync or any(message.replaced_by_id for message in news)
+    _tell_run(missed, conversation)
     _tell_compactions(missed, conversation)
     if places.print_of(conversation.title) != place.title:
         missed.tell(Event("title.updated", {"title": conversation.title}), title=places.print_of(conversation.title))
@@ -79,7 +85,7 @@ def _news(conversation: Conversation, place: Place) -> list[Message] | None:
     if place.conversation != places.short(conversation.pk):
         return None
     rows = conversation.messages.filter(created_at__gte=EPOCH + place.at * MICROSECOND).order_by("created_at")
-    found = list(rows.prefetch_related("attachments", "pastes")[: MOST + 2])
+    found = list(whole(rows)[: MOST + 2])
     if place.at and not (found and microseconds(found[0].created_at) == place.at):
         return None
     return found if len(found) <= MOST + 1 else None
@@ -99,6 +105,28 @@ def _tell_message(missed: Missed, row: Message) -> None:
         missed.reply_id = str(row.pk)
     else:
         missed.tell(Event("message.failed" if row.is_failed else "message.done", {"message": told}), received=ENDED)
+        _tell_calls(missed, row)
+
+
+def _tell_calls(missed: Missed, row: Message) -> None:
+    """Each as it is now."""
+    for call in row.tool_calls.all():
+        told = call_json(call, most=settings.TOOL_RESULT_MAX_CHARS)
+        missed.tell(Event("tool.updated", {"message_id": str(row.pk), "call": told}))
+
+
+def _called_before(conversation: Conversation, place: Place) -> list[Message]:
+    """The message whose tools a reply waits for, of which no word is known."""
+    earlier = conversation.messages.filter(created_at__lt=EPOCH + place.at * MICROSECOND, replaced_by=None)
+    return list(earlier.order_by("-created_at").prefetch_related("tool_calls")[:1])
+
+
+def _tell_run(missed: Missed, conversation: Conversation) -> None:
+    """An agent's latest one, as it is now; its steps are to be read."""
+    if conversation.kind == Conversation.Kind.AGENT and (run := conversation.agent_runs.last()):
+        used = usage.of_flow(transcript.load(run.thread_id))
+        told = run_json(run) | {"usage": flow_json(used) if used else None}
+        missed.tell(Event("run.updated", {"run": told}))
 
 
 def _begun(row: Message) -> dict[str, str]:

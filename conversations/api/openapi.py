@@ -49,7 +49,19 @@ STREAM = (
     'event: message.delta\ndata: {"id": "0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4", "text": "8443.", "at": 0}\n\n'
     ": heartbeat\n\n"
 )
-EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")}}
+EVENT_TYPES = (
+    "One of `message.created`, `message.delta`, `message.done`, `message.failed`, `tool.updated`, `run.updated`, "
+    "`step.created`, `compression.started`, `compression.progress`, `compression.completed`, `usage.updated`, "
+    "`title.updated`, `resync`, `conversation.deleted`; there may be more."
+)
+EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "description": "How far one is: for `Last-Event-ID`."},
+        "event": {"type": "string", "description": EVENT_TYPES},
+        "data": {"type": "string", "description": "JSON, as docs/events.md says of each."},
+    },
+}
 EVENTS: dict[str, Any] = {"text/event-stream": {"schema": EVENT, "example": STREAM}}
 """What is answered where the caller asks for a reply as it comes: the schema is of each event."""
 
@@ -58,6 +70,7 @@ PATHS = {
     "conversation_id": "Id of the conversation.",
     "message_id": "Id of one of its messages.",
     "attachment_id": "Id of one of its files.",
+    "run_id": "Id of one of its runs.",
     "task_id": "Id of the compaction, as it was told when that was asked for.",
     "number": "Number of the summary, from `checkpoints` of the context.",
 }

@@ -9,6 +9,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
+from conversations import rounds
 from conversations.api.missed import Told
 from conversations.api.places import Place
 from conversations.api.telling import heard
@@ -23,20 +24,28 @@ BEAT = ": heartbeat\n\n"
 
 
 async def until_ended(listener: Listener, reply_id: UUID, *, ask_first: bool) -> AsyncIterator[Event | None]:
-    """The events up to the reply's end, which is the last; None for a silence.
+    """The events up to the end of the last reply of a turn, which is the last event; None for a silence.
 
-    `ask_first`: the reply may have ended before anyone listened. What the listener missed is read from the row.
+    A reply that called tools is followed by another. `ask_first`: the reply may have ended before anyone listened. What
+    the listener missed is read from the rows.
     """
-    missed = ask_first
+    awaited: UUID | None = reply_id
+    is_missed, read = ask_first, set[tuple[str, str]]()
     while True:
-        if missed and (end := await sync_to_async(_end)(reply_id)):
-            yield end
+        if is_missed and awaited:
+            events, awaited = await sync_to_async(_read)(awaited)
+            for one in events:
+                read.add(_mark(one))
+                yield one
+        if awaited is None:
             return
         event = await heard(listener, HEARTBEAT)
-        missed = event is None or event == RESYNC
+        is_missed = event is None or event == RESYNC
+        if event and _mark(event) in read:
+            continue
+        if event and event.type in ENDS and _mark(event)[1] == str(awaited):
+            awaited = await sync_to_async(_after)(awaited)
         yield event
-        if event and event.type in ENDS and event.data["message"]["id"] == str(reply_id):
-            return
 
 
 async def numbered(events: AsyncIterator[Event | None], place: Place) -> AsyncIterator[Told | None]:
@@ -82,3 +91,27 @@ def _end(reply_id: UUID) -> Event | None:
     if reply.is_streaming:
         return None
     return Event("message.failed" if reply.is_failed else "message.done", {"message": message_json(reply)})
+
+
+def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
+    """How a reply ended, and those that follow it; and which one is awaited now (None: the last one has ended)."""
+    told: list[Event] = []
+    awaited: UUID | None = reply_id
+    while awaited and (end := _end(awaited)):
+        told.append(end)
+        awaited = _after(awaited)
+        for row in Message.objects.filter(pk=awaited) if awaited else ():
+            begun = {"content": "", "status": Message.Status.STREAMING.value}
+            told.append(Event("message.created", {"message": message_json(row) | begun}))
+    return told, awaited
+
+
+def _after(reply_id: UUID) -> UUID | None:
+    """The reply of the same turn that comes after one that has ended; None: it was the last."""
+    called = Message.objects.filter(pk=reply_id, tool_calls__isnull=False).first()
+    following = rounds.next_of(called) if called else None
+    return following.pk if following else None
+
+
+def _mark(event: Event) -> tuple[str, str]:
+    return event.type, event.data["message"]["id"] if "message" in event.data else ""

@@ -94,7 +94,7 @@ def test_conversations_of_the_gateway_are_listed_and_read_where_asked_for_and_ne
     row = Conversation.objects.create(owner=user, title="A program's", kind="gateway")
     assert [item["id"] for item in api.get(ALL).json()["items"]] == [str(chat.pk)]
     assert [item["id"] for item in api.get(ALL, kind="gateway").json()["items"]] == [str(row.pk)]
-    refused(api.get(ALL, kind="agent"), 400, "invalid")
+    refused(api.get(ALL, kind="executor"), 400, "invalid")
 
     assert api.get(f"{ALL}/{row.pk}").json()["kind"] == "gateway"
     eve = Api(User.objects.get_or_create(username="eve")[0])

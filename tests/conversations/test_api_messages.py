@@ -280,7 +280,8 @@ def test_replaced_messages_are_not_listed_and_tool_calls_are(api: Api, path: str
     new.tool_calls.create(call_id="a", name="look", arguments="{}", result="5433", created_at=now)
     (item,) = api.get(path).json()["items"]
     assert (item["type"], item["content"]) == ("message", "new")
-    assert item["tool_calls"] == [{"id": "a", "name": "look", "arguments": "{}", "result": "5433"}]
+    called = {"id": "a", "name": "look", "arguments": "{}", "result": "5433", "error": None, "status": "done"}
+    assert item["tool_calls"] == [called | {"tokens": 0, "duration_ms": None}]
 
 
 def test_a_page_of_messages_takes_the_same_queries_whatever_its_length(

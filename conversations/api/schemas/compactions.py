@@ -14,6 +14,7 @@ from conversations.validation import MAX_PROMPT, clean_prompt
 
 MAX_INSTRUCTIONS = 2_000
 TASK = "0199b3c2-9f3e-7b55-8d21-c4a1b7e02d9f"
+CONVERSATION = "0199b3c2-8b10-7aa2-b6f4-5f0d6f0a7c3e"
 Status = Literal["pending", "running", "ready", "succeeded", "failed", "skipped", "discarded", "undone"]
 BodyId = Annotated[UUID, Field(strict=False)]
 
@@ -28,6 +29,8 @@ class CompactionStep(BaseModel):
 
 class Compaction(BaseModel):
     id: UUID = about("Its id, which is that of its task too.", TASK)
+    conversation_id: UUID = about("Of which conversation: of an agent also what is said to an executor.", CONVERSATION)
+    flow: Literal["chat", "planner", "executor"] = about("Whose history it is.", "chat")
     trigger: Literal["auto", "ahead", "manual", "api", "emergency"] = about("What began it.", "api")
     status: Status = about(
         "`skipped`: there was nothing to save; `discarded`: the conversation had changed.", "succeeded"

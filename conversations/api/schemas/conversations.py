@@ -34,6 +34,12 @@ SYSTEM_PROMPT = "The person's own instructions, sent whole with each request."
 POLICY = "Its own settings of compression; the site's where they are not named."
 RULES = "What the model must always or never do: in every request, and in no summary."
 
+KIND = (
+    "A `chat`; an `agent`, whose model plans and hands tasks to executors; of the `gateway`; or what is said to an "
+    "`executor`."
+)
+USES_TOOLS = "Whether its model is offered tools, if it can call any."
+
 
 class ListedConversation(BaseModel):
     id: UUID = about("Its id.", "0199b3c2-8b10-7aa2-b6f4-5f0d6f0a7c3e")
@@ -43,7 +49,8 @@ class ListedConversation(BaseModel):
     system_prompt: str = about(SYSTEM_PROMPT, "Answer briefly.")
     policy: PolicySettings = about(POLICY)
     rules: list[str] = about(RULES, ["Never use port 8080"])
-    kind: Literal["chat", "agent", "gateway"] = about("What it is part of.", "chat")
+    kind: Literal["chat", "agent", "gateway", "executor"] = about(KIND, "chat")
+    uses_tools: bool = about(USES_TOOLS, True)
     pinned: bool = about("Whether it stands at the top of the list.", False)
     archived: bool = about("Whether it is put away.", False)
     compressed_at: datetime | None = about(
@@ -84,7 +91,8 @@ class NewConversation(Body):
     system_prompt: SystemPrompt = Field(default="", description=SYSTEM_PROMPT)
     policy: Policy = Field(default={}, description=POLICY)
     rules: Rules = Field(default=[], description=RULES)
-    kind: Literal["chat"] = Field(default="chat", description="What it is for.")
+    kind: Literal["chat", "agent"] = Field(default="chat", description=KIND)
+    uses_tools: bool = Field(default=True, description=USES_TOOLS)
 
 
 class ConversationChanges(Body):
@@ -100,3 +108,4 @@ class ConversationChanges(Body):
     rules: Rules = Field(default=[], description=RULES)
     pinned: bool = Field(default=False, description="Whether it stands at the top of the list.")
     archived: bool = Field(default=False, description="Whether it is put away.")
+    uses_tools: bool = Field(default=True, description=USES_TOOLS)

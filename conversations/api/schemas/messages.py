@@ -51,7 +51,11 @@ class ToolCall(BaseModel):
     id: str = about("Its id, as the model gave it.", "call_7Q2")
     name: str = about("The tool.", "search")
     arguments: str = about("JSON as text, as the model wrote it.", '{"query": "port"}')
-    result: str | None = about("Stored whole; null: none was recorded.", "billing: 8443")
+    result: str | None = about("Stored whole, in events cut; null: none was recorded.", "billing: 8443")
+    error: str | None = about("Why there is none, as the model is told; null where that is not so.", None)
+    status: Literal["pending", "running", "done", "failed"] = about("How far it is.", "done")
+    tokens: Tokens = about("Tokens that it takes in a request, with its result.", 31)
+    duration_ms: int | None = about("Milliseconds that it took; null: it was not made here.", 12, ge=0)
 
 
 class ListedMessage(Message):
@@ -94,6 +98,7 @@ class Turn(BaseModel):
     """A message of a person with the reply to it, which may have failed: its `status` says so."""
 
     user_message: Message = about("What was said.", ASKED)
+    steps: list[ListedMessage] = about("Replies before the answer, each of which called tools.", [])
     assistant_message: Message = about("What was answered.")
     usage: Usage | None = about("Tokens that the next request would take; null where no model is set.")
     compaction: Compaction | None = about("The one that ended during this turn; null: there was none.", None)
