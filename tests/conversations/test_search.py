@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from conversations import terms
+from conversations import search, terms
 from conversations.errors import Invalid
 from conversations.models import Conversation, Message
 from conversations.search import find
