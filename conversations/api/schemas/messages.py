@@ -52,7 +52,7 @@ class ToolCall(BaseModel):
     name: str = about("The tool.", "search")
     arguments: str = about("JSON as text, as the model wrote it.", '{"query": "port"}')
     result: str | None = about("Stored whole, in events cut; null: none was recorded.", "billing: 8443")
-    error: str | None = about("Why there is none, as the model is told; null where that is not so.", None)
+    error: str | None = about("Why it failed, as the model is told for a result; null where it did not.", None)
     status: Literal["pending", "running", "done", "failed"] = about("How far it is.", "done")
     tokens: Tokens = about("Tokens that it takes in a request, with its result.", 31)
     duration_ms: int | None = about("Milliseconds that it took; null: it was not made here.", 12, ge=0)
