@@ -23,9 +23,10 @@ from compression.core.values import total_tokens
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints, value_of
 from conversations import prompt
+from conversations.agents.tools import spec
 from conversations.agents.tools.spec import as_functions
 from conversations.llm.base import Spent
-from conversations.llm.profiles import reply_limit
+from conversations.llm.profiles import reply_limit, tells_of_tools
 from conversations.models import ModelProfile, Wording
 from conversations.prompt import Prompt
 from conversations.transcript import Loaded
@@ -50,11 +51,13 @@ class Sent:
 
     @property
     def estimated(self) -> int:
-        """Its tokens by our own count; 0 where it has images, of which that is a guess."""
+        """Its tokens by our own count, less the tools that its server does not take; 0 where it has images, of which
+        that is a guess."""
         head = self.loaded.head
         if any(turn.images for turn in self.loaded.turns):
             return 0
-        return prompt.system_tokens(head) + head.compressed_tokens + total_tokens(self.loaded.turns)
+        unheard = spec.tokens(head.tools) if head.tools and not tells_of_tools(self.profile, self.prompt) else 0
+        return prompt.system_tokens(head) - unheard + head.compressed_tokens + total_tokens(self.loaded.turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ def _messages_of(loaded: Loaded) -> dict[str, Any]:
 
 
 def _keep(conversation_id: UUID, text: str) -> str:
-    """The digest of a system prompt, whose text is stored once."""
+    """The digest of a system prompt, or of the definitions of tools, whose text is stored once."""
     key = conversation_id, hashlib.sha256(text.encode()).hexdigest()
     if key not in _stored:
         row = Wording(conversation_id=conversation_id, digest=key[1], text=text)

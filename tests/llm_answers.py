@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -105,7 +106,7 @@ class Request:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """In the shape of chat completions, by whichever API it came: a message a block."""
+        """In the shape of chat completions, by whichever API it came: a message a block, calls with what is said."""
         return list(_messages_of(self.body)) if self.in_blocks else self.body["messages"]
 
     @property
@@ -121,16 +122,37 @@ class Request:
 
     @property
     def tokens(self) -> int:
-        return sum(count_tokens(text_of(message)) + 4 for message in self.messages)
+        """Of all that it carries, by our own count: messages, the calls in them, the tools that it offers."""
+        calls = [call["function"] for message in self.messages for call in message.get("tool_calls") or ()]
+        called = sum(count_tokens(call["name"]) + count_tokens(call["arguments"]) for call in calls)
+        offered = [count_tokens(json.dumps(tool)) for tool in self.body.get("tools") or ()]
+        said = sum(count_tokens(text_of(message)) + 4 for message in self.messages)
+        return said + called + (8 + sum(offered) if offered else 0)
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of those that it offers."""
+        return [tool.get("function", tool)["name"] for tool in self.body.get("tools") or ()]
 
 
 def _messages_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for block in body.get("system", []):
         yield {"role": "system", "content": block["text"]}
     for message in body["messages"]:
-        for block in message["content"]:
-            role = "tool" if block["type"] == "tool_result" else message["role"]
-            yield {"role": role, "content": block.get("text") or block.get("content") or ""}
+        yield from _spoken(message)
+
+
+def _spoken(message: dict[str, Any]) -> list[dict[str, Any]]:
+    spoken: list[dict[str, Any]] = []
+    for block in message["content"]:
+        if block["type"] == "tool_use":
+            spoken = spoken or [{"role": "assistant", "content": ""}]
+            function = {"name": block["name"], "arguments": json.dumps(block["input"])}
+            spoken[-1].setdefault("tool_calls", []).append({"id": block["id"], "function": function})
+            continue
+        role = "tool" if block["type"] == "tool_result" else message["role"]
+        spoken.append({"role": role, "content": block.get("text") or block.get("content") or ""})
+    return spoken
 
 
 def text_of(message: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
@@ -38,6 +39,8 @@ def complaint_about(body: dict[str, Any]) -> str:
     texts = [*body.get("system", []), *(block for message in messages for block in message["content"])]
     if any(block["type"] == "text" and not block["text"].strip() for block in texts):
         return "messages: text content blocks must contain non-whitespace text"
+    if complaint := _complaint_about_tools(body):
+        return complaint
     for place, message in enumerate(messages):
         answers = messages[place + 1]["content"] if place + 1 < len(messages) else []
         calls = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
@@ -46,6 +49,24 @@ def complaint_about(body: dict[str, Any]) -> str:
             return f"messages.{place}: `tool_use` ids and the `tool_result` blocks after them differ"
         if place and message["role"] == messages[place - 1]["role"]:
             return f"messages.{place}: roles must alternate"
+    return ""
+
+
+def _complaint_about_tools(body: dict[str, Any]) -> str:
+    tools = body.get("tools", [])
+    blocks = [block for message in body["messages"] for block in message["content"]]
+    if not tools and any(block["type"] in ("tool_use", "tool_result") for block in blocks):
+        return "Requests which include `tool_use` or `tool_result` blocks must define tools"
+    if "tool_choice" in body and not tools:
+        return "tool_choice: may only be specified while providing tools"
+    names = [tool["name"] for tool in tools]
+    if len(set(names)) < len(names):
+        return "tools: Tool names must be unique."
+    used = [block["name"] for block in blocks if block["type"] == "tool_use"]
+    if any(not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in [*names, *used]):
+        return "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'"
+    if any(tool["input_schema"].get("type") != "object" for tool in tools):
+        return "tools.0.custom.input_schema.type: Field required"
     return ""
 
 

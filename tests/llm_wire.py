@@ -76,7 +76,8 @@ async def _send_stream(writer: asyncio.StreamWriter, answer: Answer, request: Re
 
 async def _stream(answer: Answer, request: Request) -> AsyncIterator[bytes]:
     for event in answer.events:
-        yield _data(event)
+        name = f"event: {event['type']}\n".encode() if request.in_blocks else b""
+        yield name + _data(event)
     if not answer.events:
         async for data in llm_messages.events(answer, request) if request.in_blocks else _events(answer, request):
             yield data

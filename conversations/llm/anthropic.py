@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from conversations.llm.base import Spent
-from conversations.llm.blocks import blocks_of
+from conversations.llm.blocks import blocks_of, tools_of
+from conversations.llm.calls import text_of
 from conversations.llm.known import ANTHROPIC_URL, is_anthropic
 from conversations.llm.provider import Provider
 from conversations.llm.reading import Reading, plausible
@@ -66,8 +67,13 @@ class Events(Reading):
 
     def take(self, event: dict[str, Any]) -> str:
         match event["type"]:
+            case "content_block_start":
+                self._begin(event)
             case "content_block_delta":
-                text = str(event["delta"].get("text") or "")
+                delta = event["delta"]
+                if written := delta.get("partial_json"):
+                    self.calls.take(event.get("index"), arguments=str(written))
+                text = str(delta.get("text") or "")
                 self.something = self.something or bool(text)
                 return text
             case "message_start":
@@ -77,6 +83,14 @@ class Events(Reading):
                 reason = event["delta"].get("stop_reason")
                 self.finish_reason = FINISH_REASONS.get(reason, reason) or self.finish_reason
         return ""
+
+    def _begin(self, event: dict[str, Any]) -> None:
+        """A block; of a call the arguments follow, and some servers send them at once."""
+        block = event.get("content_block") or {}
+        if block.get("type") == "tool_use":
+            id, name = str(block.get("id") or ""), str(block.get("name") or "")
+            given = text_of(block["input"]) if block.get("input") else ""
+            self.calls.take(event.get("index"), id=id, name=name, arguments=given)
 
     def _reckon(self, usage: Any) -> None:
         """The figures come in two parts, the later ones cumulative."""
@@ -101,11 +115,14 @@ class Anthropic(Provider):
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
         """System prompt and summary stay the same from turn to turn: up to there the provider may keep the prompt."""
         system, messages = blocks_of(prompt)
-        if not system:
-            return {"messages": messages}
-        if recurs:
+        if system and recurs:
             system[-1]["cache_control"] = {"type": "ephemeral"}
-        return {"system": system, "messages": messages}
+        spoken: dict[str, Any] = {"system": system, "messages": messages} if system else {"messages": messages}
+        tools = tools_of(prompt)
+        if not tools:
+            return spoken
+        may_call = bool(prompt.tools) and prompt.may_call
+        return spoken | {"tools": tools} | ({} if may_call else {"tool_choice": {"type": "none"}})
 
     def first_dialect(self) -> Thinking:
         ways = (way for start, way in FIRST.items() if self._asked.model.startswith(start))

@@ -129,6 +129,10 @@ class BrokenReply(ModelError):
     retryable = True
 
 
+class CalledAnyway(BrokenReply):
+    """It called a tool and said nothing, where it was told not to call any."""
+
+
 class NothingWritten(BrokenReply):
     """All the tokens that it might use went before a word was written, as reasoning models can spend them."""
 

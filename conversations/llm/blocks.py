@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from itertools import count, takewhile
 from typing import Any
 
+from conversations.llm.calls import object_of
+from conversations.llm.names import fitting
 from conversations.prompt import Prompt
 
 Block = dict[str, Any]
 
 OPENING = "[The conversation goes on.]"
 """Said for the person where a reply comes first: the API wants the first message to be theirs."""
-NAME_LENGTH = 64
 
 
 def blocks_of(prompt: Prompt) -> tuple[list[Block], list[dict[str, Any]]]:
@@ -33,6 +33,19 @@ def blocks_of(prompt: Prompt) -> tuple[list[Block], list[dict[str, Any]]]:
     if not messages or messages[0]["role"] != "user":
         messages.insert(0, {"role": "user", "content": [{"type": "text", "text": OPENING}]})
     return system, messages
+
+
+def tools_of(prompt: Prompt) -> list[dict[str, Any]]:
+    """The tools that a prompt offers. Where it offers none, those that its calls name, by their names alone: the API
+    takes no call of what is not defined."""
+    if prompt.tools:
+        return [
+            {"name": fitting(one.name), "description": one.description, "input_schema": json.loads(one.parameters)}
+            for one in prompt.tools
+        ]
+    called = (call["function"]["name"] for message in prompt.messages for call in message.get("tool_calls") or ())
+    names = dict.fromkeys(map(fitting, called))
+    return [{"name": name, "input_schema": {"type": "object"}} for name in names]
 
 
 def _spoken(messages: tuple[dict[str, Any], ...]) -> Iterator[tuple[str, Block]]:
@@ -77,20 +90,10 @@ def _image(url: str) -> Block:
 
 
 def _use(number: str, function: dict[str, str]) -> Block:
-    name = re.sub(r"[^a-zA-Z0-9_-]", "_", function["name"])[:NAME_LENGTH] or "tool"
-    return {"type": "tool_use", "id": number, "name": name, "input": _object(function["arguments"])}
+    name, input = fitting(function["name"]), object_of(function["arguments"])
+    return {"type": "tool_use", "id": number, "name": name, "input": input}
 
 
 def _result(number: str, content: str) -> Block:
     said = {"content": content} if content.strip() else {}
     return {"type": "tool_result", "tool_use_id": number, **said}
-
-
-def _object(arguments: str) -> dict[str, Any]:
-    """The arguments as the JSON object that they should be; any other text as one argument."""
-    try:
-        # NaN and Infinity, which Python reads and the API does not, stay words.
-        found = json.loads(arguments, parse_constant=str)
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"arguments": arguments} if arguments.strip() else {}

@@ -113,6 +113,17 @@ SEES = re.compile(
 )
 """Ids of models that take images, from their beginning, as of November 2026."""
 
+CALLS = re.compile(
+    r"gpt-3\.5-turbo(?!-instruct)|gpt-(?:4|[5-9])(?!.*(?:vision|search|transcribe|tts|realtime|image))|gpt-oss"
+    r"|o(?:1|3|4-mini)(?!-mini|-preview|\d|.*deep-research)|o3-mini|claude-(?!2|instant|v?1|v2)"
+    r"|gemini-(?!.*(?:image|tts|audio|live|embedding))|llama-(?:3\.1|3\.3|4|3\.2(?!.*(?:[-:]1b|vision)))"
+    r"|qwen-?[23](?!.*(?:base|math|embedding|reranker|guard|audio|qwen-?2.*vl|-vl))|qwen-(?:max|plus|turbo|flash)|qwq"
+    r"|(?:open-)?mistral-(?:large|medium|small|nemo)|ministral|magistral|devstral|mixtral-8x22b"
+    r"|mistral-7b-instruct-v0\.3|deepseek-(?:chat|v3)|command-(?:r|a)|glm-(?:4\.[5-9]|5)|kimi-k2|minimax-m[2-9]"
+    r"|grok-[3-9]|granite-?[34]|hermes-?[34]"
+)
+"""Ids of models that are trained to call tools, likewise. A server that runs one may still refuse them."""
+
 _DATE = re.compile(r"-(\d{4}-\d\d-\d\d|20\d{6}|latest)$")
 _SPELLING = re.compile(r"^(?:.*/)?(?:meta-)?(llama|gemma|phi)-?(?=\d)")
 _BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
@@ -130,6 +141,11 @@ def window_of(model_id: str) -> int:
 def sees_images(model_id: str) -> bool:
     """Whether a model takes images, as far as its id says so."""
     return bool(SEES.match(_SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]))
+
+
+def calls_tools(model_id: str) -> bool:
+    """Whether a model can be offered tools, as far as its id says so."""
+    return bool(CALLS.match(_SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]))
 
 
 def price_of(model_id: str, base_url: str) -> Price | None:

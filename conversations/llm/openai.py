@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
 from conversations.agents.tools.spec import as_functions
 from conversations.llm.base import Spent
-from conversations.llm.calls import text_of
+from conversations.llm.calls import is_whole, object_of, text_of
 from conversations.llm.known import OPENAI_URL, is_openai
+from conversations.llm.names import fitting
 from conversations.llm.provider import Provider
 from conversations.llm.reading import Reading, plausible
 from conversations.prompt import Prompt
@@ -48,12 +50,13 @@ class Chunks(Reading):
         self.refused = self.refused or bool(refusal)
         text = str(delta.get("content") or "") + refusal
         self.something = self.something or bool(text)
-        for position, piece in enumerate(delta.get("tool_calls") or ()):
-            self._call(piece, position)
+        pieces = [piece for piece in delta.get("tool_calls") or () if isinstance(piece, dict)]
+        for position, piece in enumerate(pieces):
+            self._call(piece, position if len(pieces) > 1 else None)
         return text
 
-    def _call(self, piece: dict[str, Any], position: int) -> None:
-        """A piece of a call, which a server that does not number them sends by its place among the others."""
+    def _call(self, piece: dict[str, Any], position: int | None) -> None:
+        """A piece of a call: at the place that it names, or at its own among several."""
         index, function = piece.get("index"), piece.get("function") or {}
         self.calls.take(
             index if isinstance(index, int) else position,
@@ -74,17 +77,32 @@ class OpenAICompatible(Provider):
     reading = Chunks
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
-        messages = {"messages": list(prompt.messages)}
+        messages = {"messages": [_taken(message) for message in prompt.messages]}
         if not prompt.tools:
             return messages
+        tools = [replace(one, name=fitting(one.name)) for one in prompt.tools]
         choice = {} if prompt.may_call else {"tool_choice": "none"}
-        return messages | {"tools": as_functions(prompt.tools)} | choice
+        return messages | {"tools": as_functions(tuple(tools))} | choice
 
     def first_dialect(self) -> Options:
         return Options()
 
     def is_home(self) -> bool:
         return is_openai(self._asked.base_url)
+
+
+def _taken(message: dict[str, Any]) -> dict[str, Any]:
+    """The message, its calls as servers take them: OpenAI's is strict about names, others read the arguments."""
+    if "tool_calls" not in message:
+        return message
+    calls = [call | {"function": _function(call["function"])} for call in message["tool_calls"]]
+    return message | {"tool_calls": calls}
+
+
+def _function(function: dict[str, Any]) -> dict[str, Any]:
+    written = function["arguments"]
+    arguments = written if is_whole(written) else json.dumps(object_of(written))
+    return function | {"name": fitting(function["name"]), "arguments": arguments}
 
 
 def spent_of(usage: Any) -> Spent | None:

@@ -15,6 +15,7 @@ from conversations.llm.base import Model, NotConfigured
 from conversations.llm.known import (
     ANTHROPIC_URL,
     OPENAI_URL,
+    calls_tools,
     is_local,
     is_openai,
     parameters_of,
@@ -23,7 +24,9 @@ from conversations.llm.known import (
     window_of,
 )
 from conversations.llm.openai import OpenAICompatible
+from conversations.llm.provider import Provider as HttpProvider
 from conversations.models import ModelProfile
+from conversations.prompt import Prompt
 
 Quality = Literal["fast", "standard"]
 Provider, Role = ModelProfile.Provider, ModelProfile.Role
@@ -115,6 +118,12 @@ def connect(profile: ModelProfile, *, timeout: float | None = None, attempts: in
     return library(max_tokens=reply_limit(profile), **how)
 
 
+def tells_of_tools(profile: ModelProfile, prompt: Prompt) -> bool:
+    """Whether the tools that a prompt offers go to the model, as far as is known: some servers refuse them."""
+    model = connect(profile)
+    return isinstance(model, HttpProvider) and model.tells_of_tools(prompt)
+
+
 def reply_limit(profile: ModelProfile) -> int | None:
     """Never more than the window keeps free for the reply; only Anthropic's API must be told a limit."""
     must = profile.max_reply_tokens or profile.provider == Provider.ANTHROPIC
@@ -166,6 +175,7 @@ def _row(name: str, model: str, role: ModelProfile.Role, access: dict[str, str])
         "window": window_of(model),
         "parameters_billion": parameters_of(model),
         "sees_images": sees_images(model),
+        "calls_tools": calls_tools(model),
         "token_correction": correction.FIRST["openai" if is_openai(url) else "other"],
     }
     if price:

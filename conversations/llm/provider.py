@@ -12,8 +12,18 @@ from itertools import count
 from typing import Any, ClassVar
 
 from conversations import metrics
+from conversations.llm import refusals
 from conversations.llm.attempts import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
-from conversations.llm.base import BrokenReply, Delta, ModelError, NotConfigured, Reply, RequestRefused, Unavailable
+from conversations.llm.base import (
+    BrokenReply,
+    CalledAnyway,
+    Delta,
+    ModelError,
+    NotConfigured,
+    Reply,
+    RequestRefused,
+    Unavailable,
+)
 from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn
 from conversations.llm.faults import Asked, explain
@@ -115,6 +125,12 @@ class Provider(ABC):
         metrics.provider_failed(self.name, late)
         raise late
 
+    def tells_of_tools(self, prompt: Prompt) -> bool:
+        """Whether the tools that a prompt offers go with it, as far as is known of the server."""
+        body = {refusals.TOOLS: ()} | ({} if prompt.may_call else {refusals.CHOICE: ()})
+        refused = refusals.known(self._asked.base_url, self._asked.model)
+        return bool(prompt.tools) and refusals.TOOLS in refusals.less(body, refused)
+
     async def offered(self) -> tuple[str, ...]:
         """The ids of the models that the server says it has, in order; none where, for any reason, it does not say."""
         asked = self._asked
@@ -156,7 +172,15 @@ class Provider(ABC):
             if reading.finish_reason is None:
                 begun = characters + reading.calls.characters > 0
                 raise explain(fault, self._asked, begun=begun) from None
-        yield reading.end()
+        yield self._last(reading)
+
+    def _last(self, reading: Reading) -> Delta:
+        try:
+            return reading.end()
+        except CalledAnyway:
+            # As Ollama does, which does not heed tool_choice.
+            refusals.learn(self._asked.base_url, self._asked.model, frozenset({refusals.CHOICE}))
+            raise
 
     async def _events(self, stream: Any) -> AsyncGenerator[Any]:
         """The events of a stream. A comment that keeps the connection alive is none, and does not stay the time-out."""
@@ -176,24 +200,29 @@ class Provider(ABC):
         client = await client_for(asked.library, asked.base_url, self._api_key)
         sdk: Any = import_module(asked.library)
         dialect = dialect_of(asked.base_url, asked.model, first=self.first_dialect())
+        refused = refusals.known(asked.base_url, asked.model)
         while budget.take():
+            told = refusals.less(body, refused)
             try:
                 # Plain JSON both ways: the library's own types cost 0.5 ms a message sent and 0.2 ms a token read.
                 stream = await client.post(
                     self.path,
-                    body={"model": asked.model, "stream": True} | body | dialect.options(max_tokens),
+                    body={"model": asked.model, "stream": True} | told | dialect.options(max_tokens),
                     cast_to=object,
                     options={"timeout": sdk.Timeout(asked.timeout, connect=min(CONNECT_SECONDS, asked.timeout))},
                     stream=True,
                     stream_cls=sdk.AsyncStream[object],
                 )
-            except (sdk.BadRequestError, sdk.UnprocessableEntityError) as refusal:
-                other = dialect.corrected(str(refusal.body))
-                if other is None or not budget.left:
+            except sdk.APIStatusError as fault:
+                complaint = str(fault.body)
+                other = dialect.corrected(complaint) if fault.status_code in (400, 422) else None
+                found = frozenset() if other else refusals.named(complaint, told, status=fault.status_code)
+                if not (other or found) or not budget.left:
                     raise
-                dialect = other
+                dialect, refused = other or dialect, refused | found
             else:
                 learn(asked.base_url, asked.model, dialect)
+                refusals.learn(asked.base_url, asked.model, refused)
                 return stream
         raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False)
 

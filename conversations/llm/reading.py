@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from conversations.agents.tools.spec import Asked
-from conversations.llm.base import MOST_TOKENS, BrokenReply, Delta, NothingWritten, Spent
+from conversations.llm.base import MOST_TOKENS, BrokenReply, CalledAnyway, Delta, NothingWritten, Spent
 from conversations.llm.calls import Calls
+from conversations.llm.names import fitting
 from conversations.prompt import Prompt
 
 
@@ -20,7 +21,7 @@ class Reading(ABC):
     def __init__(self, name: str, prompt: Prompt) -> None:
         self.name = name
         self.calls = Calls()
-        self._may_call = bool(prompt.tools) and prompt.may_call
+        self._prompt = prompt
         self.finish_reason: str | None = None
         self.spent: Spent | None = None
         self.something = False
@@ -34,18 +35,18 @@ class Reading(ABC):
         """The last delta. Raises BrokenReply where nothing came, or the stream stopped without a reason."""
         filtered = self.finish_reason == "content_filter"
         refused = self.refused or filtered
-        asked = self.calls.whole()
+        asked = self.calls.whole({fitting(tool.name): tool.name for tool in self._prompt.tools})
         if self.finish_reason is None:
             fault = "ended in the middle" if self.something or asked else "was no reply"
             raise BrokenReply(f"{self.name}: what the provider sent {fault}. Try again.")
-        calls = asked if self._may_call and not refused else ()
+        calls = asked if self._prompt.tools and self._prompt.may_call and not refused else ()
         if not (self.something or calls or filtered):
             raise self._empty(called=bool(asked))
         return Delta(finish_reason=self._reason(calls), spent=self.spent, refused=refused, calls=calls)
 
     def _empty(self, *, called: bool) -> BrokenReply:
         if called:
-            return BrokenReply(f"{self.name} called a tool where it was to answer by itself. Try again.")
+            return CalledAnyway(f"{self.name} called a tool where it was to answer by itself. Try again.")
         if self.finish_reason == "length":
             return NothingWritten(
                 f"{self.name} used all its tokens before it wrote anything, as reasoning models can. "

@@ -14,6 +14,7 @@ from conversations.llm import base
 from conversations.llm.anthropic import THINKING_TOKENS, Anthropic, Thinking
 from conversations.llm.base import Reply, Spent
 from conversations.llm.blocks import OPENING
+from conversations.llm.names import fitting
 from conversations.prompt import Prompt
 from tests.faults.providers import (
     KEY,
@@ -341,8 +342,8 @@ def test_calls_and_results_are_blocks_that_belong_together():
     )
     assert body["messages"][1]["content"] == [
         {"type": "text", "text": "I will."},
-        {"type": "tool_use", "id": "call_1", "name": "read_file", "input": {"path": "x.py"}},
-        {"type": "tool_use", "id": "call_2", "name": "tool", "input": {"arguments": "not JSON"}},
+        {"type": "tool_use", "id": "call_1", "name": fitting("read file"), "input": {"path": "x.py"}},
+        {"type": "tool_use", "id": "call_2", "name": fitting(""), "input": {"arguments": "not JSON"}},
     ]
     assert body["messages"][2]["content"] == [
         {"type": "tool_result", "tool_use_id": "call_1", "content": "print(1)"},
