@@ -59,8 +59,6 @@ class Running:
     calls: tuple[Asked, ...] = ()
     number: int = 1
     """Of the requests that this turn has made."""
-    at_tools: bool = False
-    """Whether it follows on tools that were called."""
 
     @property
     def text(self) -> str:
@@ -176,10 +174,8 @@ async def _answer(running: Running, work: Work) -> None:
     work.reply_id = running.reply_id
     await sync_to_async(replies.settle_model)(running.conversation_id)
     loaded = await room.ensure(running.conversation_id)
-    if loaded.is_at_tools:
-        running.at_tools = True
-        if await calls.carry_out(work, loaded):
-            loaded = await room.ensure(running.conversation_id)
+    if loaded.is_at_tools and await calls.carry_out(work, loaded):
+        loaded = await room.ensure(running.conversation_id)
     try:
         await _stream(running, work, loaded)
     except ContextTooLong:
@@ -248,7 +244,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
         saved = await _insisted(save)
     finally:
         _forget(running)
-    if status != Status.COMPLETE and running.at_tools:
+    if status != Status.COMPLETE:
         await sync_to_async(calls.abandon)(running.conversation_id)
     if saved is not None:
         reply, following = saved
