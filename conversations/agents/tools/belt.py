@@ -11,6 +11,9 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import SchemaError, best_match
+from jsonschema.validators import extend
+from referencing import Registry
+from referencing.exceptions import Unresolvable
 
 from conversations.agents.tools import calculator, clock, history, recall
 from conversations.agents.tools.catalogue import APART
@@ -23,6 +26,13 @@ SECONDS = 10.0
 """That a tool of our own may take; a server's has its own limit."""
 QUOTED = 300
 """Characters of a complaint about arguments."""
+Arguments = extend(
+    Draft202012Validator,
+    dict.fromkeys(
+        ("pattern", "patternProperties", "additionalProperties", "unevaluatedProperties"), lambda *_: iter(())
+    ),
+)
+"""Checks all but regular expressions of a server, of which one can take for ever: the server does that by itself."""
 
 
 class Belt:
@@ -72,9 +82,10 @@ def checked(asked: Asked, among: tuple[Spec, ...]) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise ToolFailed("The arguments are no JSON object.")
     schema = json.loads(spec.parameters)
+    checker = Arguments if APART in spec.name else Draft202012Validator
     try:
-        wrong: ValidationError | None = best_match(Draft202012Validator(schema).iter_errors(arguments))
-    except (SchemaError, RecursionError):
+        wrong: ValidationError | None = best_match(checker(schema, registry=Registry()).iter_errors(arguments))
+    except (SchemaError, RecursionError, Unresolvable):
         raise ToolFailed(f"{asked.name} cannot be called: its own definition is broken.") from None
     if wrong is not None:
         place = ".".join(map(str, wrong.absolute_path)) or "arguments"

@@ -2,26 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import asyncio
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self
 
-from conversations.agents.tools.spec import ToolFailed
+from conversations.agents.tools.definitions import Look, look
 from conversations.models import ToolServer
+
+if TYPE_CHECKING:
+    from conversations.agents.tools.connection import Connection
+
+CLOSING = 5.0
+"""Seconds that servers have to end when they are not needed any more, before their connections are cut."""
 
 
 class Sessions:
-    """Connections to servers of tools, opened when a tool is first called, closed together: `async with`."""
+    """Connections to servers of tools, opened when a tool is first called, closed together: `async with`.
+
+    One for each server, which calls of several tasks share; a new one is opened for the call that comes after a server
+    has died, hung or forgotten its session. Nothing is carried out twice.
+    """
+
+    def __init__(self) -> None:
+        self._current: dict[int, Connection] = {}
+        self._opened: list[Connection] = []
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        pass
+        await _to_its_end(asyncio.create_task(self._close()))
 
     async def call(self, server: ToolServer, tool: str, arguments: dict[str, Any]) -> str:
         """The tool's result as text. Raises ToolFailed, also where the server hangs, dies or cannot be started."""
-        raise ToolFailed("not there yet")
+        module = await _loaded()
+        try:
+            return await self._to(server, module).call(tool, arguments)
+        except module.Forgotten:
+            return await self._to(server, module).call(tool, arguments)
+
+    async def look(self, server: ToolServer) -> Look:
+        """What the server offers now. Raises ToolFailed."""
+        module = await _loaded()
+        return look(await self._to(server, module).tools())
+
+    def _to(self, server: ToolServer, module: Any) -> Connection:
+        connection = self._current.get(server.pk)
+        if connection is None or connection.is_over:
+            connection = self._current[server.pk] = module.Connection(server)
+            self._opened.append(connection)
+        return connection
+
+    async def _close(self) -> None:
+        tasks = [connection.task for connection in self._opened]
+        for connection in self._opened:
+            connection.close()
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=CLOSING)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def definitions(server: ToolServer) -> list[dict[str, Any]]:
-    """What the server offers now: [{name, description, parameters}]. Raises ToolFailed."""
-    raise ToolFailed("not there yet")
+async def definitions(server: ToolServer) -> Look:
+    """What the server offers now, and what of it cannot be offered to models. Raises ToolFailed."""
+    async with Sessions() as sessions:
+        return await sessions.look(server)
+
+
+async def _loaded() -> Any:
+    """In a thread, as it takes most of a second the first time."""
+    return await asyncio.to_thread(import_module, "conversations.agents.tools.connection")
+
+
+async def _to_its_end(task: asyncio.Task[None]) -> None:
+    """Wait for it, also when cancelled meanwhile, which is then passed on."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled

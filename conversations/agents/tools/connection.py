@@ -1,0 +1,192 @@
+"""A connection to one server of tools, kept open by a task of its own.
+
+The `mcp` package's contexts must be left by the task that entered them, and calls come from several. Only loaded once a
+server is called: the package takes 26 MB and most of a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Any
+
+import httpx2
+from mcp import Client, MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    HEADER_MISMATCH,
+    PARSE_ERROR,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    Implementation,
+    PaginatedRequestParams,
+    Tool,
+)
+
+from conversations.agents.tools.fate import Fate
+from conversations.agents.tools.http import http
+from conversations.agents.tools.pairs import pairs
+from conversations.agents.tools.results import told
+from conversations.agents.tools.spec import ToolFailed
+from conversations.agents.tools.stdio import stdio
+from conversations.models import ToolServer
+
+US = Implementation(name="chatsite", version="1")
+QUOTED = 300
+"""Characters of what a server says about a fault."""
+SECRET_FROM = 6
+"""Characters from which a value is left out where a server quotes it."""
+MOST_PAGES = 20
+"""Of a list of tools."""
+WITHOUT_WORDS = ("Server returned an error response", "Not Found", "Session terminated")
+"""What the `mcp` package says in place of a server that answered with a status alone."""
+
+
+class Forgotten(Exception):
+    """The server knows nothing of this connection any more, and has carried nothing out."""
+
+
+class Connection:
+    """Opened at once, in the background; it lasts until `close`, or until the server ends it."""
+
+    def __init__(self, server: ToolServer) -> None:
+        self._server, self._seconds = server, float(server.timeout_seconds)
+        self._fate = Fate()
+        self._closing = asyncio.Event()
+        self._calls = 0
+        self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._opened.add_done_callback(lambda opened: opened.cancelled() or opened.exception())
+        self.task = asyncio.create_task(self._live())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a call would have to be made by another connection."""
+        return bool(self._fate.words) or self._fate.is_forgotten or self.task.done()
+
+    def close(self) -> None:
+        self._closing.set()
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> str:
+        """The result as text. Raises ToolFailed, and Forgotten."""
+
+        async def ask(client: Client) -> CallToolResult:
+            request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
+            try:
+                return await client.session.send_request(request, CallToolResult)
+            except MCPError as error:
+                if error.code != HEADER_MISMATCH:
+                    raise
+            await client.session.list_tools()  # it tells which arguments go into headers, too
+            return await client.session.send_request(request, CallToolResult)
+
+        result = await self._asked(ask)
+        text = told(result, most=self._server.max_characters)
+        if result.is_error:
+            raise ToolFailed(self._without_secrets(text))
+        return text
+
+    async def tools(self) -> list[Tool]:
+        """Those that the server offers now. Raises ToolFailed, and Forgotten."""
+
+        async def ask(client: Client) -> list[Tool]:
+            found: list[Tool] = []
+            cursor = None
+            for _ in range(MOST_PAGES):
+                page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+                found += page.tools
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+            return found
+
+        return await self._asked(ask)
+
+    async def _asked[Answer](self, ask: Callable[[Client], Awaitable[Answer]]) -> Answer:
+        client = await asyncio.shield(self._opened)
+        self._calls += 1
+        self._fate.status = 0
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await ask(client)
+        except Exception as error:
+            if self._fate.is_forgotten:
+                raise Forgotten from None
+            if isinstance(error, TimeoutError):
+                self._fate.end(self._too_late)  # it may be hung: the next call is made by another connection
+            raise self._failed(error) from None
+        finally:
+            self._calls -= 1
+            if self.is_over and not self._calls:
+                self.close()
+
+    async def _live(self) -> None:
+        """Never raises: what went wrong is told to who opens and who calls."""
+        try:
+            async with AsyncExitStack() as stack:
+                late = asyncio.get_running_loop().call_later(self._seconds, self._fate.end, self._too_late)
+                async with asyncio.timeout(self._seconds):
+                    transport: Any = self._transport()
+                    client = await stack.enter_async_context(Client(transport, client_info=US, cache=None))
+                late.cancel()
+                self._opened.set_result(client)
+                await self._closing.wait()
+        except BaseException as error:
+            failed = self._failed(error)
+            if not self._opened.done():
+                self._opened.set_exception(failed)
+        finally:
+            self._fate.end("broke off the connection")
+
+    def _transport(self) -> AbstractAsyncContextManager[object]:
+        server = self._server
+        if server.transport == ToolServer.Transport.STDIO:
+            return stdio(server.command, pairs(server.environment), self._fate)
+        return http(server.url, pairs(server.headers), self._fate, seconds=self._seconds)
+
+    @property
+    def _too_late(self) -> str:
+        return f"did not answer within {self._seconds:.0f} s"
+
+    def _failed(self, error: BaseException) -> ToolFailed:
+        return ToolFailed(f"The server {self._server.name} {self._without_secrets(self._why(_first(error)))}.")
+
+    def _why(self, error: BaseException) -> str:
+        if self._fate.words:
+            return self._fate.words
+        match error:
+            case TimeoutError() | httpx2.TimeoutException():
+                return self._too_late
+            case FileNotFoundError():
+                return "cannot be started: there is no such program"
+            case OSError() | ValueError() if not self._opened.done() and not isinstance(error, UnicodeError):
+                return "cannot be started"
+            case httpx2.ConnectError():
+                return "cannot be reached"
+            case MCPError() if error.code != PARSE_ERROR:
+                return self._as_it_says(error)
+            case httpx2.HTTPError() | asyncio.CancelledError():
+                return "broke off the connection"
+        return "answered with what the protocol does not know"
+
+    def _as_it_says(self, error: MCPError) -> str:
+        if self._fate.status and error.message in WITHOUT_WORDS:
+            return f"answered with the HTTP status {self._fate.status}"
+        if error.code == CONNECTION_CLOSED:
+            return "broke off the connection"
+        return f"says: {' '.join(error.message[:QUOTED].split()).rstrip('.')}"
+
+    def _without_secrets(self, text: str) -> str:
+        for lines in (self._server.environment, self._server.headers):
+            for value in pairs(lines).values():
+                for secret in (value, *value.split()):
+                    text = text.replace(secret, "…") if len(secret) >= SECRET_FROM else text
+        return text
+
+
+def _first(error: BaseException) -> BaseException:
+    """What a group of errors began with."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,92 @@
+"""What a server says of its tools, as far as a model may be told of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from conversations.llm.storable import Storable
+
+LONGEST_NAME = 42
+"""Characters of a tool's name: with that of its server, providers take 64."""
+LONGEST_DESCRIPTION = 1_000
+LARGEST_SCHEMA = 16_000
+"""Characters of the JSON of a tool's parameters."""
+MOST_TOOLS = 100
+NAME = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
+
+
+class Tool(Protocol):
+    """As the `mcp` package has one."""
+
+    name: str
+    description: str | None
+    input_schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`tools` are [{name, description, parameters}], `refused` are names of others with the reason."""
+
+    tools: list[dict[str, Any]]
+    refused: dict[str, str]
+
+
+def look(tools: Iterable[Tool]) -> Look:
+    """Which of a server's tools can be offered, their descriptions cut to LONGEST_DESCRIPTION."""
+    kept: dict[str, dict[str, Any]] = {}
+    refused: dict[str, str] = {}
+    for tool in tools:
+        name = _storable(tool.name)
+        if reason := _refusal(tool) or ("the server offers it twice" if name in kept else ""):
+            refused[name[:LONGEST_NAME]] = reason
+        elif len(kept) == MOST_TOOLS:
+            refused[name] = f"a server's first {MOST_TOOLS} are kept"
+        else:
+            kept[name] = {"name": name, "description": _description(tool), "parameters": tool.input_schema}
+    return Look(list(kept.values()), refused)
+
+
+def changed(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> set[str]:
+    """Names of tools that are still there and say something else."""
+    told = {tool["name"]: tool for tool in before}
+    return {tool["name"] for tool in now if tool["name"] in told and tool != told[tool["name"]]}
+
+
+def _refusal(tool: Tool) -> str:
+    """Why it cannot be offered, "" where it can."""
+    if not NAME.fullmatch(tool.name):
+        return "its name has other signs than letters, digits, - and _"
+    if len(tool.name) > LONGEST_NAME:
+        return f"its name is longer than {LONGEST_NAME} characters"
+    return _refusal_of_schema(tool.input_schema)
+
+
+def _refusal_of_schema(schema: dict[str, Any]) -> str:
+    try:
+        text = json.dumps(schema, ensure_ascii=False)
+        if len(text) > LARGEST_SCHEMA:
+            return f"its parameters take more than {LARGEST_SCHEMA:,} characters"
+        if schema.get("type") != "object":
+            return "its parameters are no JSON object"
+        Draft202012Validator.check_schema(schema)
+    except (SchemaError, ValueError, RecursionError):
+        return "its parameters are no valid JSON schema"
+    if _storable(text) != text or "\\u0000" in text:
+        return "its parameters have signs that cannot be stored"
+    return ""
+
+
+def _description(tool: Tool) -> str:
+    text = _storable(tool.description or "").strip()
+    return text if len(text) <= LONGEST_DESCRIPTION else text[: LONGEST_DESCRIPTION - 1] + "…"
+
+
+def _storable(text: str) -> str:
+    return Storable().take(text)

@@ -1,0 +1,59 @@
+"""A server of tools at an address: streamable HTTP by the `mcp` package, with bounds on what is read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+
+from conversations.agents.tools.bounds import LARGEST, Allowance, TooMuch
+from conversations.agents.tools.fate import Fate
+
+SESSION = "mcp-session-id"
+
+
+@asynccontextmanager
+async def http(url: str, headers: dict[str, str], fate: Fate, *, seconds: float) -> AsyncIterator[object]:
+    """`headers` go with each request to the address and with none to another, where it redirects to."""
+
+    async def watch(response: httpx2.Response) -> None:
+        if response.status_code >= 400:
+            fate.status = response.status_code
+            fate.is_forgotten = response.status_code == 404 and SESSION in response.request.headers
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Bounded(response.stream, fate, is_packed="content-encoding" in response.headers)
+
+    async with (
+        httpx2.AsyncClient(
+            headers={"accept-encoding": "identity", **headers},
+            timeout=httpx2.Timeout(seconds, read=seconds + 5),
+            event_hooks={"response": [watch]},
+        ) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=LARGEST) as streams,
+    ):
+        yield streams
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """What is answered, as far as it is allowed. Packed it is refused: nobody asked for that, and it can become any
+    amount."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, fate: Fate, *, is_packed: bool) -> None:
+        self._stream, self._fate, self._is_packed = stream, fate, is_packed
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        allowance = Allowance()
+        try:
+            if self._is_packed:
+                raise TooMuch("sent a packed answer, which was not asked for")
+            async for part in self._stream:
+                allowance.take(part)
+                yield part
+        except TooMuch as reason:
+            self._fate.end(str(reason))
+            raise httpx2.ReadError(str(reason)) from None
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

@@ -1,0 +1,67 @@
+"""What a server's tool gave, as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from mcp_types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+
+NOTHING = "[The tool gave nothing back.]"
+
+
+def told(result: CallToolResult, *, most: int) -> str:
+    """Its texts, the names of what is no text, and what is structured where no text says it; `most` characters, and a
+    line that says what was cut."""
+    parts = [*map(_part, result.content), *_structured(result)]
+    text = "\n".join(part for part in parts if part) or NOTHING
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}\n[Cut: the tool gave {len(text):,} characters, of which the first {most:,} are kept.]"
+
+
+def _part(block: ContentBlock) -> str:
+    match block:
+        case TextContent():
+            return block.text
+        case ImageContent() | AudioContent():
+            return _named(block.type, block.mime_type, block.data)
+        case ResourceLink():
+            return f"[link: {block.name}, {block.uri}]"
+        case EmbeddedResource(resource=TextResourceContents() as resource):
+            return f"[{resource.uri}]\n{resource.text}"
+        case EmbeddedResource(resource=BlobResourceContents() as resource):
+            return _named("file", resource.mime_type or "of an unknown kind", resource.blob)
+    return ""
+
+
+def _named(what: str, mime_type: str, base64: str) -> str:
+    size = len(base64) * 3 // 4 - base64[-2:].count("=")
+    return f"[{what}: {mime_type[:100]}, {size:,} bytes]"
+
+
+def _structured(result: CallToolResult) -> Iterator[str]:
+    value = result.structured_content
+    if value is None or any(_says(block.text, value) for block in result.content if isinstance(block, TextContent)):
+        return
+    yield json.dumps(value, ensure_ascii=False)
+
+
+def _says(text: str, value: Any) -> bool:
+    """Whether it is the same: servers send both, and one that gives a plain value wraps it as {"result": value}."""
+    plain = value["result"] if isinstance(value, dict) and value.keys() == {"result"} else value
+    try:
+        return text == plain or json.loads(text) in (value, plain)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,144 @@
+"""A server of tools as a program of this machine: its messages are lines, on its standard input and output.
+
+In place of the `mcp` package's own transport, which joins a long line anew with each part that arrives, keeps all of
+it, writes what it cannot read to the log and lets the server write to ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from conversations.agents.tools.bounds import LARGEST, Allowance, TooMuch
+from conversations.agents.tools.fate import Fate
+
+GRACE = 1.0
+"""Seconds that a server has to end by itself, and again once it was asked to."""
+MOST_NOISE = 1_000
+"""Lines that are no messages: some servers write their log between them."""
+
+Heard = MemoryObjectSendStream[SessionMessage | Exception]
+Told = MemoryObjectReceiveStream[SessionMessage]
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+@asynccontextmanager
+async def stdio(command: str, environment: dict[str, str], fate: Fate) -> AsyncIterator[Streams]:
+    """The program runs with its `environment` and what is harmless of ours, and has ended when this has, with all that
+    it started. Raises OSError where it cannot be started."""
+    process = await asyncio.create_subprocess_exec(
+        *shlex.split(command),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        env=get_default_environment() | environment,
+        start_new_session=True,
+        limit=LARGEST,
+    )
+    heard, to_hear = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_tell, told = anyio.create_memory_object_stream[SessionMessage](0)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_hear, process, heard, fate)
+        tasks.start_soon(_tell, process, told)
+        try:
+            yield to_hear, to_tell
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end(process)
+            for stream in (to_hear, to_tell, heard, told):
+                stream.close()
+            tasks.cancel_scope.cancel()
+
+
+async def _hear(process: Process, heard: Heard, fate: Fate) -> None:
+    """Until the server has said all, or what nobody needs: then it is of no use any more, and is killed."""
+    with heard, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        try:
+            await _messages(process, heard)
+            fate.end(await _how_it_ended(process))
+        except TooMuch as reason:
+            fate.end(str(reason))
+            _signal(process, signal.SIGKILL)
+
+
+async def _messages(process: Process, heard: Heard) -> None:
+    noise = 0
+    while line := await _line(process):
+        Allowance().take(line)
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            noise += bool(line.strip())
+            if noise > MOST_NOISE:
+                raise TooMuch("writes to its output what are no messages of the protocol") from None
+            await asyncio.sleep(0)
+        else:
+            await heard.send(SessionMessage(message))
+
+
+async def _line(process: Process) -> bytes:
+    """One line, b"" at the end. Raises TooMuch."""
+    assert process.stdout is not None
+    try:
+        return await process.stdout.readline()
+    except ValueError:
+        raise TooMuch(f"sent more than {LARGEST // 1_000_000} MB at once") from None
+    except OSError:
+        return b""
+
+
+async def _how_it_ended(process: Process) -> str:
+    try:
+        async with asyncio.timeout(GRACE):
+            status = await process.wait()
+    except TimeoutError:
+        return "closed its output"
+    return f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+
+
+async def _tell(process: Process, told: Told) -> None:
+    assert process.stdin is not None
+    with told, suppress(OSError):
+        async for one in told:
+            line = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+            process.stdin.write(line.encode() + b"\n")
+            await process.stdin.drain()
+
+
+async def _end(process: Process) -> None:
+    """Its input is closed, then it is asked to end, then it is killed, with all that it started."""
+    assert process.stdin is not None
+    try:
+        process.stdin.close()
+        if not await _has_ended(process):
+            _signal(process, signal.SIGTERM)
+            await _has_ended(process)
+    finally:
+        _signal(process, signal.SIGKILL)
+    await _has_ended(process)
+
+
+async def _has_ended(process: Process) -> bool:
+    """Within GRACE. Not by `wait`, which waits for all that have its output open."""
+    for _ in range(int(GRACE / 0.01)):
+        if process.returncode is not None:
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    """To the server and to what it started, which are a group of their own."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
