@@ -108,7 +108,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
                 "description": "In US dollars for a million tokens. Without them, costs are not known.",
             },
         ),
-        ("Abilities", {"fields": ["sees_images", "parameters_billion"]}),
+        ("Abilities", {"fields": ["sees_images", "calls_tools", "parameters_billion"]}),
     ]
 
     @admin.action(description="Test the connection", permissions=["change"])

@@ -39,6 +39,8 @@ def _told(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:
         },
         "is_default": is_default,
         "is_local": profile.is_local,
+        "sees_images": profile.can_see,
+        "calls_tools": profile.can_call,
     }
 
 

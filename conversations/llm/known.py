@@ -117,7 +117,7 @@ CALLS = re.compile(
     r"gpt-3\.5-turbo(?!-instruct)|gpt-(?:4|[5-9])(?!.*(?:vision|search|transcribe|tts|realtime|image))|gpt-oss"
     r"|o(?:1|3|4-mini)(?!-mini|-preview|\d|.*deep-research)|o3-mini|claude-(?!2|instant|v?1|v2)"
     r"|gemini-(?!.*(?:image|tts|audio|live|embedding))|llama-(?:3\.1|3\.3|4|3\.2(?!.*(?:[-:]1b|vision)))"
-    r"|qwen-?[23](?!.*(?:base|math|embedding|reranker|guard|audio|qwen-?2.*vl|-vl))|qwen-(?:max|plus|turbo|flash)|qwq"
+    r"|qwen-?(?:2(?!.*vl)|3)(?!.*(?:base|math|embedding|reranker|guard|audio))|qwen-(?:max|plus|turbo|flash)|qwq"
     r"|(?:open-)?mistral-(?:large|medium|small|nemo)|ministral|magistral|devstral|mixtral-8x22b"
     r"|mistral-7b-instruct-v0\.3|deepseek-(?:chat|v3)|command-(?:r|a)|glm-(?:4\.[5-9]|5)|kimi-k2|minimax-m[2-9]"
     r"|grok-[3-9]|granite-?[34]|hermes-?[34]"

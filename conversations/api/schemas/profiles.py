@@ -26,6 +26,8 @@ class Model(BaseModel):
     prices: Prices
     is_default: bool = about("Whether a conversation has it that names none.", True)
     is_local: bool = about("Whether it runs on this machine or in its network.", False)
+    sees_images: bool = about("Whether images are sent to it; others are told their names.", True)
+    calls_tools: bool = about("Whether it is offered tools.", True)
 
 
 class Models(BaseModel):
