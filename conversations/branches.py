@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import transaction
 
 from conversations import questions, replies, rules, states
+from conversations.agents import runs
 from conversations.attachments import copies_of
 from conversations.errors import Conflict, NotFound
 from conversations.events import publish
@@ -102,6 +103,7 @@ def replace(old: Message, *, by: Message) -> None:
     unsaid = list(replaced.filter(role=Role.USER).values_list("content", flat=True))
     replaced.update(replaced_by=by)
     rules.forget(old.conversation_id, unsaid)
+    runs.close(old.conversation_id)
     _forget_elided(old.conversation_id)
     transaction.on_commit(partial(publish, old.conversation_id, "resync"))
 

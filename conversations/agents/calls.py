@@ -9,6 +9,7 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.db.models import Q
 
@@ -83,7 +84,7 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
         result = await _result(work, loaded, Asked(row.call_id, row.name, row.arguments))
     except ToolFailed as failure:
         error = str(failure)
-    except LeaseLost:
+    except (LeaseLost, ObjectDoesNotExist):  # another worker's by now, or deleted
         raise
     except Exception:
         logger.exception("the call %s of %s failed", row.pk, row.name)

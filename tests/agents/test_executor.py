@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
-from conversations import turn
+from conversations import branches, turn, versions
 from conversations.agents.tools.planning import MOST_TURNS
 from conversations.agents.work import MOST_REQUESTS
 from conversations.events import hub
@@ -242,3 +242,45 @@ async def test_stop_ends_the_executor_and_all_that_it_called(agent: ToolChat) ->
     *_, answer = await agent.asks("Go on by yourself.")
     assert answer.content == "All right."
     assert "It was stopped." in agent.llm.last_request.text
+
+
+async def test_a_task_whose_question_is_edited_is_over(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Book a room.")])
+    agent.llm.enqueue("PARTIAL RESULT For how many?")
+    begun = await agent.send("I need a room.")
+    await agent.turn_ended(begun)
+    agent.llm.enqueue("", calls=[more("For four.")])
+    edited = await sync_to_async(branches.edit)(agent.conversation, begun.question.pk, content="I need a desk.")
+    await agent.turn_ended(edited)
+    assert (await agent.run()).status == "done"
+    assert (await agent.calls(name="continue_task"))[0].error.startswith("No task waits")
+
+
+async def test_a_conversation_that_is_deleted_in_the_middle_of_a_run_leaves_nothing(
+    agent: ToolChat, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent.llm.enqueue("", calls=[task("Add.")])
+    agent.llm.enqueue("Slowly.", delay=0.3)
+    await agent.send("What is 4 and 5?")
+    await asyncio.to_thread(agent.llm.wait_for, lambda llm: len(llm.chats) == 2)
+    await sync_to_async(Conversation.objects.filter(pk=agent.conversation.pk).delete)()
+    while turn._running:
+        await asyncio.sleep(0.01)
+    for rows in (Conversation, Message, AgentRun, AgentStep):
+        assert not await rows.objects.aexists()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_an_earlier_version_of_a_turn_with_tools_is_used_again_with_its_calls(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Add.")])
+    agent.llm.enqueue("Nine.")
+    begun = await agent.send("What is 4 and 5?")
+    await agent.turn_ended(begun)
+    edited = await sync_to_async(branches.edit)(agent.conversation, begun.question.pk, content="And 5 and 6?")
+    await agent.turn_ended(edited)
+    await sync_to_async(versions.use)(agent.conversation, edited.question.pk, number=1)
+    await agent.asks("And now?")
+    assert [message["role"] for message in agent.llm.last_request.messages] == [
+        "system", "user", "assistant", "tool", "assistant", "user",
+    ]  # fmt: skip
+    assert agent.llm.last_request.messages[3]["content"] == "Nine."
