@@ -32,8 +32,9 @@ a row that was made once."""
 ANOTHER_MODEL = "another model"
 BUILT_IN = (Extractive.name, Truncation.name)
 COLUMNS = (
-    "id", "created_at", "trigger", "status", "summariser", "steps", "reduction_percent", "facts_found", "facts_kept",
-    "facts_repaired", "duration_ms", "prompt_tokens", "cached_tokens", "completion_tokens", "cost_usd", "error",
+    "id", "created_at", "trigger", "flow", "status", "summariser", "steps", "reduction_percent", "facts_found",
+    "facts_kept", "facts_repaired", "duration_ms", "prompt_tokens", "cached_tokens", "completion_tokens", "cost_usd",
+    "error",
 )  # fmt: skip
 
 
@@ -43,6 +44,7 @@ class Run:
 
     day: date
     trigger: str
+    flow: str
     status: str
     summariser: str
     failures: tuple[tuple[str, str], ...]
@@ -150,6 +152,8 @@ def percentile[Number: (int, float)](ordered: Sequence[Number], share: float) ->
     return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else None
 
 
-def _run(day: date, trigger: str, status: str, summariser: str, steps: list[dict[str, Any]], *rest: Any) -> Run:
+def _run(
+    day: date, trigger: str, flow: str, status: str, summariser: str, steps: list[dict[str, Any]], *rest: Any
+) -> Run:
     failed = tuple((step["summariser"], step["failed"]) for step in steps if "failed" in step)
-    return Run(day, trigger, status, summariser, failed, *rest)
+    return Run(day, trigger, flow, status, summariser, failed, *rest)

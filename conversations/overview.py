@@ -18,6 +18,8 @@ from conversations.spending import Wait
 from conversations.tally import Tallies, merged
 
 KEPT_SECONDS = 600
+FORM = 2
+"""Rises with every change of what is kept: an older process may have kept it."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,19 @@ class Overview:
         """Replies, calls, requests for summaries and for titles."""
         return merged(self.replies, self.calls, self.paid, self.errands)
 
-    def of(self, *, model: str = "", trigger: str = "") -> Overview:
-        """What one model was asked for, and the compactions of one trigger alone; "" is all."""
-        if not model and not trigger:
+    def of(self, *, model: str = "", trigger: str = "", flow: str = "") -> Overview:
+        """What one model was asked for, and the compactions of one trigger and flow alone; "" is all."""
+        if not model and not trigger and not flow:
             return self
+
+        def is_meant(run: Run) -> bool:
+            return trigger in ("", run.trigger) and flow in ("", run.flow) and (not model or run.asked(model))
+
         return Overview(
             {kind: tally for kind, tally in self.replies.items() if model in ("", kind.model)},
             {kind: tally for kind, tally in self.calls.items() if model in ("", kind.model)},
             [wait for wait in self.waits if model in ("", wait.model)],
-            [run for run in self.runs if trigger in ("", run.trigger) and (not model or run.asked(model))],
+            [run for run in self.runs if is_meant(run)],
             {kind: tally for kind, tally in self.errands.items() if model in ("", kind.model)},
         )
 
@@ -76,7 +82,7 @@ def read(days: Days, *, today: date) -> Overview:
 
 
 def _kept(days: Days) -> Overview:
-    key = f"overview:{days.first}:{days.last}"
+    key = f"overview:{FORM}:{days.first}:{days.last}"
     return cast(Overview, cache.get_or_set(key, lambda: _read(days), KEPT_SECONDS))
 
 

@@ -115,8 +115,8 @@ def waits(days: Days, *, of: int) -> list[Wait]:
 
 
 def storage(owner: AbstractBaseUser) -> dict[str, int]:
-    """How many conversations a person has, and messages in them."""
-    own = Conversation.objects.filter(owner_id=owner.pk)
+    """How many conversations a person has, and messages in them, those of executors among these."""
+    own = Conversation.objects.filter(owner_id=owner.pk).exclude(kind=Conversation.Kind.EXECUTOR)
     messages = Message.objects.filter(conversation__owner_id=owner.pk)
     return {"conversations": own.count(), "messages": messages.count()}
 

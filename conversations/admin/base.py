@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 
 from conversations.models import Conversation, Message
 
@@ -18,6 +20,12 @@ def deletion(objs: Iterable[Model], conversations: QuerySet[Conversation]) -> De
         "messages": Message.objects.filter(conversation__in=conversations).count(),
     }
     return [str(obj) for obj in objs], gone, set(), []
+
+
+def linked(conversation: Conversation) -> str:
+    """To its own page of the administration."""
+    address = reverse("admin:conversations_conversation_change", args=[conversation.pk])
+    return format_html('<a href="{}">{}</a>', address, conversation)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):

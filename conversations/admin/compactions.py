@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import compaction
-from conversations.admin.base import ReadOnlyAdmin
+from conversations.admin.base import ReadOnlyAdmin, linked
 from conversations.models import Message
 from conversations.templatetags.chat import stage
 
@@ -20,13 +20,13 @@ class CompactionAdmin(ReadOnlyAdmin):
     """One run, its summary beside the messages that it was written from."""
 
     list_display = [
-        "created_at", "conversation", "trigger", "status", "progress", "summariser", "messages_condensed", "pre_tokens",
+        "created_at", "of", "flow", "trigger", "status", "progress", "summariser", "messages_condensed", "pre_tokens",
         "post_tokens", "reduction_percent", "duration_ms",
     ]  # fmt: skip
-    readonly_fields = ["progress"]
-    list_select_related = ["conversation"]
-    list_filter = ["trigger", "status", ("summariser", admin.AllValuesFieldListFilter), "created_at"]
-    search_fields = ["conversation__title", "summary_preview", "error"]
+    readonly_fields = ["of", "progress"]
+    list_select_related = ["conversation__parent"]
+    list_filter = ["flow", "trigger", "status", ("summariser", admin.AllValuesFieldListFilter), "created_at"]
+    search_fields = ["conversation__title", "conversation__parent__title", "summary_preview", "error"]
     exclude = [
         "lease_token",
         "lease_expires_at",
@@ -36,6 +36,11 @@ class CompactionAdmin(ReadOnlyAdmin):
         "stage",
         "percent",
     ]
+
+    @admin.display(description="conversation of", ordering="conversation")
+    def of(self, row: Compaction) -> str:
+        """Of an executor's the agent's conversation."""
+        return linked(row.conversation.parent or row.conversation)
 
     @admin.display(description="progress")
     def progress(self, row: Compaction) -> str:
@@ -60,7 +65,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         obj: Compaction | None = None,
     ) -> HttpResponse:
         assert obj is not None
-        sources = sources_of(obj)
+        sources = sources_of(obj).prefetch_related("tool_calls")
         context |= {
             "checkpoints": obj.checkpoints.order_by("-number")[:1],
             "sources": sources[:SOURCES_SHOWN],

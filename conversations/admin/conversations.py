@@ -7,20 +7,23 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
 
 from compression.core.values import Steering
 from compression.models import Compaction
 from conversations import compaction, replays, states
-from conversations.admin.base import Deletion, deletion
+from conversations.admin.base import Deletion, deletion, linked
 from conversations.errors import Invalid, Refused
-from conversations.models import Conversation, Message
+from conversations.models import AgentRun, Conversation, Message
 from conversations.policies import checked_policy
 from conversations.rules import clean_rules
+
+RUNS_SHOWN = 50
 
 
 class ConversationForm(forms.ModelForm):
@@ -44,21 +47,21 @@ class ConversationForm(forms.ModelForm):
 @admin.register(Conversation)
 class ConversationAdmin(admin.ModelAdmin):
     form = ConversationForm
-    list_display = ["__str__", "owner", "model", "message_count", "is_compressed", "updated_at"]
+    list_display = ["__str__", "kind", "owner", "model", "message_count", "is_compressed", "updated_at"]
     list_select_related = ["owner", "model"]
-    list_filter = [("compressed_at", admin.EmptyFieldListFilter), "kind", "mode", "archived", "model", "updated_at"]
+    list_filter = ["kind", ("compressed_at", admin.EmptyFieldListFilter), "mode", "archived", "model", "updated_at"]
     search_fields = ["title", "owner__username"]
     ordering = ["-updated_at"]
     list_per_page = 50
     actions = ["compact_now", "undo_last", "clear"]
     fields = [
-        "title", "owner", "model", "mode", "system_prompt", "policy", "rules", "goal_text", "pinned", "archived",
-        "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version",
-        "last_request", "created_at", "updated_at",
+        "title", "kind", "works_for", "owner", "model", "mode", "uses_tools", "system_prompt", "policy", "rules",
+        "goal_text", "pinned", "archived", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids",
+        "elided", "compression_version", "last_request", "runs", "created_at", "updated_at",
     ]  # fmt: skip
     readonly_fields = [
-        "owner", "goal_text", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided",
-        "compression_version", "last_request", "created_at", "updated_at",
+        "kind", "works_for", "owner", "goal_text", "compressed_context", "compressed_tokens", "compressed_at",
+        "verbatim_ids", "elided", "compression_version", "last_request", "runs", "created_at", "updated_at",
     ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
@@ -78,6 +81,17 @@ class ConversationAdmin(admin.ModelAdmin):
             return "-"
         address = reverse("request", args=[conversation.pk, reply.pk])
         return format_html('<a href="{}">The request of {}</a>', address, f"{reply.created_at:%Y-%m-%d %H:%M}")
+
+    @admin.display(description="works for")
+    def works_for(self, conversation: Conversation) -> str:
+        return linked(conversation.parent) if conversation.parent else "-"
+
+    @admin.display(description="runs of its executors")
+    def runs(self, conversation: Conversation) -> str:
+        """Those of an agent; of an executor's its own."""
+        rows = AgentRun.objects.filter(Q(conversation=conversation) | Q(thread=conversation)).order_by("-created_at")
+        pages = [(reverse("admin:conversations_agentrun_change", args=[run.pk]), run) for run in rows[:RUNS_SHOWN]]
+        return format_html_join(mark_safe("<br>"), '<a href="{}">{}</a>', pages) or "-"
 
     @admin.display(description="compressed", boolean=True, ordering="compressed_at")
     def is_compressed(self, conversation: Conversation) -> bool:
@@ -115,4 +129,5 @@ class ConversationAdmin(admin.ModelAdmin):
         obj.save(update_fields=form.changed_data)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:
-        return deletion(objs, Conversation.objects.filter(pk__in=[obj.pk for obj in objs]))
+        chosen = [obj.pk for obj in objs]
+        return deletion(objs, Conversation.objects.filter(Q(pk__in=chosen) | Q(parent__in=chosen)))

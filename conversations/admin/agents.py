@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
+
+from conversations.admin.base import ReadOnlyAdmin, linked
+from conversations.models import AgentRun, AgentStep
+
+
+class StepInline(admin.TabularInline):
+    """What planner and executor said, in order, with the tools that were called."""
+
+    model = AgentStep
+    fields = ["number", "kind", "said", "calls", "tokens", "at"]
+    readonly_fields = ["number", "kind", "said", "calls", "tokens", "at"]
+    can_delete = False
+    extra = 0
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentStep]:
+        return super().get_queryset(request).select_related("message").prefetch_related("message__tool_calls")
+
+    @admin.display(description="text")
+    def said(self, step: AgentStep) -> str:
+        return step.message.content
+
+    @admin.display(description="tool calls")
+    def calls(self, step: AgentStep) -> str:
+        rows = [(call, call.get_status_display(), call.error) for call in step.message.tool_calls.all()]
+        return format_html_join(mark_safe("<br>"), "{}: {} {}", rows) or "-"
+
+    @admin.display(description="tokens")
+    def tokens(self, step: AgentStep) -> int:
+        return step.message.token_count
+
+    @admin.display(description="written")
+    def at(self, step: AgentStep) -> object:
+        return step.message.created_at
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(AgentRun)
+class AgentRunAdmin(ReadOnlyAdmin):
+    list_display = ["created_at", "__str__", "of", "status", "turns", "finished_at"]
+    list_select_related = ["conversation"]
+    list_filter = ["status", "created_at"]
+    search_fields = ["task", "conversation__title"]
+    fields = ["of", "what_was_said", "task", "status", "turns", "error", "created_at", "finished_at"]
+    readonly_fields = ["of", "what_was_said"]
+    inlines = [StepInline]
+
+    @admin.display(description="agent's conversation")
+    def of(self, run: AgentRun) -> str:
+        return linked(run.conversation)
+
+    @admin.display(description="executor's conversation")
+    def what_was_said(self, run: AgentRun) -> str:
+        return linked(run.thread)
