@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 
+from conversations.admin.agents import AgentRunAdmin
 from conversations.admin.compactions import CheckpointAdmin, CompactionAdmin, SnapshotAdmin
 from conversations.admin.conversations import ConversationAdmin
 from conversations.admin.people import ApiKeyAdmin, PersonAdmin
@@ -11,6 +12,7 @@ from conversations.admin.templates import PromptTemplateAdmin
 admin.site.site_header = admin.site.site_title = "chatsite administration"
 
 __all__ = [
+    "AgentRunAdmin",
     "ApiKeyAdmin",
     "CheckpointAdmin",
     "CompactionAdmin",
