@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from asgiref.sync import sync_to_async
 
 from conversations.agents import execute, runs
@@ -16,7 +18,7 @@ async def carry_out(work: Work, asked: Asked, *, among: tuple[Spec, ...]) -> str
 
     A call that a worker had begun before it stopped goes on where that one was.
     """
-    arguments = checked(asked, among)
+    arguments = await asyncio.to_thread(checked, asked, among)
     run = await sync_to_async(runs.begun_by)(work, asked.id)
     if run is None and asked.name == DELEGATE:
         run = await sync_to_async(runs.begin)(work, asked.id, arguments["task"])

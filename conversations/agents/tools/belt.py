@@ -9,11 +9,6 @@ from typing import Any, Self
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.exceptions import SchemaError, best_match
-from jsonschema.validators import extend
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
 from conversations.agents.tools import calculator, clock, history, recall
 from conversations.agents.tools.catalogue import APART
@@ -26,13 +21,6 @@ SECONDS = 10.0
 """That a tool of our own may take; a server's has its own limit."""
 QUOTED = 300
 """Characters of a complaint about arguments."""
-Arguments = extend(
-    Draft202012Validator,
-    dict.fromkeys(
-        ("pattern", "patternProperties", "additionalProperties", "unevaluatedProperties"), lambda *_: iter(())
-    ),
-)
-"""Checks all but regular expressions of a server, of which one can take for ever: the server does that by itself."""
 
 
 class Belt:
@@ -52,7 +40,7 @@ class Belt:
     async def call(self, asked: Asked, *, among: tuple[Spec, ...], about: UUID) -> str:
         """The result as text that can be stored. `among` are those that were offered, `about` is the conversation whose
         history can be read. Raises ToolFailed."""
-        arguments = checked(asked, among)
+        arguments = await asyncio.to_thread(checked, asked, among)
         return _storable(await self._carried_out(asked.name, arguments, about))
 
     async def _carried_out(self, name: str, arguments: dict[str, Any], about: UUID) -> str:
@@ -81,15 +69,9 @@ def checked(asked: Asked, among: tuple[Spec, ...]) -> dict[str, Any]:
         raise ToolFailed(f"The arguments are not JSON: {str(error)[:QUOTED]}.") from None
     if not isinstance(arguments, dict):
         raise ToolFailed("The arguments are no JSON object.")
-    schema = json.loads(spec.parameters)
-    checker = Arguments if APART in spec.name else Draft202012Validator
-    try:
-        wrong: ValidationError | None = best_match(checker(schema, registry=Registry()).iter_errors(arguments))
-    except (SchemaError, RecursionError, Unresolvable):
-        raise ToolFailed(f"{asked.name} cannot be called: its own definition is broken.") from None
-    if wrong is not None:
-        place = ".".join(map(str, wrong.absolute_path)) or "arguments"
-        raise ToolFailed(f"{place}: {wrong.message[:QUOTED]}.")
+    from conversations.agents.tools.arguments import require_valid
+
+    require_valid(asked.name, arguments, json.loads(spec.parameters), is_ours=APART not in spec.name)
     return arguments
 
 
