@@ -7,12 +7,15 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import QuerySet, prefetch_related_objects
+from django.db.models import Prefetch, QuerySet, prefetch_related_objects
+from django.db.models.functions import Left, Length
 
 from conversations import turn
-from conversations.models import Conversation, Message
+from conversations.models import AgentStep, Conversation, Message, ToolCall
 
 PARTS = ("tool_calls", "attachments", "pastes")
+OPENING = 2_000
+"""Characters of a tool's result that a page has from the start."""
 State = Literal["live", "compressed", "protected", "replaced"]
 
 
@@ -25,6 +28,8 @@ class Bubble:
     text: str
     elided: bool = False
     """Sent, but for its tool results."""
+    waits: str = ""
+    """What a reply that has not begun waits for."""
 
     template = "conversations/_message.html"
 
@@ -33,13 +38,26 @@ class Bubble:
         """In words, or by a picture."""
         return bool(self.text or self.message.attachments.all())
 
+    @property
+    def work(self) -> str:
+        """How far the tools are that it called: another text with each thing that happens."""
+        return ",".join(_progress(call) for call in self.message.tool_calls.all())
 
-def bubble(conversation: Conversation, message: Message) -> Bubble:
+    @property
+    def goes_on(self) -> bool:
+        """It asked for what it needs to know: what it was asked for is answered later."""
+        return self.message.request is not None and bool(self.message.tool_calls.all())
+
+    @property
+    def only_calls(self) -> bool:
+        return not self.says_something and bool(self.message.tool_calls.all())
+
+
+def bubble(conversation: Conversation, message: Message, *, waits: str = "") -> Bubble:
     text = turn.text_so_far(message) if message.is_streaming else message.content
     state = state_of(conversation, message)
-    return Bubble(
-        message, state, text, elided=str(message.pk) in conversation.elided and state in ("live", "protected")
-    )
+    elided = str(message.pk) in conversation.elided and state in ("live", "protected")
+    return Bubble(message, state, text, elided, waits)
 
 
 def state_of(conversation: Conversation, message: Message) -> State:
@@ -63,13 +81,39 @@ def history(conversation: Conversation) -> QuerySet[Message]:
 
 
 def whole(rows: QuerySet[Message]) -> QuerySet[Message]:
-    """With all that a bubble shows of them, in a constant number of queries; files without their bytes."""
+    """With all that belongs to them, in a constant number of queries; files without their bytes."""
     return rows.prefetch_related(*PARTS)
 
 
 def complete(message: Message) -> None:
     """The same for one that was read, or stored just now."""
     prefetch_related_objects([message], *PARTS)
+
+
+def legible(rows: QuerySet[Message]) -> QuerySet[Message]:
+    """With what a bubble shows of them: of the results of tools the `opening`, and the `length` in characters."""
+    return rows.prefetch_related(*_legible())
+
+
+def make_legible(message: Message) -> None:
+    """The same for one that was read, or stored just now."""
+    prefetch_related_objects([message], *_legible())
+
+
+def calls() -> QuerySet[ToolCall]:
+    """Those that a page shows, with the run that was begun by each."""
+    begun = AgentStep.objects.filter(kind=AgentStep.Kind.ASSIGNMENT).select_related("run")
+    found = ToolCall.objects.annotate(opening=Left("result", OPENING), length=Length("result")).defer("result")
+    return found.prefetch_related(Prefetch("steps", begun))
+
+
+def _legible() -> tuple[str | Prefetch[str], ...]:
+    return (Prefetch("tool_calls", calls()), *PARTS[1:])
+
+
+def _progress(call: ToolCall) -> str:
+    run = next((step.run for step in call.steps.all()), None)
+    return f"{call.status} {run.status} {run.turns}" if run else call.status
 
 
 def know(message: Message, **parts: list[Any]) -> Message:

@@ -11,12 +11,13 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from compression.models import Compaction
-from conversations import answering, bubbles, compaction, thread
+from conversations import answering, bubbles, compaction, doings, thread
 from conversations import meter as meters
 from conversations.listener import Event
 from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.trust import trust_of
 
+METERS = ("meter", "notice", "pills", "cannot_call")
 QUIET = Compaction.Trigger.AHEAD
 """Prepared in the background: the page stays usable and says nothing."""
 
@@ -62,10 +63,10 @@ def created(conversation_id: UUID, event: Event) -> str:
     return by_itself("#thread", html, swap="beforeend")
 
 
-def message(conversation: Conversation, row: Message, *, swap: str = "") -> SafeString:
-    """One bubble; `swap` names how it goes into the page by itself."""
-    bubbles.complete(row)
-    item = bubbles.bubble(conversation, row)
+def message(conversation: Conversation, row: Message, *, swap: str = "", waits: str = "") -> SafeString:
+    """One bubble; `swap` names how it goes into the page by itself, `waits` what a pending reply waits for."""
+    bubbles.make_legible(row)
+    item = bubbles.bubble(conversation, row, waits=waits)
     return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
 
 
@@ -95,14 +96,16 @@ def thread_context(conversation: Conversation) -> dict[str, Any]:
 
 
 def meter(conversation: Conversation) -> str:
-    """The meter, what it gives notice of, and in the head what the system prompt is made of."""
+    """The meter, what it gives notice of, and in the head what the system prompt is made of; an agent's own meters."""
+    measured = meters.meter(conversation)
     context = {
-        "meter": meters.meter(conversation),
+        "meter": measured,
         "profile": answering.profile_of(conversation),
         "oob": True,
         "conversation": conversation,
     }
-    return "".join(render_to_string(f"conversations/_{name}.html", context) for name in ("meter", "notice", "pills"))
+    parts = "".join(render_to_string(f"conversations/_{name}.html", context) for name in METERS)
+    return parts + doings.flows(conversation, measured)
 
 
 def trust(conversation: Conversation) -> str:
@@ -133,8 +136,12 @@ def by_itself(target: str, html: str, *, swap: str = "innerHTML") -> str:
 
 def _ended(conversation: Conversation, data: dict[str, Any]) -> str:
     row = _message(data)
-    said = by_itself("#said", "The reply failed." if data["message"]["error"] else "The reply is there.")
-    return message(conversation, row, swap="outerHTML") + said if row else ""
+    if row is None:
+        return ""
+    bubble = message(conversation, row, swap="outerHTML")
+    if row.tool_calls.all():
+        return bubble  # it goes on
+    return bubble + by_itself("#said", "The reply failed." if row.error else "The reply is there.")
 
 
 def _compressing(conversation: Conversation, data: dict[str, Any]) -> str:
@@ -165,7 +172,7 @@ def title(conversation: Conversation, *, headed: bool = True) -> str:
 
 
 def _message(data: dict[str, Any]) -> Message | None:
-    return bubbles.whole(Message.objects.filter(pk=data["message"]["id"])).first()
+    return bubbles.legible(Message.objects.filter(pk=data["message"]["id"])).first()
 
 
 HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {
@@ -176,5 +183,8 @@ HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {
     "compression.completed": _compressed,
     "usage.updated": _used,
     "title.updated": _titled,
+    "tool.updated": doings.called,
+    "run.updated": doings.ran,
+    "step.created": doings.stepped,
     "resync": _resync,
 }

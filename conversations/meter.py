@@ -8,15 +8,22 @@ from decimal import Decimal
 from math import ceil
 
 from compression.core.policy import AHEAD_BY, Policy
-from compression.core.values import Usage
+from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
-from conversations import transcript, usage
+from conversations import prompt, transcript, usage
+from conversations.agents.tools import spec
 from conversations.flows import policy_of
 from conversations.models import Conversation
 from conversations.transcript import Loaded
 
 VISIBLE = 2.5
-LABELS = {"system": "System prompt", "summary": "Summary", "protected": "Protected", "live": "Live messages"}
+LABELS = {
+    "system": "System prompt",
+    "tools": "Tools",
+    "summary": "Summary",
+    "protected": "Protected",
+    "live": "Live messages",
+}
 RECENT = 5
 """Turns whose size says how large the next ones will be."""
 FORESEEN = 99
@@ -53,6 +60,8 @@ class Meter:
     turns: int | None
     cost: Decimal | None
     is_near: bool
+    flow: FlowUsage | None
+    """Of an agent: how much its planner uses of its own budget."""
 
 
 def meter(conversation: Conversation) -> Meter | None:
@@ -62,7 +71,6 @@ def meter(conversation: Conversation) -> Meter | None:
     if used is None:
         return None
     policy, window = policy_of(loaded.head), used.window
-    tokens = {kind: getattr(used, kind) for kind in LABELS}
     due = policy.due_at(used, messages=len(loaded.turns), local=bool(loaded.head.is_local))
     return Meter(
         used=used.total,
@@ -70,12 +78,21 @@ def meter(conversation: Conversation) -> Meter | None:
         percent=used.percent,
         threshold=round(100 * due / window.size),
         reserve=window.reserve,
-        parts=shares(tokens, window.size, _labels(conversation, loaded)),
+        parts=shares(_tokens(loaded, used), window.size, _labels(conversation, loaded)),
         folds=policy.enabled,
         turns=_turns_left(loaded, used, due) if policy.enabled else None,
         cost=price(conversation, used.total),
         is_near=_is_near(conversation, policy, used, due),
+        flow=usage.of_flow(loaded),
     )
+
+
+def _tokens(loaded: Loaded, used: Usage) -> dict[str, int]:
+    """By kind. What a request begins with is counted as one: the tools take what it is more with them."""
+    without = prompt.system_tokens(loaded.head) - spec.tokens(loaded.head.tools)
+    system = used.window.corrected(without) if loaded.head.tools else used.system
+    tokens = {"system": system, "tools": used.system - system}
+    return tokens | {kind: getattr(used, kind) for kind in LABELS if kind not in tokens}
 
 
 def price(conversation: Conversation, tokens: int) -> Decimal | None:
@@ -85,10 +102,12 @@ def price(conversation: Conversation, tokens: int) -> Decimal | None:
 
 
 def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = LABELS) -> tuple[Part, ...]:
-    """Of the window, by kind."""
+    """Of the window, by kind; tools only where there are any."""
     parts: list[Part] = []
     start = 0.0
     for kind, label in labels.items():
+        if kind == "tools" and not tokens[kind]:
+            continue
         width = max(100 * tokens[kind] / window, VISIBLE) if tokens[kind] else 0.0
         parts.append(Part(kind, label, tokens[kind], round(start, 2), round(width, 2)))
         start += width
@@ -105,6 +124,7 @@ def _labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
     active = Checkpoint.objects.filter(conversation=conversation, active=True)
     return {
         "system": ", ".join(system),
+        "tools": _counted(len(head.tools), "tool").capitalize(),
         "summary": f"Summary, {_counted(active.count() if head.compressed_at else 0, 'checkpoint')}",
         "protected": f"Protected, {_counted(protected, 'message')}",
         "live": f"Live, {_counted(len(loaded.turns) - protected, 'message')}",

@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Left
 
 from compression.models import Checkpoint, Compaction
-from conversations.bubbles import Bubble, bubble, history, state_at, state_of, whole
+from conversations.bubbles import Bubble, bubble, history, legible, state_at, state_of
 from conversations.markdown import in_a_line
 from conversations.models import Conversation, Message
 
@@ -144,7 +144,7 @@ def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:
         row.message.id: row
         for row in _rows(_by_id(key for mark in marks if isinstance(mark, Run) for key in mark.head))
     }
-    kept = whole(_by_id(mark for mark in marks if isinstance(mark, Key)))
+    kept = legible(_by_id(mark for mark in marks if isinstance(mark, Key)))
     full = {message.id: bubble(conversation, message) for message in kept}
     items: list[Item] = []
     for mark in marks:

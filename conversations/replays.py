@@ -6,68 +6,31 @@ moment, and so has a later date than every reply that was asked for with it.
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from compression.core.context import render
-from compression.core.tokens import count_tokens
-from compression.core.values import MESSAGE_OVERHEAD, Image, Role, ToolUse, Turn, Window
+from compression.core.values import Role, ToolUse, Turn, Window
 from compression.models import Checkpoint
 from compression.records import value_of
 from conversations import records
+from conversations.agents.tools import spec
 from conversations.errors import NotFound
 from conversations.models import Conversation, Message, ToolCall, Wording
-from conversations.prompt import as_messages, shown
+from conversations.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.transcript import BEGINNING, SAID, images_of, message_tokens, truncated
 
-Kind = Literal["system", "summary", "protected", "live"]
 NOTED = Q(role=Message.Role.ASSISTANT, request__isnull=False)
 """Replies whose request is on record, those that were replaced too."""
+NOT_THERE = "the tools that were offered"
 OTHERWISE = "What is stored now makes another request than the one that was sent."
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One message of a request, as it was sent; a tool's result is one of its own. `tokens` as the model counts them.
-
-    It comes from a message of the conversation (`message_id`), or renders `checkpoints`, by their numbers. `images` are
-    those that the model is shown with it.
-    """
-
-    kind: Kind
-    message: dict[str, Any]
-    tokens: int
-    message_id: str = ""
-    checkpoints: tuple[int, ...] = ()
-    images: tuple[Image, ...] = ()
-
-    @property
-    def role(self) -> str:
-        return str(self.message["role"])
-
-    @property
-    def text(self) -> str:
-        """Its words, and the names of its images."""
-        content = self.message["content"]
-        if isinstance(content, str):
-            return content
-        words = [part["text"] for part in content if part["type"] == "text"]
-        return "\n".join([*words, *(image.caption for image in self.images)])
-
-    @property
-    def calls(self) -> list[dict[str, str]]:
-        """The name and arguments of each tool that was called."""
-        return [call["function"] for call in self.message.get("tool_calls", ())]
-
-    @property
-    def digest(self) -> str:
-        return records.digest(self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +48,13 @@ class Replayed:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        return [part.message for part in self.parts]
+        return messages_of(self.parts)
+
+    @property
+    def shares(self) -> dict[str, int]:
+        """Tokens by kind, the tools apart."""
+        tools = sum(part.tokens for part in self.parts if part.kind == "tools")
+        return self.tokens | {"system": self.tokens["system"] - tools, "tools": tools}
 
     @property
     def tokens(self) -> dict[str, int]:
@@ -115,13 +84,13 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
         raise NotFound("What the model saw is on record only for replies that it was asked for here.", code="no_record")
     noted: dict[str, Any] = reply.request
     missing: list[str] = []
-    opening = [*_system(reply, noted, missing), *_summary(reply, noted, missing)]
+    opening = [*_system(reply, noted, missing), *_tools(reply, noted, missing), *_summary(reply, noted, missing)]
     turns = _turns(reply, noted)
     if less := noted["count"] - len(turns):
         missing.append(f"{less} message{'s' * (less != 1)}")
     window = Window(noted["window"], noted["window"] - noted["budget"], noted["correction"])
     parts = tuple(as_counted([*opening, *parts_of(turns, with_images=noted.get("images", False))], window))
-    exact = records.digest([part.message for part in parts]) == noted["hash"]
+    exact = records.digest(messages_of(parts)) == noted["hash"] and NOT_THERE not in missing
     gone = f"Not there any more: {', '.join(missing)}." if missing else ""
     return Replayed(reply, noted, parts, "" if exact else gone or OTHERWISE)
 
@@ -159,9 +128,23 @@ def _divided(
     return tuple(both), tuple(more)
 
 
+def _wording(reply: Message, digest: str) -> str | None:
+    rows = Wording.objects.filter(conversation_id=reply.conversation_id, digest=digest)
+    return rows.values_list("text", flat=True).first()
+
+
+def _tools(reply: Message, noted: dict[str, Any], missing: list[str]) -> Iterator[Part]:
+    if not noted.get("tools"):
+        return
+    definitions = _wording(reply, noted["tools"])
+    if definitions is None:
+        missing.append(NOT_THERE)
+    else:
+        yield tools_part(definitions, spec.tokens_of(json.loads(definitions)))
+
+
 def _system(reply: Message, noted: dict[str, Any], missing: list[str]) -> Iterator[Part]:
-    rows = Wording.objects.filter(conversation_id=reply.conversation_id, digest=noted["system"])
-    text = rows.values_list("text", flat=True).first()
+    text = _wording(reply, noted["system"])
     if text is None:
         missing.append("the system prompt")
     else:
@@ -202,29 +185,3 @@ def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Tu
     protected, elided = id in noted["protected"], id in noted["elided"]
     images, role = images_of(row.images), cast(Role, row.role)
     return Turn(id, role, row.content, row.created_at, tokens, row.name, tools, protected, elided, images)
-
-
-def parts_of(turns: Sequence[Turn], *, with_images: bool) -> Iterator[Part]:
-    """Each message of each turn; what was counted for a turn is that of its results, and the rest of its own."""
-    visible = shown(turns) if with_images else ()
-    for turn in turns:
-        kind: Kind = "protected" if turn.protected else "live"
-        images = turn.images if turn.id in visible else ()
-        own, *results = as_messages(turn, with_images=bool(images))
-        left = turn.tokens
-        costs = []
-        for result in results:
-            costs.append(min(left, count_tokens(result["content"]) + MESSAGE_OVERHEAD))
-            left -= costs[-1]
-        yield Part(kind, own, left, message_id=turn.id, images=images)
-        for message, tokens in zip(results, costs, strict=True):
-            yield Part(kind, message, tokens, message_id=turn.id)
-
-
-def as_counted(parts: Iterable[Part], window: Window) -> Iterator[Part]:
-    """With the tokens that the model counts, rounded so that those of a kind add up to what was noted for it."""
-    sums: Counter[str] = Counter()
-    for part in parts:
-        before = window.corrected(sums[part.kind])
-        sums[part.kind] += part.tokens
-        yield replace(part, tokens=window.corrected(sums[part.kind]) - before)

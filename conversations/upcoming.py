@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 from compression.core.values import Usage
 from compression.records import active_checkpoints
 from conversations import prompt, transcript
+from conversations.agents.tools import spec
 from conversations.models import Conversation, ModelProfile
-from conversations.replays import Part, as_counted, parts_of
+from conversations.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.usage import measured
 
 
@@ -22,7 +24,7 @@ class Upcoming:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        return [part.message for part in self.parts]
+        return messages_of(self.parts)
 
     @property
     def tokens(self) -> int:
@@ -33,7 +35,10 @@ def upcoming(conversation: Conversation) -> Upcoming:
     """What `prompt.look` tells as a whole."""
     loaded = transcript.load(conversation.pk)
     head, messages = loaded.head, prompt.assemble(loaded).messages
-    opening = [Part("system", messages[0], prompt.system_tokens(head))]
+    tools = spec.tokens(head.tools)
+    opening = [Part("system", messages[0], prompt.system_tokens(head) - tools)]
+    if head.tools:
+        opening.append(tools_part(json.dumps(spec.as_functions(head.tools)), tools))
     if head.compressed_context is not None:
         numbers = tuple(checkpoint.number for checkpoint in active_checkpoints(head.id))
         opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))

@@ -37,11 +37,11 @@ const dropKnown = (fragment) => {
   for (const bubble of fragment.querySelectorAll("[data-message-id]")) {
     const known = document.getElementById(bubble.id);
     if (!known) continue;
-    if (isNews(bubble, known)) { known.replaceWith(bubble); htmx.process(bubble); } else bubble.remove();
+    if (isNews(bubble, known)) { keepCalls(bubble); known.replaceWith(bubble); htmx.process(bubble); } else bubble.remove();
   }
 };
 const isNews = ({ dataset }, known) => "fresh" in dataset && (
-  dataset.status === "streaming" || dataset.status !== known.dataset.status || dataset.state !== known.dataset.state
+  dataset.status === "streaming" || ["status", "state", "work"].some((name) => dataset[name] !== known.dataset[name])
 );
 // A message that is being written anew stays as it is when the thread around it is read again.
 const keepEdited = (fragment) => {
@@ -90,12 +90,13 @@ const findPlace = () => {
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   const { target, fragment } = event.detail;
   hold();
-  if (target.matches(".message")) markPlace();
+  if (target.matches(".message")) { markPlace(); keepCalls(fragment); }
   if (target !== thread) return;
   if (!one("#version", fragment)) return dropKnown(fragment);
   markPlace();
   keepEdited(fragment);
   keepOpened(fragment);
+  keepCalls(fragment);
 });
 document.addEventListener("htmx:oobAfterSwap", () => { handOn(); findPlace(); });
 document.addEventListener("htmx:afterSwap", findPlace);
@@ -144,7 +145,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.target.matches(".message[aria-busy]") && Date.now() - heard < 5000) event.preventDefault();
 });
 document.addEventListener("htmx:oobErrorNoTarget", (event) => {
-  if (event.detail.content.matches(".message")) htmx.trigger(document.body, "converge");
+  if (event.detail.content.matches(".message, .call")) htmx.trigger(document.body, "converge");
 });
 for (const [name, offline] of [["htmx:wsOpen", false], ["htmx:wsClose", true]]) {
   document.addEventListener(name, () => one(".app").classList.toggle("offline", offline));

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from conversations.access import get_conversation
-from conversations.bubbles import bubble, history, whole
+from conversations.bubbles import bubble, history, legible
 from conversations.errors import NotFound
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar
@@ -24,10 +24,10 @@ AROUND = 10
 @require_GET
 def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    row = whole(conversation.messages.filter(pk=message_id)).first()
+    row = legible(conversation.messages.filter(pk=message_id)).first()
     if row is None:
         raise NotFound("This message is not there any more.")
-    others = whole(history(conversation))
+    others = legible(history(conversation))
     before = list(others.filter(created_at__lt=row.created_at).order_by("-created_at")[: AROUND + 1])
     after = list(others.filter(created_at__gt=row.created_at).order_by("created_at")[: AROUND + 1])
     shown = [*reversed(before[:AROUND]), row, *after[:AROUND]]

@@ -10,10 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django_htmx.http import trigger_client_event
 
-from conversations import answering, attachments, fragments, past
+from conversations import answering, attachments, doings, fragments, past, workings
 from conversations import thread as threads
 from conversations.access import get_conversation
-from conversations.bubbles import bubble, whole
+from conversations.bubbles import bubble, legible
 from conversations.meter import meter
 from conversations.models import Conversation, ModelProfile
 from conversations.trust import trust_of
@@ -28,13 +28,15 @@ from conversations.views.sidebar import sidebar
 def chat(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     profile = answering.profile_of(conversation)
+    measured = meter(conversation)
     context = {
         "conversation": conversation,
         "sidebar": sidebar(request.user, current=conversation),
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
         "pending": attachments.pending(conversation),
-        "meter": meter(conversation),
+        "meter": measured,
+        "flows": doings.flows(conversation, measured, oob=False),
         "running": fragments.busy(conversation),
         "trust": trust_of(conversation),
         **fragments.thread_context(conversation),
@@ -75,11 +77,12 @@ def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
 def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     """One bubble, or its `body` and what can be done with it, for a row that opens."""
     conversation = get_conversation(request.user, pk)
-    row = get_object_or_404(whole(conversation.messages.all()), pk=message_id)
+    row = get_object_or_404(legible(conversation.messages.all()), pk=message_id)
     if "body" in request.GET:
         item = bubble(conversation, row)
         return render(request, "conversations/_opened.html", {"item": item})
-    response = HttpResponse(fragments.message(conversation, row))
+    waits = workings.waited_for(conversation) if row.is_streaming else ""
+    response = HttpResponse(fragments.message(conversation, row, waits=waits))
     return response if row.is_streaming else trigger_client_event(response, "converge")
 
 

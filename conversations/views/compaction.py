@@ -14,7 +14,7 @@ from django_htmx.http import reswap, retarget
 
 from compression.models import Checkpoint, Compaction
 from conversations import cited, summaries
-from conversations.access import get_conversation
+from conversations.access import CHATS, TO_READ, get_conversation
 from conversations.bubbles import whole
 from conversations.diffs import Diff, diff
 from conversations.errors import Refused
@@ -31,15 +31,15 @@ SOURCES = 1_000
 @never_cache
 @require_GET
 def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
-    """`edit` given: with its summary in a form."""
-    conversation = get_conversation(request.user, pk)
+    """`edit` given: with its summary in a form. That of an executor is only read, at the agent that it works for."""
+    conversation = get_conversation(request.user, pk, kinds=TO_READ)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
-    context = _shown(conversation, row) | {"editing": "edit" in request.GET}
+    context = _shown(conversation, row)
+    context["editing"] = "edit" in request.GET and context["is_chat"]
     if request.htmx:
         return render(request, "conversations/_compaction.html", context)
-    return render(
-        request, "conversations/compaction.html", context | {"sidebar": sidebar(request.user, current=conversation)}
-    )
+    listed = sidebar(request.user, current=conversation if context["is_chat"] else None)
+    return render(request, "conversations/compaction.html", context | {"sidebar": listed})
 
 
 @member
@@ -47,7 +47,7 @@ def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
 @require_GET
 def changes(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
     """What it changed in what the model sees, alone."""
-    conversation = get_conversation(request.user, pk)
+    conversation = get_conversation(request.user, pk, kinds=TO_READ)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
     return render(request, "conversations/_changes.html", {"compaction": row, "diff": _diff(conversation, row)})
 
@@ -75,6 +75,7 @@ def _shown(conversation: Conversation, row: Compaction) -> dict[str, Any]:
     checkpoint, sources = _own(row).first(), _sources(conversation, row)
     return {
         "conversation": conversation,
+        "is_chat": conversation.kind in CHATS,
         "compaction": row,
         "checkpoint": checkpoint,
         "summary": cited.rendered(checkpoint.summary, [_said(message) for message in sources]) if checkpoint else "",

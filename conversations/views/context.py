@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.tokens import count_tokens
-from conversations import answering, compaction, goals, policies, states, usage
+from conversations import answering, compaction, goals, offers, policies, states, usage
 from conversations import rules as rules_
 from conversations.access import get_conversation
 from conversations.errors import Invalid, Refused
@@ -46,6 +46,7 @@ def parts(conversation: Conversation) -> dict[str, Any]:
         "progress": goals.progress_of(goal) if goal else None,
         "steps": STEPS,
         "priorities": Goal.Priority.choices,
+        "offer": partial(offers.offer, conversation),
         "modes": Conversation.Mode.choices,
         "form": PolicyForm(conversation),
         "snapshots": conversation.snapshots.order_by("-created_at").defer("compressed_context")[:SHOWN],
@@ -116,6 +117,15 @@ def mode(request: Request, conversation: Conversation) -> str:
     conversation.save(update_fields=["mode"])
     usage.tell(conversation.pk)
     return "Saved."
+
+
+@changes("offer")
+def tools(request: Request, conversation: Conversation) -> str:
+    """Whether tools are offered to its model (`on` given), or not."""
+    conversation.uses_tools = "on" in request.POST
+    conversation.save(update_fields=["uses_tools"])
+    usage.tell(conversation.pk)
+    return "Offered from the next request on." if conversation.uses_tools else "Offered no more."
 
 
 @changes("rules")

@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from conversations import preferences
-from conversations.access import own_conversations
+from conversations.access import CHATS, own_conversations
+from conversations.errors import Invalid
 from conversations.exchange import imports
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
@@ -43,9 +44,12 @@ def home(request: Request) -> HttpResponse:
 @member
 @require_POST
 def new(request: Request) -> HttpResponse:
-    """An empty conversation: the one that is still unused, where there is one."""
+    """An empty conversation of a `kind`, a chat unless told otherwise: the unused one, where there is one."""
+    kind = request.POST.get("kind", Conversation.Kind.CHAT)
+    if kind not in CHATS:
+        raise Invalid(f"kind: must be one of {', '.join(CHATS)}.", field="kind")
     mine = own_conversations(request.user)
-    begin = preferences.begin_with(request.user)
+    begin = preferences.begin_with(request.user) | {"kind": kind}
     unused = mine.filter(messages=None, title="", archived=False, **begin).order_by("-updated_at").first()
     conversation = unused or Conversation(owner_id=request.user.pk, **begin)
     conversation.updated_at = timezone.now()

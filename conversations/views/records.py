@@ -15,10 +15,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from conversations import replays
-from conversations.access import get_conversation, readable_conversation
+from conversations.access import CHATS, get_conversation, readable_conversation
 from conversations.meter import meter, price, shares
 from conversations.models import Conversation, Message
-from conversations.replays import Changes, Part, Replayed
+from conversations.replays import Changes, Replayed
+from conversations.request_parts import Part
 from conversations.upcoming import upcoming
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of
@@ -59,13 +60,15 @@ def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     context: dict[str, Any] = _shown(replayed, changes) | {
         "conversation": conversation,
         "is_own": conversation.owner_id == request.user.pk,
+        "is_chat": conversation.kind in CHATS,
         "turns": _turns(conversation, replayed.reply, other),
         "against": other and other.reply,
         "chosen": "against" in request.GET,  # by the list, which keeps the focus
     }
     if request.htmx:
         return render(request, "conversations/_request.html", context)
-    listed = sidebar(request.user, current=conversation if context["is_own"] else None)
+    is_listed = context["is_own"] and context["is_chat"]
+    listed = sidebar(request.user, current=conversation if is_listed else None)
     return render(request, "conversations/request.html", context | {"sidebar": listed})
 
 
@@ -80,6 +83,7 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
     context = {
         "conversation": conversation,
         "is_own": True,
+        "is_chat": True,
         "coming": coming,
         "meter": meter(conversation),
         "rows": [Row(part, cost=price(conversation, part.tokens)) for part in parts],
@@ -104,7 +108,7 @@ def _shown(replayed: Replayed, changes: Changes | None) -> dict[str, Any]:
         "replayed": replayed,
         "reply": replayed.reply,
         "noted": replayed.noted,
-        "shares": shares(replayed.tokens, replayed.noted["window"]),
+        "shares": shares(replayed.shares, replayed.noted["window"]),
         "rows": [Row(part, id(part) in new) for part in parts],
         "hidden": hidden,
         "changes": changes,

@@ -53,7 +53,7 @@ def sidebar(
     """Pinned ones first, then by the day of the last change; the `current` one in any case. One query; of a list
     with nothing in it two."""
     own = own_conversations(user)
-    mine = own.filter(archived=archived).only("id", "title", "pinned", "archived", "updated_at")
+    mine = own.filter(archived=archived).only("id", "title", "kind", "pinned", "archived", "updated_at")
     mine = mine.filter(pinned=False, updated_at__lt=before) if before else mine
     rows = list(mine.order_by("-pinned", "-updated_at", "-id")[: LIMIT + 1])
     shown = rows[:LIMIT]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -50,7 +50,7 @@ def timeline(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _entries(conversation: Conversation) -> list[Entry]:
-    rows = list(conversation.compactions.order_by("-created_at", "-id").defer("prepared")[:SHOWN])
+    rows = list(_runs(conversation).order_by("-created_at", "-id").defer("prepared")[:SHOWN])
     done = conversation.compactions.filter(status=Compaction.Status.SUCCEEDED)
     last = done.order_by("-created_at", "-id").values_list("pk", flat=True).first()
     most = max((row.pre_tokens or 0 for row in rows), default=0) or 1
@@ -60,9 +60,16 @@ def _entries(conversation: Conversation) -> list[Entry]:
     ]
 
 
+def _runs(conversation: Conversation) -> QuerySet[Compaction]:
+    """Of an agent also those of its executors."""
+    own = Q(conversation=conversation)
+    agent = conversation.kind == Conversation.Kind.AGENT
+    return Compaction.objects.filter(own | Q(conversation__parent=conversation) if agent else own)
+
+
 def _total(conversation: Conversation) -> dict[str, Any]:
     in_force = Q(status=Compaction.Status.SUCCEEDED)
-    return conversation.compactions.aggregate(
+    return _runs(conversation).aggregate(
         runs=Count("pk"),
         folds=Count("pk", filter=in_force),
         failed=Count("pk", filter=Q(status=Compaction.Status.FAILED)),

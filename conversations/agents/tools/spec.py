@@ -57,6 +57,9 @@ def as_functions(specs: tuple[Spec, ...]) -> list[dict[str, Any]]:
 @lru_cache(maxsize=1024)
 def tokens(specs: tuple[Spec, ...]) -> int:
     """What a list of tools costs in a request, by our own count: that of its JSON."""
-    if not specs:
-        return 0
-    return LIST_OVERHEAD + sum(count_tokens(json.dumps(one.function)) for one in specs)
+    return tokens_of(as_functions(specs))
+
+
+def tokens_of(functions: list[dict[str, Any]]) -> int:
+    """The same of definitions that were kept."""
+    return LIST_OVERHEAD + sum(count_tokens(json.dumps(one)) for one in functions) if functions else 0

@@ -1,0 +1,34 @@
+"""The tools of a conversation, as its owner reads of them: who is offered which, and what that costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conversations import answering
+from conversations.agents.tools import spec
+from conversations.agents.tools.catalogue import offered
+from conversations.agents.tools.spec import Spec
+from conversations.heads import tools_for
+from conversations.models import Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """To `whom` ("" in a chat); `tokens` are in each request, as the model counts them."""
+
+    whom: str
+    tools: tuple[Spec, ...]
+    tokens: int
+
+
+def offer(conversation: Conversation) -> list[Offer]:
+    """Nothing where the model cannot call tools."""
+    profile = answering.profile_of(conversation)
+    if profile is None or not profile.can_call:
+        return []
+    own = tools_for(conversation)
+    told = {"": own}
+    if conversation.kind == Conversation.Kind.AGENT:
+        told = {"The planner": own, "The executor": offered(Conversation.Kind.EXECUTOR, is_compressed=False)}
+    window = profile.usable_window
+    return [Offer(whom, tools, window.corrected(spec.tokens(tools))) for whom, tools in told.items()]

@@ -1,0 +1,103 @@
+"""The messages of a request one by one, and the tools that it offers: what each costs, and what it comes from."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from compression.core.tokens import count_tokens
+from compression.core.values import MESSAGE_OVERHEAD, Image, Turn, Window
+from conversations import records
+from conversations.prompt import as_messages, shown
+
+Kind = Literal["system", "tools", "summary", "protected", "live"]
+BEGIN_WITH: dict[str, str] = {"tools": "system"}
+"""What is counted together with another kind, as a request begins with both."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One message of a request, as it was sent; a tool's result is one of its own. `tokens` as the model counts them.
+
+    The tools that were offered are a part too, but no message: their definitions are its content, as JSON. A part comes
+    from a message of the conversation (`message_id`), or renders `checkpoints`, by their numbers. `images` are those
+    that the model is shown with it.
+    """
+
+    kind: Kind
+    message: dict[str, Any]
+    tokens: int
+    message_id: str = ""
+    checkpoints: tuple[int, ...] = ()
+    images: tuple[Image, ...] = ()
+
+    @property
+    def role(self) -> str:
+        return str(self.message["role"])
+
+    @property
+    def text(self) -> str:
+        """Its words, and the names of its images."""
+        content = self.message["content"]
+        if isinstance(content, str):
+            return content
+        words = [part["text"] for part in content if part["type"] == "text"]
+        return "\n".join([*words, *(image.caption for image in self.images)])
+
+    @property
+    def calls(self) -> list[dict[str, str]]:
+        """The name and arguments of each tool that was called."""
+        return [call["function"] for call in self.message.get("tool_calls", ())]
+
+    @property
+    def is_message(self) -> bool:
+        return self.kind != "tools"
+
+    @cached_property
+    def offered(self) -> list[dict[str, Any]]:
+        """The name, description and parameters of each tool that was offered."""
+        return [] if self.is_message else [one["function"] for one in json.loads(self.text)]
+
+    @property
+    def digest(self) -> str:
+        return records.digest(self.message)
+
+
+def messages_of(parts: Iterable[Part]) -> list[dict[str, Any]]:
+    return [part.message for part in parts if part.is_message]
+
+
+def tools_part(definitions: str, tokens: int) -> Part:
+    """`definitions` as JSON in the shape of OpenAI's chat completions."""
+    return Part("tools", {"role": "system", "content": definitions}, tokens)
+
+
+def parts_of(turns: Sequence[Turn], *, with_images: bool) -> Iterator[Part]:
+    """Each message of each turn; what was counted for a turn is that of its results, and the rest of its own."""
+    visible = shown(turns) if with_images else ()
+    for turn in turns:
+        kind: Kind = "protected" if turn.protected else "live"
+        images = turn.images if turn.id in visible else ()
+        own, *results = as_messages(turn, with_images=bool(images))
+        left = turn.tokens
+        costs = []
+        for result in results:
+            costs.append(min(left, count_tokens(result["content"]) + MESSAGE_OVERHEAD))
+            left -= costs[-1]
+        yield Part(kind, own, left, message_id=turn.id, images=images)
+        for message, tokens in zip(results, costs, strict=True):
+            yield Part(kind, message, tokens, message_id=turn.id)
+
+
+def as_counted(parts: Iterable[Part], window: Window) -> Iterator[Part]:
+    """With the tokens that the model counts, rounded so that those of a kind add up to what was noted for it."""
+    sums: Counter[str] = Counter()
+    for part in parts:
+        kind = BEGIN_WITH.get(part.kind, part.kind)
+        before = window.corrected(sums[kind])
+        sums[kind] += part.tokens
+        yield replace(part, tokens=window.corrected(sums[kind]) - before)

@@ -1,0 +1,157 @@
+"""How tools that were called, and what executors do, read on the page."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import template
+
+from conversations import tool_names, workings
+from conversations.agents.tools import planning
+from conversations.markdown import in_a_line
+from conversations.models import AgentRun, AgentStep, ToolCall
+from conversations.workings import Working
+
+register = template.Library()
+register.filter(tool_names.called)
+register.filter(tool_names.server)
+
+STOPPED = "It was stopped."
+STATES = {"pending": "waits", "running": "under way", "done": "done", "failed": "failed", "stopped": "stopped"}
+RUNS = {
+    "running": "at work",
+    "waiting": "waits for the planner",
+    "done": "done",
+    "stopped": "stopped",
+    "failed": "failed",
+}
+STEPS = {
+    AgentStep.Kind.ASSIGNMENT: "The task",
+    AgentStep.Kind.CLARIFICATION: "The planner answers",
+    AgentStep.Kind.PARTIAL: "Partial result, and a question",
+    AgentStep.Kind.RESULT: "The result",
+}
+BRIEF = 160
+LONG = 2_000
+"""Characters of arguments that a page has from the start."""
+
+
+@register.filter
+def brief(call: ToolCall) -> str:
+    """The arguments in a line."""
+    found = _read(call.arguments)
+    if not isinstance(found, dict):
+        return " ".join(call.arguments[:BRIEF].split())
+    values = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in found.values()]
+    told = values if len(values) == 1 else [f"{name}: {value}" for name, value in zip(found, values, strict=True)]
+    line = " ".join(", ".join(value[:BRIEF] for value in told)[: 2 * BRIEF].split())
+    return line if len(line) <= BRIEF else f"{line[:BRIEF]}…"
+
+
+@register.filter
+def state(call: ToolCall) -> str:
+    return "stopped" if call.error == STOPPED else call.status
+
+
+@register.filter
+def how(state: str) -> str:
+    """A call's state in words."""
+    return STATES.get(state, state)
+
+
+@register.filter
+def how_far(run: AgentRun) -> str:
+    return RUNS.get(run.status, run.status)
+
+
+@register.filter
+def turns(run: AgentRun) -> str:
+    return f"{run.turns} of {planning.MOST_TURNS} turns"
+
+
+@register.filter
+def run(call: ToolCall) -> AgentRun | None:
+    """The run that was begun by it."""
+    return next((step.run for step in call.steps.all()), None) if call.name == planning.DELEGATE else None
+
+
+@register.filter
+def working(run: AgentRun) -> Working:
+    """All of it: one of a conversation's runs is open at a time, and shown so from the start."""
+    return workings.read(run)
+
+
+@register.filter
+def took(run: AgentRun) -> int | None:
+    """Milliseconds."""
+    return round((run.finished_at - run.created_at).total_seconds() * 1_000) if run.finished_at else None
+
+
+@register.filter
+def step(row: AgentStep) -> str:
+    return STEPS.get(AgentStep.Kind(row.kind), row.kind)
+
+
+@register.filter
+def opening(text: str) -> str:
+    """The beginning of what was said, in a line."""
+    return in_a_line(text[: 2 * BRIEF])
+
+
+@register.filter
+def pretty(text: str) -> str:
+    """JSON on lines of its own; anything else as it is."""
+    found = _read(text)
+    return json.dumps(found, indent=2, ensure_ascii=False) if isinstance(found, (dict, list)) else text
+
+
+@register.filter
+def as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def begins(call: ToolCall) -> str:
+    """Of the arguments."""
+    return call.arguments[:LONG] if len(call.arguments) > LONG else pretty(call.arguments)
+
+
+@register.filter
+def gave(call: ToolCall) -> str:
+    """The beginning of the result."""
+    return _opening(call) if is_long(call) else pretty(_opening(call))
+
+
+@register.filter
+def gave_nothing(call: ToolCall) -> bool:
+    return _known(call) is None
+
+
+@register.filter
+def is_long(call: ToolCall) -> bool:
+    """Whether there is more of it than a page has from the start."""
+    return size(call) > len(_opening(call)) + len(call.arguments[:LONG])
+
+
+@register.filter
+def size(call: ToolCall) -> int:
+    """Characters of arguments and result."""
+    return len(call.arguments) + (call.__dict__.get("length", len(call.__dict__.get("result") or "")) or 0)
+
+
+def _known(call: ToolCall) -> str | None:
+    """What was read of its result, which may be the beginning alone."""
+    known: str | None = call.__dict__.get("opening", call.__dict__.get("result"))
+    return known
+
+
+def _opening(call: ToolCall) -> str:
+    return (_known(call) or "")[:LONG]
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text) if text[:1] in "{[" and text else None
+    except (ValueError, RecursionError):
+        return None
