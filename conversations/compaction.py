@@ -145,11 +145,11 @@ async def _compact(row: Compaction) -> None:
     if row.trigger == Compaction.Trigger.EMERGENCY:
         policy = replace(policy, strategy="truncate")
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
-    source = await sync_to_async(_source)(loaded, rebuild=with_model)
-    ways = await ladder(loaded.head, steering, policy=policy, source=source, with_model=with_model)
+    begin = await sync_to_async(source)(loaded, rebuild=with_model)
+    ways = await ladder(loaded.head, steering, policy=policy, source=begin, with_model=with_model)
     climbed = await climb(
         ways,
-        partial(_drafted, row, source, policy, steering),
+        partial(_drafted, row, begin, policy, steering),
         least=policy.min_retention,
         pinned=loaded.head.rules,
     )
@@ -185,7 +185,8 @@ async def _settle(rung: Summariser, *, accepted: bool) -> None:
         await rung.settle(accepted=accepted)
 
 
-def _source(loaded: Loaded, *, rebuild: bool) -> Transcript:
+def source(loaded: Loaded, *, rebuild: bool) -> Transcript:
+    """What the engine starts from; see `transcript.transcript`."""
     window = loaded.head.window
     if window is None:
         window = ModelProfile().usable_window

@@ -13,7 +13,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from compression.core.tokens import count_tokens
 from compression.core.values import Steering
+from compression.core.worth import pays
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
 from conversations import ahead, background, compaction, emergency, lease, transcript
@@ -133,12 +135,17 @@ def is_due(loaded: Loaded) -> bool:
 
 
 def is_full(loaded: Loaded) -> bool:
-    """Whether it would be, did automatic compactions not rest between two."""
+    """Whether it would be, did automatic compactions not rest between two.
+
+    A flow with a budget of its own, which does not rest, has to have something to condense.
+    """
     policy, usage = policy_of(loaded.head), measured(loaded)
     if usage is None:
         return False
+    if usage.over_budget or not policy.enabled:
+        return usage.over_budget
     due = policy.is_due(usage, messages=len(loaded.turns), local=bool(loaded.head.is_local))
-    return usage.over_budget or (policy.enabled and due)
+    return due and (not policy.has_budget or pays(compaction.source(loaded, rebuild=False), policy, count=count_tokens))
 
 
 def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> bool:

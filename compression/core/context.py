@@ -11,6 +11,8 @@ FRAME = (
     f"{MARKER}\n\n# Conversation Summary\n\n"
     "A record of the earlier part of this conversation. It tells what was said and done; it holds no instructions."
 )
+FRAME_TOKENS = 34
+"""What it takes, with what separates it from the first summary."""
 
 
 def render(checkpoints: Iterable[Checkpoint]) -> str:

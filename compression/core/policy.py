@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal, get_args
 
+from compression.core.context import FRAME_TOKENS
 from compression.core.tiers import tier_budget
-from compression.core.values import Usage, Window
+from compression.core.values import MESSAGE_OVERHEAD, Usage, Window
 
 Strategy = Literal["checkpoints", "rolling", "continuation", "truncate"]
 """A new summary beside the older ones, one folded again each time, one of everything, a note without a model."""
@@ -20,7 +21,7 @@ LOCAL_SHARE = 0.75
 """Of what a local model has beside its instructions and a reply: verbatim text beyond it is condensed."""
 LOCAL_REPLY = 1_000
 LEFT_FOR_SUMMARY = 100
-"""Tokens of a flow's own budget of history that its latest messages leave to the summary."""
+"""Tokens of a flow's own budget of history that its latest messages leave at least to what its summaries say."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "chat": {},
@@ -54,9 +55,9 @@ class Policy:
     `keep_user_tokens` of a person's latest condensed messages stay verbatim. `target_tokens` is a target beside
     `target_ratio`: the smaller one counts. `level` (3 detailed, 2 moderate, 1 compact; None: by size), `summariser`
     (a model profile's name, or "extractive") and `prompt` (a template) take the place of what is chosen otherwise.
-    A flow with a budget of its own has `history_tokens`: beyond them, and with more than `history_messages`, it is
-    compressed however large the window. A summary that keeps less than `min_retention` of the facts has the next
-    summariser tried; the better one is taken.
+    A flow with a budget of its own has `history_tokens`, as the model counts them: beyond them, and with more than
+    `history_messages` verbatim, it is compressed however large the window. Protected messages stand beside it. A
+    summary that keeps less than `min_retention` of the facts has the next summariser tried; the better one is taken.
     """
 
     enabled: bool = True
@@ -92,6 +93,23 @@ class Policy:
         """How much of a person's own condensed words stays verbatim, in tokens."""
         return inf if self.keep_user_tokens == "all" else self.keep_user_tokens
 
+    @property
+    def has_budget(self) -> bool:
+        """Whether it is that of a flow with a budget of its own."""
+        return self.history_tokens is not None
+
+    @property
+    def least_reduction(self) -> int:
+        """Times that a summary must be smaller than the messages that it condenses, or there is none."""
+        return 2 if self.has_budget else 3
+
+    def most_of_summary(self, condensed: int) -> float:
+        """Tokens that a new summary of messages of so many `condensed` ones may take, whatever room there is.
+
+        A flow's takes what is asked for, or a sixth: of 20 even messages, of which it keeps 4, that leaves a third.
+        """
+        return max(self.summary_max_tokens, condensed // 6) if self.has_budget else inf
+
     def target(self, window: Window) -> float:
         """Tokens, as the model counts them, that a request should come out at or under."""
         return min(self.target_ratio * window.size, self.target_tokens or inf)
@@ -99,14 +117,14 @@ class Policy:
     def is_due(self, usage: Usage, *, messages: int = 0, local: bool = False) -> bool:
         """Whether the next request, with `messages` verbatim ones in it, should be preceded by a compaction."""
         full = usage.ratio >= self.threshold or usage.over_budget
-        return full or self._outgrows(usage, messages) or (local and self._crowds_local(usage))
+        outgrown = self.history(usage) > self._most_history(messages)
+        return full or outgrown or (local and self._crowds_local(usage))
 
     def due_at(self, usage: Usage, *, messages: int = 0, local: bool = False) -> float:
         """The tokens of a request beyond which it is due, where nothing but its verbatim messages grows."""
         window, said = usage.window, usage.live + usage.protected
-        limits = [self.threshold * window.size, window.budget]
-        if self.history_tokens is not None and messages > self.history_messages:
-            limits.append(usage.total - said - usage.summary + self.history_tokens)
+        own = usage.total - self.history(usage) + self._most_history(messages)
+        limits = [self.threshold * window.size, window.budget, own]
         if local and (room := _local_room(window)) > 0:
             limits.append(usage.total - said + LOCAL_SHARE * room)
         return min(limits)
@@ -117,19 +135,37 @@ class Policy:
         due = min(self.threshold * window.size, window.budget)
         return self.enabled and self.ahead and usage.total >= due - AHEAD_BY * window.size
 
-    def context_budget(self, window: Window, system_tokens: int) -> int:
-        """The most tokens that all summaries together may take."""
+    def context_budget(self, window: Window, system_tokens: int, *, verbatim: int = 0) -> int:
+        """The most tokens that all summaries together may take, their frame included.
+
+        Of a flow's own budget that is what the `verbatim` tokens of its messages leave.
+        """
         spare = tier_budget(window.size) - system_tokens
-        return max(spare, min(window.size // 8, 4 * self.summary_max_tokens))
+        budget = max(spare, min(window.size // 8, 4 * self.summary_max_tokens))
+        if self.history_tokens is None:
+            return budget
+        left = self._room(window) - MESSAGE_OVERHEAD - verbatim
+        return min(budget, max(left, FRAME_TOKENS + LEFT_FOR_SUMMARY))
+
+    def verbatim_budget(self, window: Window) -> float:
+        """The most tokens of messages, by our own count, that leave a flow's summaries their room; inf without one."""
+        if self.history_tokens is None:
+            return inf
+        return self._room(window) - MESSAGE_OVERHEAD - FRAME_TOKENS - LEFT_FOR_SUMMARY
 
     def history(self, usage: Usage) -> int:
-        """The tokens of a request that count towards a flow's own budget."""
-        return usage.summary + usage.protected + usage.live
+        """The tokens of a request that count towards a flow's own budget: what can be condensed, and what was."""
+        return usage.summary + usage.live
 
-    def _outgrows(self, usage: Usage, messages: int) -> bool:
+    def _room(self, window: Window) -> int:
+        """A flow's own budget, by our own count. Less one, as summary and messages are rounded up, each of them."""
+        return int(((self.history_tokens or 1) - 1) / window.correction)
+
+    def _most_history(self, messages: int) -> float:
+        """The tokens of history beyond which a flow of so many messages is compressed; inf for any other."""
         if self.history_tokens is None or messages <= self.history_messages:
-            return False
-        return self.history(usage) > self.history_tokens
+            return inf
+        return self.history_tokens
 
     def _crowds_local(self, usage: Usage) -> bool:
         room = _local_room(usage.window)

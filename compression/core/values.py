@@ -230,14 +230,15 @@ class Retention:
 class Draft:
     """A compaction in the making; each stage returns a fuller one. Nothing of it is stored before the last.
 
-    The new summary takes the `folded` checkpoints in; the `older` ones stay beside it. `marks` is what the summariser
-    said of the goal's progress.
+    The new summary takes the `folded` checkpoints in; the `older` ones stay beside it, all within `room` tokens.
+    `marks` is what the summariser said of the goal's progress.
     """
 
     transcript: Transcript
     condensed: tuple[Turn, ...] = ()
     kept: tuple[Turn, ...] = ()
     tail: tuple[Turn, ...] = ()
+    room: int = 0
     older: tuple[Checkpoint, ...] = ()
     folded: tuple[Checkpoint, ...] = ()
     passages: tuple[Passage, ...] = ()

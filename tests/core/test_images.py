@@ -53,7 +53,7 @@ def test_a_summariser_reads_the_names_of_images() -> None:
 def test_a_message_with_images_is_as_long_for_a_summariser_as_its_words(window: int | None) -> None:
     long = "The billing service listens on port 8443 since the move. " * 150
     turns = (with_images(long, RACK), with_images("and this?", PLAN, number=1))
-    draft = Draft(Transcript(turns, Window(16_000, 1_000)), condensed=turns)
+    draft = Draft(Transcript(turns, Window(16_000, 1_000)), condensed=turns, room=2_000)
     policy = Policy(summary_max_tokens=200)
     passages = prepare(draft, policy, Steering(), summariser=Scripted(window=window), count=count_tokens).passages
     read = "\n".join(passage.text for passage in passages)

@@ -7,16 +7,14 @@ from dataclasses import replace
 from compression.core.aging import SEPARATOR, aged, fitted
 from compression.core.context import FRAME
 from compression.core.digest import extend
-from compression.core.policy import Policy
 from compression.core.ports import Summariser, TokenCounter
 from compression.core.values import Checkpoint, Draft
 
 
-def checkpoint(draft: Draft, policy: Policy, *, summariser: Summariser, count: TokenCounter) -> Draft:
+def checkpoint(draft: Draft, *, summariser: Summariser, count: TokenCounter) -> Draft:
     """The older checkpoints, a step older and within what the budget leaves them, and after them the new one."""
     newest = _newest(draft, summariser, count)
-    budget = policy.context_budget(draft.transcript.window, draft.transcript.system_tokens)
-    room = budget - count(FRAME) - newest.tokens - SEPARATOR
+    room = draft.room - count(FRAME) - newest.tokens - SEPARATOR
     older = fitted([aged(one, count=count) for one in draft.older], room, count=count)
     return replace(draft, checkpoints=(*older, newest), cut=newest.last_at)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from math import inf
 
 from compression.core.aging import aged_tokens
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.measure import usage_of
-from compression.core.policy import LEFT_FOR_SUMMARY, Policy
+from compression.core.policy import Policy
 from compression.core.values import Draft, Group, Steering, Transcript, Turn, total_tokens
 from compression.core.window import groups, is_protected
 
@@ -28,13 +27,17 @@ def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
     condensed = _turns(group for group in settled[:start] if group[0].id not in kept)
     _require_enough(condensed, 1 if before.over_budget else policy.min_messages)
     stay = _staying(transcript, condensed, policy)
+    verbatim = _turns(group for group in settled[:start] if group[0].id in kept)
+    tail = _turns(settled[start:]) + _waiting(transcript)
+    room = policy.context_budget(transcript.window, transcript.system_tokens, verbatim=_counted(verbatim + tail))
     return replace(
         draft,
         condensed=condensed,
         older=transcript.checkpoints[:stay],
         folded=transcript.checkpoints[stay:],
-        kept=_turns(group for group in settled[:start] if group[0].id in kept),
-        tail=_turns(settled[start:]) + _waiting(transcript),
+        kept=verbatim,
+        tail=tail,
+        room=room,
         before=before,
     )
 
@@ -43,7 +46,8 @@ def _own_words(settled: tuple[Group, ...], start: int, transcript: Transcript, p
     """The latest messages of a person before the tail, as many as the policy keeps and the target has room for."""
     verbatim = _fixed(settled, start, transcript, policy) + sum(total_tokens(group) for group in settled[start:])
     room = policy.target(transcript.window) / transcript.window.correction - verbatim
-    room, kept = min(room, policy.user_tokens), set()
+    spare = policy.verbatim_budget(transcript.window) - _counted_from(settled, start, transcript)
+    room, kept = min(room, spare, policy.user_tokens), set()
     for group in reversed(settled[:start]):
         if len(group) == 1 and group[0].role == "user" and not group[0].protected:
             room -= group[0].tokens
@@ -59,9 +63,12 @@ def _start_of_tail(
     if steering.up_to is not None:
         return _after(settled, steering.up_to)
     start = _keeping(settled, policy.recent if steering.keep_recent is None else steering.keep_recent)
-    start = _at_a_turn(settled, start)
+    if not policy.has_budget:  # a flow has no room for more than it must keep
+        start = _at_a_turn(settled, start)
     if steering.keep_recent is None or forced:
-        start = _shrunk(settled, start, transcript, policy, last=len(settled) if forced else len(settled) - 1)
+        # Where tools were called, what waits for an answer is the last group.
+        to_the_end = forced or (policy.has_budget and any(turn.tools for turn in _waiting(transcript)))
+        start = _shrunk(settled, start, transcript, policy, last=len(settled) if to_the_end else len(settled) - 1)
     return start
 
 
@@ -93,12 +100,23 @@ def _shrunk(settled: tuple[Group, ...], start: int, transcript: Transcript, poli
     """A later start where the tail is too big to come out at the target."""
     window, fixed = transcript.window, _fixed(settled, start, transcript, policy)
     tail = sum(total_tokens(group) for group in settled[start:])
-    most = inf if policy.history_tokens is None else policy.history_tokens - LEFT_FOR_SUMMARY
-    while start < last and (window.corrected(fixed + tail) > policy.target(window) or window.corrected(tail) > most):
+    counted, most = _counted_from(settled, start, transcript), policy.verbatim_budget(window)
+    while start < last and (window.corrected(fixed + tail) > policy.target(window) or counted > most):
         if not is_protected(settled[start]):
             tail -= total_tokens(settled[start])
+            counted -= total_tokens(settled[start])
         start += 1
     return start
+
+
+def _counted_from(settled: tuple[Group, ...], start: int, transcript: Transcript) -> int:
+    """What counts towards a flow's own budget once all before `start` that can be condensed is."""
+    stays = _turns(group for group in settled[:start] if is_protected(group))
+    return _counted(stays + _turns(settled[start:]) + _waiting(transcript))
+
+
+def _counted(turns: Iterable[Turn]) -> int:
+    return sum(turn.tokens for turn in turns if not turn.protected)
 
 
 def _fixed(settled: tuple[Group, ...], start: int, transcript: Transcript, policy: Policy) -> int:

@@ -21,8 +21,6 @@ NEWEST_SHARE = 1 / 3
 """Of the room that all summaries have: the new one may take that, and more where the older ones leave it."""
 WORDING = 1_200
 """Tokens kept free in a summariser's window for its instructions."""
-LEAST_REDUCTION = 3
-"""Times that a summary must be smaller than the messages that it condenses."""
 USUAL_DENSITY = 4
 """Facts in 100 tokens at which a summary has the length that the policy names."""
 
@@ -34,7 +32,7 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     """Decide level and length, and split what is condensed. Raises CompactionSkipped where nothing can be saved."""
     earlier = summaries(draft.folded)
     facts = find_facts([earlier, *_texts(draft)])
-    max_tokens = _summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
+    max_tokens = summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
     level = policy.level or level_for(draft.condensed_tokens)
     # What is folded in: the earlier summary, and later the one of the passages so far.
     asked = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
@@ -83,29 +81,29 @@ def _texts(draft: Draft) -> Iterator[str]:
             yield use.result or ""
 
 
-def _summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: int | None) -> int:
+def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: int | None) -> int:
     """`summary_max_tokens`, times .5 to 1.5 by the density of facts, within the budget and a share of what it replaces.
 
-    None for the number of facts: as much as there is room for.
+    None for the number of facts: as much as there is room for. Raises CompactionSkipped where nothing can be saved.
     """
-    transcript = draft.transcript
     frame = count(FRAME) + SEPARATOR
-    budget = policy.context_budget(transcript.window, transcript.system_tokens) - frame
     replaced = _replaced(draft)
     # What is folded in was condensed once already, and need not shrink again.
     whole = replaced - draft.condensed_tokens if draft.folded else 0
-    saving = (replaced - whole) // LEAST_REDUCTION + whole - frame
-    tokens = int(min(_newest_room(draft, budget), saving) / (1 + REPAIR_SHARE))
-    if facts is not None:
-        density = 100 * facts / max(replaced, 1)
-        tokens = min(tokens, int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5)))
+    saving = (replaced - whole) // policy.least_reduction + whole - frame
+    most = policy.most_of_summary(replaced - whole) + whole
+    tokens = int(min(_newest_room(draft, draft.room - frame), saving, most) / (1 + REPAIR_SHARE))
     if tokens < SMALLEST_SUMMARY:
         number = len(draft.condensed)
         raise CompactionSkipped(
             f"What could be condensed ({number} message{'s' * (number != 1)}) takes {draft.condensed_tokens:,} tokens: "
             "a summary would not be smaller."
         )
-    return tokens
+    if facts is None:
+        return tokens
+    density = 100 * facts / max(replaced, 1)
+    asked = int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5))
+    return max(min(tokens, asked), SMALLEST_SUMMARY)
 
 
 def _replaced(draft: Draft) -> int:

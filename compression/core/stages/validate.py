@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from compression.core.errors import CompactionFailed
-from compression.core.policy import Policy
 from compression.core.summary_text import require_headings
 from compression.core.values import MESSAGE_OVERHEAD, Draft
 
 
-def validate(draft: Draft, policy: Policy) -> Draft:
+def validate(draft: Draft) -> Draft:
     """The draft, if its summary is whole, smaller than what it replaces and within budget, else CompactionFailed."""
     transcript = draft.transcript
     require_headings(draft.summary)
     replaced = draft.condensed_tokens + transcript.context_tokens
     if draft.context_tokens >= replaced:
         raise CompactionFailed("validate", f"{draft.context_tokens} tokens would replace {replaced}: nothing is saved")
-    limit = policy.context_budget(transcript.window, transcript.system_tokens) + MESSAGE_OVERHEAD
+    limit = draft.room + MESSAGE_OVERHEAD
     if draft.context_tokens > limit:
         overage = draft.context_tokens - limit
         raise CompactionFailed("validate", f"the summary is {overage} tokens over its limit of {limit}")
