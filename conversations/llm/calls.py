@@ -23,14 +23,11 @@ class _Call:
     id: str
     name: str = ""
     pieces: list[str] = field(default_factory=list)
+    size: int = 0
 
     @property
     def arguments(self) -> str:
         return "".join(self.pieces)
-
-    @property
-    def size(self) -> int:
-        return sum(map(len, self.pieces))
 
     @property
     def is_whole(self) -> bool:
@@ -57,6 +54,7 @@ class _Call:
             self.name += name
         if arguments:
             self.pieces.append(arguments)
+            self.size += len(arguments)
 
 
 class Calls:
