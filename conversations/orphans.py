@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -97,9 +98,11 @@ def _is_under_way(reply: Message) -> bool:
 
 
 def _give_up(reply: Message, *, status: str, error: str = "") -> bool:
-    ended = replies.give_up(reply, status=status, error=error)
-    if ended:
-        calls.abandon(reply.conversation_id)
+    """End it, and what was called for it."""
+    with transaction.atomic():
+        ended = replies.give_up(reply, status=status, error=error)
+        if ended:
+            calls.abandon(reply.conversation_id)
     return ended
 
 

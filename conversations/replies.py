@@ -141,7 +141,7 @@ def give_up(reply: Message, *, status: str, error: str = "") -> bool:
         status=status, error=error, token_count=tokens_of(reply.content), **_over(reply.pk)
     )
     if ended:
-        publish(reply.conversation_id, "resync")
+        transaction.on_commit(partial(publish, reply.conversation_id, "resync"))
         for row in Message.objects.filter(pk=reply.pk):
             _report(row)
     return bool(ended)

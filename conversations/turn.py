@@ -228,7 +228,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
     asked = running.calls if status == Status.COMPLETE else ()
     tokens = await asyncio.to_thread(replies.tokens_of, running.text, asked)
     save = partial(
-        replies.finish,
+        replies.finish if status == Status.COMPLETE else _break_off,
         running.reply_id,
         running.token,
         status=status,
@@ -244,8 +244,6 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
         saved = await _insisted(save)
     finally:
         _forget(running)
-    if status != Status.COMPLETE:
-        await sync_to_async(calls.abandon)(running.conversation_id)
     if saved is not None:
         reply, following = saved
         kind = "message.failed" if reply.is_failed else "message.done"
@@ -261,6 +259,16 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
             if titles.is_due(running.sent):
                 await sync_to_async(titles.suggest_later)(reply.conversation_id, reply.pk)
     return None
+
+
+def _break_off(reply_id: UUID, token: UUID, **how: Any) -> tuple[Message, None] | None:
+    """End a reply that is not whole: what was called for it ends with it."""
+    with transaction.atomic():
+        ended = replies.finish(reply_id, token, **how)
+        if ended is None:
+            return None
+        calls.abandon(ended[0].conversation_id)
+        return ended[0], None
 
 
 def _next(running: Running, reply: Message) -> Running:

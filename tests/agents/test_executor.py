@@ -18,6 +18,7 @@ from conversations.models import AgentRun, AgentStep, Conversation, Message, Mod
 from tests.agents.conftest import ToolChat
 from tests.llm_server import Request
 
+pytestmark = pytest.mark.once
 NINE = ("calculate", '{"expression": "4 + 5"}')
 
 

@@ -19,6 +19,7 @@ from conversations.models import Conversation, ModelProfile, ToolCall
 from tests.agents.conftest import ToolChat
 from tests.conversations.chat import fill
 
+pytestmark = pytest.mark.once
 TIME = ("current_time", '{"timezone": "UTC"}')
 
 
