@@ -19,7 +19,7 @@ _SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 FIELDS = (
     *("request_id", "user_id", "conversation_id", "reply_id", "compaction_id", "method", "path", "status", "ms"),
     *("trigger", "strategy", "summariser", "before", "after", "facts_found", "facts_kept", "model", "prompt_tokens"),
-    "completion_tokens",
+    *("completion_tokens", "tool_server"),
 )
 """What a line may say beside its words. Django's own lines carry whole requests, query and all."""
 
@@ -50,6 +50,8 @@ def config(how: str) -> dict[str, Any]:
             "chatsite": {"level": level},
             "conversations": {"level": level},
             "axes": {"level": "ERROR"},
+            # It writes down what a server of tools sent that it cannot read: who called it is told.
+            "mcp": {"level": "CRITICAL"},
             # It writes a traceback a second while Redis is away; `conversations.relay` says that it is, once.
             "channels_redis": {"level": "CRITICAL"},
             "django_redis": {"level": "CRITICAL"},

@@ -8,6 +8,7 @@ from conversations.admin.conversations import ConversationAdmin
 from conversations.admin.people import ApiKeyAdmin, PersonAdmin
 from conversations.admin.profiles import ModelProfileAdmin
 from conversations.admin.templates import PromptTemplateAdmin
+from conversations.admin.tool_servers import ToolServerAdmin
 
 admin.site.site_header = admin.site.site_title = "chatsite administration"
 
@@ -21,4 +22,5 @@ __all__ = [
     "PersonAdmin",
     "PromptTemplateAdmin",
     "SnapshotAdmin",
+    "ToolServerAdmin",
 ]

@@ -34,13 +34,14 @@ def offered(kind: str, *, is_compressed: bool) -> tuple[Spec, ...]:
 def _of_servers() -> tuple[Spec, ...]:
     rows = ToolServer.objects.filter(enabled=True).values_list("name", "tools", "allowed")
     return tuple(
-        _spec(server, tool)
+        spec_of(server, tool)
         for server, tools, allowed in rows
         for tool in tools
         if tool["name"] in allowed
     )  # fmt: skip
 
 
-def _spec(server: str, tool: dict[str, Any]) -> Spec:
+def spec_of(server: str, tool: dict[str, Any]) -> Spec:
+    """A server's tool, by its stored definition, as models are told of it."""
     schema = json.dumps(tool["parameters"], sort_keys=True)
     return Spec(f"{server}{APART}{tool['name']}", tool["description"], schema)

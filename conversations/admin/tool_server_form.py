@@ -1,0 +1,149 @@
+"""The form of a server of tools."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+
+from conversations.agents.tools import spec
+from conversations.agents.tools.catalogue import APART, spec_of
+from conversations.agents.tools.pairs import pairs
+from conversations.models import ToolServer
+
+SECRETS = ("environment", "headers")
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
+
+
+class WriteOnly(forms.Textarea):
+    """What was written goes in and never comes out, not even with what is wrong with it."""
+
+    def format_value(self, value: Any) -> str:
+        return ""
+
+
+class ToolServerForm(forms.ModelForm):
+    """`seen` is when the administrator last looked, as the page with the checkboxes knew it."""
+
+    environment = forms.CharField(required=False, max_length=20_000, widget=WriteOnly({"rows": 3}))
+    headers = forms.CharField(required=False, max_length=20_000, widget=WriteOnly({"rows": 3}))
+    forget = forms.MultipleChoiceField(
+        label="Forget what was set",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        choices=[(s, s) for s in SECRETS],
+    )
+    allowed = forms.MultipleChoiceField(
+        label="Models may call", required=False, widget=forms.CheckboxSelectMultiple
+    )  # fmt: skip
+    seen = forms.CharField(required=False, widget=forms.HiddenInput, label="")
+
+    class Meta:
+        model = ToolServer
+        fields = "__all__"  # noqa: DJ007 - the fieldsets name them
+        labels = {"timeout_seconds": "Seconds to wait", "max_characters": "Characters of a result"}
+        help_texts = {
+            "name": "Models see it before the name of each tool. Small letters, digits, - and _.",
+            "enabled": "Tools of a server that is disabled are neither offered nor called.",
+            "command": "With its arguments; no shell reads it. As: .venv/bin/python -m mcp_server_time",
+            "url": "As http://127.0.0.1:9000/mcp",
+            "timeout_seconds": "For its start, and again for each call.",
+            "max_characters": "What a tool gives beyond is cut off, and said to be. Models are sent less at once.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in SECRETS:
+            self.initial[name] = ""
+            if name in self.fields:
+                self.fields[name].help_text = _told_of(getattr(self.instance, name))
+        self.initial["seen"] = self._looked_at
+        if "allowed" in self.fields:
+            self._offer(self.fields["allowed"])
+
+    @property
+    def _looked_at(self) -> str:
+        return self.instance.looked_at.isoformat() if self.instance.looked_at else ""
+
+    def _offer(self, field: Any) -> None:
+        field.choices = [(tool["name"], _label(self.instance.name, tool)) for tool in self.instance.tools]
+        if not field.choices:
+            field.help_text = "“Save and look what it offers” finds out what there is."
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if APART in name or name.endswith("_"):
+            raise forms.ValidationError(
+                f"Without {APART} and not with _ at its end: that stands between it and a tool."
+            )
+        return name
+
+    def clean_environment(self) -> str:
+        return self._lines("environment")
+
+    def clean_headers(self) -> str:
+        lines = self._lines("headers")
+        for name, value in pairs(lines).items():
+            if not HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
+                raise forms.ValidationError("A header's name or value has signs that no header can have.")
+        return lines
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("transport") == ToolServer.Transport.STDIO:
+            self._check("command", _wrong_with_command(cleaned.get("command", "")))
+        elif cleaned.get("transport") == ToolServer.Transport.HTTP:
+            self._check("url", _wrong_with_url(cleaned.get("url", "")))
+        if self.instance.pk and self.data.get("seen", "") != self._looked_at:
+            self._check("allowed", "Somebody has looked at the server since. Read again what it offers now.")
+        for name in SECRETS:
+            if name not in cleaned.get("forget", ()) and not cleaned.get(name):
+                cleaned[name] = getattr(self.instance, name)
+        return cleaned
+
+    def _check(self, field: str, wrong: str) -> None:
+        if wrong:
+            self.add_error(field, wrong)
+
+    def _lines(self, field: str) -> str:
+        lines: str = self.cleaned_data[field]
+        try:
+            pairs(lines)
+        except ValueError as error:
+            raise forms.ValidationError(f"{str(error).capitalize()}.".replace("name=value", "NAME=value")) from None
+        return lines
+
+
+def _wrong_with_command(command: str) -> str:
+    """ "" where nothing is."""
+    try:
+        return "" if shlex.split(command) else "A program on this machine needs a command."
+    except ValueError as error:
+        return f"It cannot be read: {error}."
+
+
+def _wrong_with_url(url: str) -> str:
+    """ "" where nothing is."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        is_address = False
+    if not is_address or not url.isprintable() or " " in url:
+        return "It takes an address that begins with http:// or https://."
+    if parts.username is not None or parts.password is not None:
+        return "A name and a password belong into the headers: an address is shown."
+    return ""
+
+
+def _told_of(lines: str) -> str:
+    told = "Lines NAME=value. Kept encrypted and never shown. Left empty, they stay as they are"
+    return f"{told}; now set: {', '.join(pairs(lines))}." if lines else f"{told}."
+
+
+def _label(server: str, tool: dict[str, Any]) -> str:
+    cost = spec.tokens((spec_of(server, tool),)) - spec.LIST_OVERHEAD
+    return f"{tool['name']} ({cost:,} tokens): {tool['description'] or 'says nothing about itself'}"

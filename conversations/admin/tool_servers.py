@@ -1,0 +1,122 @@
+"""Servers of tools: how they are reached, what they offer, and which of it models may call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from conversations.admin.tool_server_form import ToolServerForm
+from conversations.agents.tools import looking
+from conversations.agents.tools.looking import Seen
+from conversations.agents.tools.spec import ToolFailed
+from conversations.models import ToolServer
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 10
+"""Servers that one action looks at."""
+NAMED = 20
+"""Tools in a sentence."""
+SUPERUSERS = "A server on this machine runs with the rights of this site: only superusers set one up."
+
+
+@admin.register(ToolServer)
+class ToolServerAdmin(admin.ModelAdmin):
+    """`_look` in a form: it is saved, then the server is asked what it offers. Models are told of a tool in the words
+    that the server had then, whatever it says later."""
+
+    form = ToolServerForm
+    save_on_top = True
+    list_display = ["name", "transport", "offered", "enabled", "looked_at"]
+    list_filter = ["transport", "enabled"]
+    actions = ["look"]
+    readonly_fields = ["looked_at"]
+    fieldsets = [
+        (None, {"fields": ["name", "enabled", "transport"], "description": SUPERUSERS}),
+        ("A program on this machine", {"fields": ["command", "environment"]}),
+        ("An address", {"fields": ["url", "headers"]}),
+        ("Limits", {"fields": ["timeout_seconds", "max_characters"]}),
+        ("Tools", {"fields": ["looked_at", "allowed", "seen"]}),
+        ("Secrets", {"fields": ["forget"], "classes": ["collapse"]}),
+    ]
+
+    @admin.display(description="Tools that models may call")
+    def offered(self, server: ToolServer) -> str:
+        names = {tool["name"] for tool in server.tools}
+        return f"{len(names & set(server.allowed))} of {len(names)}"
+
+    @admin.action(description="Look what they offer", permissions=["change"])
+    def look(self, request: HttpRequest, servers: QuerySet[ToolServer]) -> None:
+        self._look(request, list(servers[:AT_ONCE]))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return _is_superuser(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: ToolServer | None = None) -> bool:
+        return _is_superuser(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return _is_superuser(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: ToolServer | None = None) -> bool:
+        return _is_superuser(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: ToolServer | None = None) -> bool:
+        return _is_superuser(request)
+
+    def response_add(self, request: HttpRequest, obj: ToolServer, *args: Any) -> HttpResponse:
+        return self._to_look(request, obj) or super().response_add(request, obj, *args)
+
+    def response_change(self, request: HttpRequest, obj: ToolServer) -> HttpResponse:
+        return self._to_look(request, obj) or super().response_change(request, obj)
+
+    def _to_look(self, request: HttpRequest, server: ToolServer) -> HttpResponse | None:
+        if "_look" not in request.POST:
+            return None
+        # No transaction is kept open while a server is waited for.
+        transaction.on_commit(partial(self._look, request, [server]))
+        return redirect("admin:conversations_toolserver_change", server.pk)
+
+    def _look(self, request: HttpRequest, servers: Sequence[ToolServer]) -> None:
+        for server in servers:
+            try:
+                seen = looking.look_at(server)
+            except ToolFailed as failure:
+                self.message_user(request, str(failure), messages.ERROR)
+                logger.info("tool server looked at", extra={"tool_server": server.name, "status": "failed"})
+            else:
+                has_doubts = bool(seen.refused or seen.withdrawn)
+                self.message_user(request, told(server, seen), messages.WARNING if has_doubts else messages.SUCCESS)
+                logger.info("tool server looked at", extra={"tool_server": server.name, "status": "answered"})
+
+
+def told(server: ToolServer, seen: Seen) -> SafeString:
+    """What came of a look, in words."""
+    number = f"{len(seen.names)} tool{'' if len(seen.names) == 1 else 's'}"
+    parts = [f" offers {number}: {_named(seen.names)}." if seen.names else " offers no tool that models can call."]
+    if seen.withdrawn:
+        parts.append(f"Not allowed any more, as they are told of otherwise now: {_named(seen.withdrawn)}.")
+    if seen.gone:
+        parts.append(f"Not there any more: {_named(seen.gone)}.")
+    if seen.refused:
+        parts.append(f"Cannot be offered: {_named([f'{name} ({why})' for name, why in seen.refused.items()])}.")
+    return format_html("<b>{}</b>{}", server.name, " ".join(parts))
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return request.user.is_active and bool(getattr(request.user, "is_superuser", False))

@@ -1,0 +1,193 @@
+"""The administrator's page of a server of tools."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.db import connection
+from django.test import Client
+
+from conversations.admin.tool_server_form import ToolServerForm
+from conversations.models import ToolServer
+
+pytestmark = pytest.mark.once
+
+LIST = "/admin/conversations/toolserver/"
+BAD = f"{sys.executable} {Path(__file__).parent / 'bad_server.py'}"
+SECRET = "sekret-123"
+OLD = {"name": "echo", "description": "Says it otherwise.", "parameters": {"type": "object"}}
+
+
+@pytest.fixture
+def client(transactional_db: None) -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root", password="correct horse battery"))
+    return client
+
+
+@pytest.fixture
+def server(transactional_db: None) -> ToolServer:
+    return ToolServer.objects.create(name="bad", command=BAD, environment=f"TOKEN={SECRET}", timeout_seconds=5)
+
+
+def posted(server: ToolServer, **changes: Any) -> dict[str, Any]:
+    names = ("name", "transport", "command", "url", "timeout_seconds", "max_characters", "enabled", "allowed")
+    now = {name: getattr(server, name) for name in names}
+    seen = server.looked_at.isoformat() if server.looked_at else ""
+    return now | {"environment": "", "headers": "", "seen": seen} | changes
+
+
+def path_of(server: ToolServer) -> str:
+    return f"{LIST}{server.pk}/change/"
+
+
+def page_after(client: Client, server: ToolServer, **changes: Any) -> str:
+    server.refresh_from_db()
+    response = client.post(path_of(server), posted(server, **changes), follow=True)
+    page = unescape(response.content.decode())
+    assert SECRET not in page
+    server.refresh_from_db()
+    return page
+
+
+def errors(server: ToolServer, **changes: Any) -> dict[str, list[str]]:
+    return dict(ToolServerForm(posted(server, **changes), instance=server).errors)
+
+
+def test_a_look_stores_what_the_server_offers_and_allows_none_of_it(client: Client, server: ToolServer) -> None:
+    page = page_after(client, server, _look="1")
+    assert "<b>bad</b> offers 2 tools: echo, silent. Cannot be offered: no good (its name has other signs" in page
+    assert [tool["name"] for tool in server.tools] == ["echo", "silent"]
+    assert server.allowed == [] and server.looked_at is not None
+    assert 'name="allowed" value="echo"' in page and "says nothing about itself" in page
+    page_after(client, server, allowed=["silent"])
+    assert server.allowed == ["silent"]
+    listed = client.get(LIST).content.decode()
+    assert "1 of 2" in listed
+
+
+def test_what_a_server_tells_otherwise_on_a_new_look_is_not_allowed_any_more(
+    client: Client, server: ToolServer
+) -> None:
+    silent = {"name": "silent", "description": "", "parameters": {"type": "object"}}
+    ToolServer.objects.update(tools=[OLD, silent, OLD | {"name": "gone"}], allowed=["echo", "silent", "gone"])
+    page = page_after(client, server, _look="1")
+    assert "Not allowed any more, as they are told of otherwise now: echo." in page
+    assert "Not there any more: gone." in page and 'class="warning"' in page
+    assert server.allowed == ["silent"]
+
+
+def test_a_server_that_cannot_be_looked_at_keeps_what_was_agreed_to(client: Client, server: ToolServer) -> None:
+    ToolServer.objects.update(tools=[OLD], allowed=["echo"])
+    page = page_after(client, server, _look="1", command=f"{BAD} exit")
+    assert "The server bad ended with status 1." in page and 'class="error"' in page
+    assert (server.tools, server.allowed) == ([OLD], ["echo"])
+
+
+def test_several_servers_are_looked_at_by_an_action(client: Client, server: ToolServer) -> None:
+    ToolServer.objects.create(name="none", command="/no/such")
+    chosen = list(ToolServer.objects.values_list("pk", flat=True))
+    response = client.post(LIST, {"action": "look", "_selected_action": chosen}, follow=True)
+    page = response.content.decode()
+    assert "<b>bad</b> offers 2 tools" in page and "The server none cannot be started" in page
+
+
+def test_a_new_server_can_be_looked_at_at_once(client: Client, server: ToolServer) -> None:
+    fields = posted(ToolServer(name="new", command=BAD), _look="1", environment="A=b")
+    response = client.post(f"{LIST}add/", fields, follow=True)
+    new = ToolServer.objects.get(name="new")
+    assert response.redirect_chain == [(path_of(new), 302)]
+    assert (len(new.tools), new.environment) == (2, "A=b")
+
+
+def test_what_is_secret_goes_in_and_never_comes_out(
+    client: Client, server: ToolServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    page = page_after(client, server, headers=f"Authorization={SECRET}\nX-Other={SECRET}", _look="1")
+    assert "now set: Authorization, X-Other." in page and "now set: TOKEN." in page
+    page_after(client, server, headers=f"Authorization={SECRET}\nbroken {SECRET}")
+    page_after(client, server, environment=f"TOKEN={SECRET}", command="")
+    assert server.headers == f"Authorization={SECRET}\nX-Other={SECRET}"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT environment, headers FROM conversations_toolserver")
+        assert SECRET not in str(cursor.fetchall())
+    assert SECRET not in caplog.text + json.dumps(list(LogEntry.objects.values_list("change_message", flat=True)))
+
+
+def test_what_is_secret_stays_until_it_is_replaced_or_forgotten(client: Client, server: ToolServer) -> None:
+    page_after(client, server)
+    assert server.environment == f"TOKEN={SECRET}"
+    page_after(client, server, environment="OTHER=1")
+    assert server.environment == "OTHER=1"
+    page_after(client, server, forget=["environment"])
+    assert server.environment == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"command": ""}, "command"),
+        ({"command": "it's"}, "command"),
+        ({"transport": "http"}, "url"),
+        ({"transport": "http", "url": "ftp://example.com"}, "url"),
+        ({"transport": "http", "url": "http://"}, "url"),
+        ({"transport": "http", "url": "http://a:99999/"}, "url"),
+        ({"transport": "http", "url": "http://a b/"}, "url"),
+        ({"transport": "http", "url": "http://me:pass@example.com/mcp"}, "url"),
+        ({"transport": "nothing"}, "transport"),
+        ({"environment": "TOKEN"}, "environment"),
+        ({"environment": "A=1\nA=2"}, "environment"),
+        ({"headers": "A B=1"}, "headers"),
+        ({"headers": "A=ü"}, "headers"),
+        ({"name": "Bad"}, "name"),
+        ({"name": "a__b"}, "name"),
+        ({"name": "a_"}, "name"),
+        ({"name": "a" * 21}, "name"),
+        ({"timeout_seconds": 0}, "timeout_seconds"),
+        ({"timeout_seconds": 601}, "timeout_seconds"),
+        ({"max_characters": 99}, "max_characters"),
+        ({"allowed": ["echo"]}, "allowed"),
+    ],
+)
+def test_what_cannot_be_is_refused_where_it_was_written(
+    server: ToolServer, changes: dict[str, Any], field: str
+) -> None:
+    found = errors(server, **changes)
+    assert list(found) == [field] and SECRET not in str(found)
+
+
+@pytest.mark.parametrize("url", ["http://tools:8000/mcp", "https://example.com/mcp?x=1", "http://[::1]:9/"])
+def test_an_address_within_a_network_of_ones_own_is_good(server: ToolServer, url: str) -> None:
+    assert errors(server, transport="http", url=url, command="") == {}
+
+
+def test_what_was_not_read_is_not_allowed(server: ToolServer) -> None:
+    ToolServer.objects.update(tools=[OLD], looked_at="2026-01-05T09:00:00Z")
+    server.refresh_from_db()
+    assert errors(server, allowed=["echo"]) == {}
+    assert "looked at the server since" in str(errors(server, allowed=["echo"], seen=""))
+
+
+def test_only_superusers_see_that_there_are_servers(client: Client, server: ToolServer) -> None:
+    staff = User.objects.create_user("staff", password="correct horse battery", is_staff=True)
+    staff.user_permissions.set(Permission.objects.all())
+    client.force_login(staff)
+    assert "toolserver" not in client.get("/admin/").content.decode()
+    for path in (LIST, f"{LIST}add/", path_of(server), f"{LIST}{server.pk}/delete/", f"{LIST}{server.pk}/history/"):
+        assert client.get(path).status_code == 403, path
+    assert client.post(path_of(server), posted(server, command="rm")).status_code == 403
+
+
+def test_what_a_server_says_is_escaped(client: Client, server: ToolServer) -> None:
+    evil = "<script>alert(1)</script>"
+    ToolServer.objects.update(tools=[OLD | {"description": evil}])
+    assert evil not in client.get(path_of(server)).content.decode()
