@@ -25,7 +25,7 @@ LONGEST = 200
 CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-CONVERSATION = ("title", "archived", "updated_at", "compressed_at", "verbatim_ids")
+CONVERSATION = ("title", "kind", "archived", "updated_at", "compressed_at", "verbatim_ids")
 MESSAGE = ("role", "name", "content", "created_at", "is_protected", "replaced_by")
 
 

@@ -77,7 +77,7 @@ class Conversation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return visible(self.title) or "New chat"
+        return visible(self.title) or ("New agent" if self.kind == self.Kind.AGENT else "New chat")
 
     @property
     def is_compressed(self) -> bool:

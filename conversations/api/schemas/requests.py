@@ -15,7 +15,7 @@ DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 
 class RequestPart(BaseModel):
-    """One message of a request: it comes from one of the conversation, or renders checkpoints. Or the tools on offer."""
+    """One message of a request: it comes from one of the conversation, or renders checkpoints. Or the offered tools."""
 
     kind: Literal["system", "tools", "summary", "protected", "live"] = about("What it is to the request.", "live")
     role: Role = about("Whose message it is; `tool`: the result of a call.", "user")
