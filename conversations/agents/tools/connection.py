@@ -40,6 +40,9 @@ SECRET_FROM = 6
 """Characters from which a value is left out where a server quotes it."""
 MOST_PAGES = 20
 """Of a list of tools."""
+MODES = {ToolServer.Transport.STDIO.value: "legacy", ToolServer.Transport.HTTP.value: "auto"}
+"""How the version of the protocol is agreed on. Many a program ends when its first message is not `initialize`; over
+HTTP there is nothing to be lost by asking for the newest version first."""
 WITHOUT_WORDS = ("Server returned an error response", "Not Found", "Session terminated")
 """What the `mcp` package says in place of a server that answered with a status alone."""
 
@@ -53,6 +56,7 @@ class Connection:
 
     def __init__(self, server: ToolServer) -> None:
         self._server, self._seconds = server, float(server.timeout_seconds)
+        self._secrets = _secrets(server)
         self._fate = Fate()
         self._closing = asyncio.Event()
         self._calls = 0
@@ -128,14 +132,15 @@ class Connection:
                 late = asyncio.get_running_loop().call_later(self._seconds, self._fate.end, self._too_late)
                 async with asyncio.timeout(self._seconds):
                     transport: Any = self._transport()
-                    client = await stack.enter_async_context(Client(transport, client_info=US, cache=None))
+                    client = await stack.enter_async_context(
+                        Client(transport, client_info=US, cache=None, mode=MODES[self._server.transport])
+                    )
                 late.cancel()
                 self._opened.set_result(client)
                 await self._closing.wait()
         except BaseException as error:
-            failed = self._failed(error)
             if not self._opened.done():
-                self._opened.set_exception(failed)
+                self._opened.set_exception(self._failed(error))
         finally:
             self._fate.end("broke off the connection")
 
@@ -178,11 +183,26 @@ class Connection:
         return f"says: {' '.join(error.message[:QUOTED].split()).rstrip('.')}"
 
     def _without_secrets(self, text: str) -> str:
-        for lines in (self._server.environment, self._server.headers):
-            for value in pairs(lines).values():
-                for secret in (value, *value.split()):
-                    text = text.replace(secret, "…") if len(secret) >= SECRET_FROM else text
+        for secret in self._secrets.known:
+            text = text.replace(secret, "…")
         return text
+
+
+class _Secrets:
+    """What is never quoted: an object of its own, so that no list of fields shows it."""
+
+    __slots__ = ("known",)
+
+    def __init__(self, known: list[str]) -> None:
+        self.known = known
+
+
+def _secrets(server: ToolServer) -> _Secrets:
+    """The values of its environment and headers and the words of these, the longest first."""
+    lines = f"{server.environment}\n{server.headers}".splitlines()
+    values = [line.partition("=")[2].strip() for line in lines]
+    words = {word for value in values for word in (value, *value.split()) if len(word) >= SECRET_FROM}
+    return _Secrets(sorted(words, key=len, reverse=True))
 
 
 def _first(error: BaseException) -> BaseException:
