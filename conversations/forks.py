@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import batched
 from typing import Any
 from uuid import UUID
@@ -15,20 +15,25 @@ from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations import goals, rules, states, transcript
+from conversations.agents import call_rows
 from conversations.branches import message_of
 from conversations.copied_files import copy_files, name_copies
 from conversations.errors import Conflict, NotFound
-from conversations.models import Conversation, Message, ToolCall
+from conversations.exchange.calls import CUT_OFF
+from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.models.conversation import MAX_TITLE
 from conversations.transcript import HISTORY
 
-COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind")
+COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind", "uses_tools")
 CONTINUED, FORKED = " (continued)", " (fork)"
 OPENING = "This is where we stand, from an earlier conversation:"
 BATCH = 500
 
 Ids = dict[str, str]
 """What was copied, and its copy."""
+Calls = dict[tuple[UUID, str], ToolCall]
+"""By their message, and their ids."""
+LAST = datetime.max.replace(tzinfo=UTC)
 
 
 def fork(conversation: Conversation, message_id: UUID) -> Conversation:
@@ -43,6 +48,7 @@ def fork(conversation: Conversation, message_id: UUID) -> Conversation:
         copy = _like(source, title=_titled(source, FORKED) if source.title else "")
         ids = _copy_messages(source, copy, up_to=last.created_at) | _copy_goal(source, copy, state)
         _copy_compression(state, copy, ids)
+        _copy_runs(source, copy, ids)
         later = Message.objects.filter(conversation=source, role=Message.Role.USER, created_at__gt=last.created_at)
         rules.forget(copy.pk, later.values_list("content", flat=True))
     copy.refresh_from_db()
@@ -131,7 +137,34 @@ def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime)
         for call in calls:
             call.pk, call.message_id = None, UUID(ids[str(call.message_id)])
         ToolCall.objects.bulk_create(calls)
+        for call in calls:
+            if call.is_unfinished:
+                call_rows.end(call, None, error=CUT_OFF)
     return ids
+
+
+def _copy_runs(source: Conversation, copy: Conversation, ids: Ids) -> None:
+    """An agent's runs, with their threads: those of which its planner said nothing after the last copied message."""
+    if source.kind != Conversation.Kind.AGENT:
+        return
+    rows = AgentRun.objects.filter(conversation=source).exclude(status=AgentRun.Status.RUNNING)
+    calls = {(call.message_id, call.call_id): call for call in ToolCall.objects.filter(message__conversation=copy)}
+    for run in rows.select_related("thread").prefetch_related("steps__call"):
+        steps = list(run.steps.all())
+        if all(str(step.call.message_id) in ids for step in steps if step.call):
+            _copy_run(run, steps, copy, ids, calls)
+
+
+def _copy_run(run: AgentRun, steps: list[AgentStep], copy: Conversation, ids: Ids, calls: Calls) -> None:
+    thread = _like(run.thread, parent=copy)
+    said = _copy_messages(run.thread, thread, up_to=LAST)
+    _copy_compression(states.state(transcript.head_of(run.thread_id)), thread, said)
+    run.pk, run.conversation, run.thread = uuid7(), copy, thread
+    run.save(force_insert=True)
+    for step in steps:
+        step.pk, step.run, step.message_id = None, run, UUID(said[str(step.message_id)])
+        step.call = calls[UUID(ids[str(step.call.message_id)]), step.call.call_id] if step.call else None
+    AgentStep.objects.bulk_create(steps)
 
 
 def _copy_compression(state: Snapshot, copy: Conversation, ids: Ids) -> None:

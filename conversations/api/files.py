@@ -14,8 +14,9 @@ from conversations.api.openapi import refuses
 from conversations.api.schemas import files as schema
 from conversations.api.schemas.fields import told
 from conversations.errors import UnsupportedMediaType
-from conversations.exchange.exports import as_json, as_markdown
+from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.exchange.markdown import as_markdown
 
 router = Router(tags=["files"])
 

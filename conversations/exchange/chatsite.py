@@ -11,7 +11,8 @@ from typing import Any
 from conversations.errors import Invalid
 from conversations.exchange.aims import read_goal
 from conversations.exchange.messages import Reader
-from conversations.exchange.reading import fault, read_choice, read_date, read_object, read_text
+from conversations.exchange.reading import fault, read_choice, read_date, read_flag, read_object, read_text
+from conversations.exchange.runs import read_runs
 from conversations.exchange.source import Source
 from conversations.exchange.states import read_ranges, read_state, require_within
 from conversations.models import Conversation
@@ -21,12 +22,16 @@ from conversations.validation import clean_policy
 
 NAME = "chatsite's own export"
 FORMAT = "chatsite"
-VERSION = 3
+VERSION = 4
 WITH_STATE = 2
 """The first version that has the whole state of compression."""
 WITH_FILES = 3
 """The first that has files and pastes."""
+WITH_AGENTS = 4
+"""The first that has kinds of conversations, how calls went, and runs of agents."""
 MAX_ID = 100
+Kind = Conversation.Kind
+KINDS = (Kind.CHAT.value, Kind.AGENT.value, Kind.EXECUTOR.value)
 MODES = tuple(Conversation.Mode.values)
 
 
@@ -37,7 +42,10 @@ def recognises(data: object) -> bool:
 def read(data: dict[str, Any]) -> Source:
     version = _checked_version(data.get("version"))
     row = read_object("conversation", data.get("conversation"))
-    source = _source(data, row, Reader(with_files=version >= WITH_FILES))
+    reader = Reader(with_files=version >= WITH_FILES, with_outcomes=version >= WITH_AGENTS)
+    source = _source(data, row, reader)
+    if version >= WITH_AGENTS:
+        source = _with_agents(data, row, source)
     if version >= WITH_STATE:
         updated = read_date("conversation.updated_at", row.get("updated_at"))
         return replace(source, updated=updated, state=read_state(data, source))
@@ -64,6 +72,25 @@ def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source
         goal=read_goal(row.get("goal")),
         id=read_text("conversation.id", row.get("id"), limit=MAX_ID) or None,
     )
+
+
+def _with_agents(data: dict[str, Any], row: dict[str, Any], source: Source) -> Source:
+    """What was said to an executor is a chat, where it does not stand in a run."""
+    kind = read_choice("conversation.kind", row.get("kind", Kind.CHAT), KINDS)
+    runs = read_runs(data.get("runs", []), source, read_thread=_thread) if kind == Kind.AGENT else ()
+    fields = {
+        "kind": Kind.AGENT.value if kind == Kind.AGENT else Kind.CHAT.value,
+        "uses_tools": read_flag("conversation.uses_tools", row.get("uses_tools", True)),
+    }
+    return replace(source, fields={**source.fields, **fields}, runs=runs)
+
+
+def _thread(data: dict[str, Any]) -> Source:
+    """As a file of its own is read."""
+    if not recognises(data):
+        raise fault("format", f'must be "{FORMAT}".')
+    source = read(data)
+    return replace(source, fields={**source.fields, "kind": Kind.EXECUTOR.value}, runs=())
 
 
 def _checked_version(version: object) -> int:

@@ -1,8 +1,7 @@
-"""A conversation as a file: ours, which can be imported again, and Markdown, which can be read."""
+"""A conversation as a file of our own, which can be imported again."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
@@ -13,23 +12,26 @@ from compression.models import Checkpoint, Compaction
 from conversations import goals
 from conversations.bubbles import whole
 from conversations.exchange.aims import goal_of
+from conversations.exchange.calls import call_json
 from conversations.exchange.chatsite import FORMAT, VERSION
 from conversations.exchange.files import bytes_to_tell, files_json, pastes_json
+from conversations.exchange.runs import run_entry, runs_of
 from conversations.exchange.states import checkpoints_json
-from conversations.models import Conversation, Message, ToolCall
+from conversations.models import Conversation, Message
 from conversations.shapes import conversation_json
-from conversations.transcript import HISTORY, images_of
+from conversations.transcript import HISTORY
 
 EXPORTED = (
-    "id", "title", "model", "mode", "system_prompt", "policy", "rules", "compressed_at", "created_at", "updated_at",
+    "id", "title", "model", "mode", "system_prompt", "policy", "rules", "uses_tools", "compressed_at", "created_at",
+    "updated_at",
 )  # fmt: skip
 
 
 def as_json(conversation: Conversation) -> dict[str, Any]:
     """Everything that makes up the conversation, without its owner, keys or addresses of models."""
-    messages = list(_history(conversation))
+    messages = list(history_of(conversation))
     checkpoints = list(conversation.checkpoints.filter(active=True))
-    compactions = list(_compactions(conversation).only("strategy", "finished_at"))
+    compactions = list(in_effect(conversation).only("strategy", "finished_at"))
     states = checkpoints_json(checkpoints, messages)
     known = bytes_to_tell(messages)
     marks = {"is_kept": set(conversation.verbatim_ids), "is_elided": set(conversation.elided)}
@@ -40,6 +42,7 @@ def as_json(conversation: Conversation) -> dict[str, Any]:
         "messages": [entry for message in messages for entry in _message_entries(message, marks, known)],
         "checkpoints": [checkpoint_json(row) | state for row, state in zip(checkpoints, states, strict=True)],
         "compression": _compression_json(compactions[0]) if compactions else None,
+        "runs": [run_entry(run, as_json(run.thread)) for run in runs_of(conversation, messages)],
         "totals": {
             "messages": len(messages),
             "tokens": sum(message.token_count for message in messages),
@@ -49,23 +52,11 @@ def as_json(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def as_markdown(conversation: Conversation) -> str:
-    messages = list(_history(conversation))
-    head = [
-        f"# {_one_line(str(conversation))}",
-        "",
-        f"- Started: {conversation.created_at:%Y-%m-%d %H:%M} UTC",
-        f"- Messages: {len(messages)}",
-        f"- Compressions: {_compactions(conversation).count()}",
-    ]
-    return "\n".join([*head, *(line for message in messages for line in _message_lines(message)), ""])
-
-
-def _history(conversation: Conversation) -> QuerySet[Message]:
+def history_of(conversation: Conversation) -> QuerySet[Message]:
     return whole(conversation.messages.filter(HISTORY)).order_by("created_at")
 
 
-def _compactions(conversation: Conversation) -> QuerySet[Compaction]:
+def in_effect(conversation: Conversation) -> QuerySet[Compaction]:
     """Those in effect, the latest first."""
     return conversation.compactions.filter(status=Compaction.Status.SUCCEEDED)
 
@@ -77,7 +68,8 @@ def _compression_json(latest: Compaction) -> dict[str, Any]:
 def _conversation_json(conversation: Conversation) -> dict[str, Any]:
     told = conversation_json(conversation)
     goal = goals.active(conversation.pk)
-    return {name: told[name] for name in EXPORTED} | {"goal": goal_of(goal) if goal else None}
+    kind = Conversation.Kind.CHAT.value if conversation.kind == Conversation.Kind.GATEWAY else conversation.kind
+    return {name: told[name] for name in EXPORTED} | {"kind": kind, "goal": goal_of(goal) if goal else None}
 
 
 def _message_entries(
@@ -100,7 +92,7 @@ def _message_entries(
     optional = {
         "name": message.name,
         "model": message.model,
-        "tool_calls": [_call_json(call) for call in calls],
+        "tool_calls": [call_json(call) for call in calls],
         "attachments": files_json(message, known),
         "pastes": pastes_json(message),
     } | {name: str(message.id) in ids for name, ids in marks.items()}
@@ -109,10 +101,6 @@ def _message_entries(
         if call.result is not None:
             result = {"role": Message.Role.TOOL.value, "tool_call_id": call.call_id, "content": call.result}
             yield result | {"created_at": call.created_at.isoformat()}
-
-
-def _call_json(call: ToolCall) -> dict[str, Any]:
-    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
 def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -131,27 +119,3 @@ def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "model": checkpoint.model,
         "created_at": checkpoint.created_at.isoformat(),
     }
-
-
-def _message_lines(message: Message) -> Iterator[str]:
-    name = f" ({_one_line(message.name)})" if message.name else ""
-    yield f"\n## {message.get_role_display()}{name}, {message.created_at:%Y-%m-%d %H:%M}\n"
-    if message.content:
-        yield message.content
-    for image in images_of(message.images):
-        yield f"\n{_one_line(image.caption)}"
-    for call in message.tool_calls.all():
-        yield f"\nCall of `{_one_line(call.name)}`:\n\n{_fenced(call.arguments)}"
-        if call.result is not None:
-            yield f"\nResult:\n\n{_fenced(call.result)}"
-
-
-def _fenced(text: str) -> str:
-    """A code block whose fence is longer than any in the text."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}\n{text}\n{fence}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -65,7 +65,7 @@ def _sources(payload: bytes) -> Iterator[Source]:
         if number == MAX_CONVERSATIONS:
             raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
         source = _source(entry.value, place=f"[{number}]" if entry.is_listed else "")
-        messages += len(source.lines)
+        messages += source.size
         if messages > MAX_MESSAGES:
             raise fault("file", f"at most {MAX_MESSAGES:,} messages in all.")
         pixels += pixels_of(file for line in source.lines for file in line.files)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
+from conversations.agents.tools.spec import MOST_CHARACTERS
+from conversations.exchange.calls import MAX_CALL_TEXT, cut_off, read_call
 from conversations.exchange.files import checked_words, pixels_of, read_files, read_pastes, require_pixels, room_of
 from conversations.exchange.reading import (
     fault,
@@ -23,7 +25,8 @@ from conversations.validation import MAX_CONTENT, clean_text
 MAX_MESSAGES = 100_000
 MAX_CALLS = 1_000
 MAX_NAME = 100
-MAX_CALL_TEXT = 200
+MAX_RESULT = MOST_CHARACTERS + 1_000
+"""Of a tool: as it is kept here, with a note that it was cut."""
 ROLES = tuple(Message.Role.values)
 STATUSES = tuple(
     str(status) for status in (Message.Status.COMPLETE, Message.Status.STOPPED, Message.Status.INTERRUPTED)
@@ -34,11 +37,13 @@ class Reader:
     """Reads the messages of one file in order, and knows which calls have been made and answered so far.
 
     A result belongs to the latest call of its id: real transcripts use the same id again and again. Files and pastes
-    are read of our own export, `with_files`; what others mean by those words is another thing.
+    are read of our own export, `with_files`, and how calls went, `with_outcomes`; what others mean by those words is
+    another thing.
     """
 
-    def __init__(self, *, with_files: bool = False) -> None:
-        self._with_files = with_files
+    def __init__(self, *, with_files: bool = False, with_outcomes: bool = False) -> None:
+        self._with_files, self._with_outcomes = with_files, with_outcomes
+        self._unfinished: dict[int, Result] = {}
         self._pixels = 0
         self.results: dict[int, Result] = {}
         self._calls: dict[str, int] = {}
@@ -53,6 +58,7 @@ class Reader:
             role = read_choice(f"{place}.role", message.get("role"), ROLES)
             if not (role == Message.Role.TOOL and self._answers(place, message)):
                 yield self._line(place, role, message)
+        self.results |= {number: told for number, told in self._unfinished.items() if number not in self.results}
 
     def _line(self, place: str, role: str, message: dict[str, Any]) -> Line:
         files = self._files(f"{place}.attachments", message.get("attachments"), role) if self._with_files else ()
@@ -89,7 +95,8 @@ class Reader:
             raise fault(f"{place}.tool_call_id", f"a second result of the call {call_id!r}.")
         self._id(place, message.get("id"))
         date = read_date(f"{place}.created_at", message.get("created_at"))
-        self.results[number] = Result(_content(place, message), date)
+        longest = MAX_RESULT if self._with_outcomes else MAX_CONTENT
+        self.results[number] = Result(_content(place, message, limit=longest), date)
         return True
 
     def _read_calls(self, place: str, role: str, message: dict[str, Any]) -> tuple[Call, ...]:
@@ -99,24 +106,17 @@ class Reader:
         if role != Message.Role.ASSISTANT:
             raise fault(f"{place}.tool_calls", "only an assistant message makes calls.")
         calls = [
-            self._call(f"{place}.tool_calls[{index}]", call)
+            read_call(
+                f"{place}.tool_calls[{index}]", call, number=next(self._call_numbers), with_outcome=self._with_outcomes
+            )
             for index, call in enumerate(read_list(f"{place}.tool_calls", raw, limit=MAX_CALLS))
         ]
         ids = [call.call_id for call in calls]
         if twice := next((call_id for call_id in ids if ids.count(call_id) > 1), None):
             raise fault(f"{place}.tool_calls", f"the call id {twice!r} appears twice.")
         self._calls |= {call.call_id: call.number for call in calls}
+        self._unfinished |= {call.number: told for call in calls if (told := cut_off(call))}
         return tuple(calls)
-
-    def _call(self, place: str, raw: object) -> Call:
-        call = read_object(place, raw)
-        function = read_object(f"{place}.function", call.get("function"))
-        return Call(
-            next(self._call_numbers),
-            clean_text(f"{place}.id", call.get("id"), limit=MAX_CALL_TEXT),
-            clean_text(f"{place}.function.name", function.get("name"), limit=MAX_CALL_TEXT),
-            read_text(f"{place}.function.arguments", function.get("arguments")),
-        )
 
     def _id(self, place: str, raw: object) -> str | None:
         if raw is None:

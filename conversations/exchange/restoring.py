@@ -18,6 +18,7 @@ from conversations import goals, system_prompt
 from conversations.exchange.reading import fault
 from conversations.exchange.source import Line, Source, State, Summary
 from conversations.exchange.states import running_digests, turn_of
+from conversations.flows import flow_of
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.system_prompt import Instructions
 from conversations.transcript import ELIDED, message_tokens, truncated
@@ -105,6 +106,7 @@ def _compaction(conversation: Conversation, ready: Restored, rows: Rows) -> Comp
     done = min(ready.state.compacted_at or now, now)
     return Compaction(
         conversation=conversation,
+        flow=flow_of(conversation.kind),
         trigger=Compaction.Trigger.MANUAL,
         status=Compaction.Status.SUCCEEDED,
         strategy=ready.state.strategy,

@@ -24,6 +24,9 @@ class Call:
     call_id: str
     name: str
     arguments: str
+    status: str = "done"
+    error: str = ""
+    duration_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,35 @@ class Source:
     may_be_empty: bool = True
     state: State | None = None
     place: str = ""
+    runs: tuple[Run, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Messages, those of its runs among them."""
+        return len(self.lines) + sum(len(run.thread.lines) for run in self.runs)
 
     def tool_use(self, call: Call) -> ToolUse:
         result = self.results.get(call.number)
         return ToolUse(call.call_id, call.name, call.arguments, result.content if result else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One message of a run's thread; `call` is the planner's: the place of its message among the lines, and its id."""
+
+    kind: str
+    call: tuple[int, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A task that an agent handed to an executor. There is a step for each line of `thread`."""
+
+    task: str
+    status: str
+    turns: int
+    error: str
+    created: datetime | None
+    finished: datetime | None
+    thread: Source
+    steps: tuple[Step, ...]

@@ -17,7 +17,8 @@ from conversations.attachments import noted
 from conversations.copied_files import FILES
 from conversations.exchange.reading import within
 from conversations.exchange.restoring import Restored, put_in_force, restored
-from conversations.exchange.source import Call, Line, Source
+from conversations.exchange.run_rows import store_runs
+from conversations.exchange.source import Call, Line, Run, Source
 from conversations.llm.profiles import default_profile
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
 from conversations.rules import with_found
@@ -51,6 +52,8 @@ class Ready:
     conversation: Conversation
     costs: list[Cost]
     state: Restored | None
+    threads: tuple[Ready, ...] = ()
+    """Of its runs, in their order."""
 
 
 def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversation]:
@@ -59,7 +62,8 @@ def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversatio
     Raises Invalid where a state of compression does not fit the model.
     """
     default = default_profile()
-    ready = [_ready(user, source, default) for source in sources]
+    made = [_ready(user, source, default) for source in sources]
+    ready = [each for one in made for each in (one, *one.threads)]
     with transaction.atomic():
         Conversation.objects.bulk_create([one.conversation for one in ready], BATCH)
         for batch in batched(chain.from_iterable(map(_rows, ready)), BATCH):
@@ -70,7 +74,7 @@ def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversatio
         for one in ready:
             with within(one.source.place):
                 _complete(one)
-    return [one.conversation for one in ready]
+    return [one.conversation for one in made]
 
 
 def _ready(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Ready:
@@ -79,7 +83,14 @@ def _ready(user: AbstractBaseUser, source: Source, default: ModelProfile | None)
     tokens = [own + sum(calls) for own, calls in costs]
     with within(source.place):
         state = restored(conversation, source, source.state, tokens) if source.state else None
-    return Ready(source, conversation, costs, state)
+    threads = tuple(_thread(user, conversation, run, default) for run in source.runs)
+    return Ready(source, conversation, costs, state, threads)
+
+
+def _thread(user: AbstractBaseUser, parent: Conversation, run: Run, default: ModelProfile | None) -> Ready:
+    ready = _ready(user, run.thread, default)
+    ready.conversation.parent = parent
+    return ready
 
 
 def _complete(one: Ready) -> None:
@@ -90,6 +101,8 @@ def _complete(one: Ready) -> None:
         Conversation.objects.filter(pk=one.conversation.pk).update(updated_at=one.conversation.updated_at)
     if one.state:
         put_in_force(one.conversation, one.state)
+    threads = [thread.conversation for thread in one.threads]
+    store_runs(one.conversation, list(zip(one.source.runs, threads, strict=True)))
 
 
 def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Conversation:
@@ -165,6 +178,9 @@ def _tool_call(message: Message, source: Source, call: Call, tokens: int) -> Too
         result=result.content if result else None,
         created_at=(result and result.created_at) or message.created_at,
         token_count=tokens,
+        status=call.status,
+        error=call.error,
+        duration_ms=call.duration_ms,
     )
 
 

@@ -21,7 +21,7 @@ from conversations import fragments, turn
 from conversations.access import get_conversation, own_conversations
 from conversations.errors import Invalid
 from conversations.events import publish
-from conversations.exchange import exports, imports
+from conversations.exchange import exports, imports, markdown
 from conversations.forms import ImportForm, RenameForm, cleaned
 from conversations.models import Conversation
 from conversations.validation import clean_text, one_line
@@ -71,7 +71,7 @@ def export(request: Request, pk: UUID) -> HttpResponse:
         case "json":
             response = HttpResponse(_json(exports.as_json(conversation)), content_type="application/json")
         case "md":
-            response = HttpResponse(exports.as_markdown(conversation), content_type="text/markdown; charset=utf-8")
+            response = HttpResponse(markdown.as_markdown(conversation), content_type="text/markdown; charset=utf-8")
         case _:
             raise Invalid("format: must be json or md.", field="format")
     name = f"{slugify(conversation.title) or 'conversation'}.{kind}"

@@ -21,7 +21,7 @@ from compression.core.digest import extend
 from conversations import attachments, branches, forks, image_files, prompt, questions, text_files, transcript, upkeep
 from conversations.attachments import clean_name, pending, remove, upload, words_of
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
-from conversations.exchange.exports import as_markdown
+from conversations.exchange.markdown import as_markdown
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste
 from conversations.pastes import Pasted
 from conversations.shapes import message_json

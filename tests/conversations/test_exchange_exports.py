@@ -10,8 +10,9 @@ from django.contrib.auth.models import User
 
 from compression.models import Checkpoint, Compaction
 from conversations.errors import Invalid
-from conversations.exchange.exports import as_json, as_markdown
+from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from tests.conftest import DATA
 
@@ -126,7 +127,7 @@ def test_a_model_that_is_not_here_gives_way_to_the_default_one(conversation: Con
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"version": 7}, "version: the file was written by a newer version (7); this one reads up to 3"),
+        ({"version": 7}, "version: the file was written by a newer version (7); this one reads up to 4"),
         ({"version": "1"}, "version: must be a whole number"),
         ({"version": True}, "version: must be a whole number"),
         ({"conversation": None}, "conversation: must be an object"),
@@ -185,7 +186,7 @@ def test_markdown_begins_with_title_start_messages_and_compressions(conversation
 
 def test_markdown_holds_messages_and_tools_in_order(conversation: Conversation) -> None:
     text = as_markdown(conversation)
-    parts = ["## User (Joe), 2025-01-06 09:00", "Which port?", "Call of `look`", "5433", "Never say 5432.", "It is 54"]
+    parts = ["## User (Joe), 2025-01-06 09:00", "Which port?", "<code>look</code>", "5433", "Never say 5432.", "It is"]
     places = [text.find(part) for part in parts]
     assert -1 not in places
     assert places == sorted(places)

@@ -23,8 +23,9 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations import compaction, emergency, forks, goals, lease, prompt, states, summaries, transcript
 from conversations.errors import Invalid
-from conversations.exchange.exports import as_json, as_markdown
+from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.protection import protect
 from tests.conftest import real_conversation

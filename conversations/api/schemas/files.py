@@ -30,6 +30,8 @@ class ExportedConversation(BaseModel):
     mode: Mode = about("What a summary must not lose.", "developer")
     system_prompt: str = about("The person's own instructions.", "Answer briefly.")
     policy: PolicySettings = about("Its own settings of compression.")
+    kind: Literal["chat", "agent", "executor"] = about("A chat, an agent, or what was said to an executor.", "chat")
+    uses_tools: bool = about("Whether its model is offered tools.", True)
     rules: list[str] = about("What the model must always or never do.", ["Never use port 8080"])
     compressed_at: datetime | None = about("Where history was cut.", None)
     created_at: datetime = about("When it was begun.", "2026-11-20T08:30:00+00:00")
@@ -96,15 +98,38 @@ class Totals(BaseModel):
     summary_tokens: Tokens = about("Tokens of the summary.", 611)
 
 
+class ExportedPlace(BaseModel):
+    message: UUID = about("Id of a message of the planner.", "0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4")
+    id: str = about("Id of the call that it makes.", "call_7Q2")
+
+
+class ExportedStep(BaseModel):
+    kind: Literal["assignment", "clarification", "tools", "partial_result", "result"] = about("What it is.", "result")
+    message: UUID = about("Id of the message of the thread.", "0199b3c2-a003-7c1e-8f00-5b1d2c3e4f52")
+    call: ExportedPlace | None = about("Of what the planner says: the call that said it.", None)
+
+
+class ExportedRun(BaseModel):
+    task: str = about("What the executor was told to do.", "Find out which port billing listens on.")
+    status: Literal["running", "waiting", "done", "stopped", "failed"] = about("How far it is.", "done")
+    turns: int = about("How often the planner has spoken.", 1, ge=0)
+    error: str = about("Why it failed; empty where it did not.", "")
+    created_at: datetime = about("When the task was handed over.", "2026-11-20T09:12:41+00:00")
+    finished_at: datetime | None = about("When it ended.", "2026-11-20T09:12:58+00:00")
+    steps: list[ExportedStep] = about("One for each message of the thread, in order.", [])
+    thread: dict[str, Any] = about("What planner and executor said, in this same form; it has no runs.", {})
+
+
 class Export(BaseModel):
     """Our own form, which can be imported again."""
 
     format: Literal["chatsite"] = about("What this is.", "chatsite")
-    version: int = about("Of this form.", 3, ge=1)
+    version: int = about("Of this form.", 4, ge=1)
     conversation: ExportedConversation
     messages: list[ExportedMessage] = about("In order; tool results after the message that asked for them.")
     checkpoints: list[ExportedCheckpoint] = about("The summaries in force, in order.", [])
     compression: ExportedCompression | None = about("How it was compressed last; null where it never was.", None)
+    runs: list[ExportedRun] = about("Of an agent: tasks that its planner handed to executors.", [])
     totals: Totals
 
 

@@ -1,0 +1,122 @@
+"""Runs of an agent in a file of our own: each task, what planner and executor said, and which calls began it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from conversations.exchange.reading import (
+    fault,
+    read_choice,
+    read_date,
+    read_list,
+    read_number,
+    read_object,
+    read_text,
+    within,
+)
+from conversations.exchange.source import Run, Source, Step
+from conversations.models import AgentRun, AgentStep, Conversation, Message
+from conversations.models.conversation import MAX_TITLE
+
+MAX_RUNS = 10_000
+MAX_STEPS = 1_000
+MAX_TURNS = 1_000
+LONGEST_ERROR = 10_000
+CUT_OFF = "This was going on when the conversation was copied."
+STATUSES = tuple(AgentRun.Status.values)
+KINDS = tuple(AgentStep.Kind.values)
+
+ReadThread = Callable[[dict[str, Any]], Source]
+
+
+def runs_of(conversation: Conversation, messages: Iterable[Message], *, prefetch: Sequence[str] = ()) -> list[AgentRun]:
+    """Those that these messages of the planner handed over, and those whose message is not known."""
+    if conversation.kind != Conversation.Kind.AGENT:
+        return []
+    known = {message.pk for message in messages}
+    rows = AgentRun.objects.filter(conversation=conversation).select_related("thread__model")
+    found = list(rows.prefetch_related("steps__call", *prefetch))
+    begun_by = {row.pk: next((step.call for step in row.steps.all()), None) for row in found}
+    return [row for row in found if (call := begun_by[row.pk]) is None or call.message_id in known]
+
+
+def run_entry(run: AgentRun, thread: dict[str, Any]) -> dict[str, Any]:
+    """`thread` is its conversation as a file."""
+    return {
+        "task": run.task,
+        "status": run.status,
+        "turns": run.turns,
+        "error": run.error,
+        "created_at": run.created_at.isoformat(),
+        "finished_at": run.finished_at and run.finished_at.isoformat(),
+        "steps": [_step_entry(step) for step in run.steps.all()],
+        "thread": thread,
+    }
+
+
+def _step_entry(step: AgentStep) -> dict[str, Any]:
+    call = step.call
+    return {
+        "kind": step.kind,
+        "message": str(step.message_id),
+        "call": {"message": str(call.message_id), "id": call.call_id} if call else None,
+    }
+
+
+def read_runs(raw: object, source: Source, *, read_thread: ReadThread) -> tuple[Run, ...]:
+    """Raises Invalid, naming the place."""
+    calls = {(line.id, call.call_id): at for at, line in enumerate(source.lines) for call in line.calls}
+    runs: list[Run] = []
+    for number, entry in enumerate(read_list("runs", raw, limit=MAX_RUNS)):
+        with within(f"runs[{number}]"):
+            runs.append(_run(entry, calls, read_thread))
+    waiting = [number for number, run in enumerate(runs) if run.status == AgentRun.Status.WAITING]
+    if len(waiting) > 1:
+        raise fault(f"runs[{waiting[1]}].status", "a second run that waits: an agent has one open at a time.")
+    return tuple(runs)
+
+
+def _run(raw: object, calls: dict[tuple[str | None, str], int], read_thread: ReadThread) -> Run:
+    if not isinstance(raw, dict):
+        raise fault("task", "is missing: a run must be an object.")
+    status = read_choice("status", raw.get("status"), STATUSES)
+    error = read_text("error", raw.get("error"), limit=LONGEST_ERROR)
+    if status == AgentRun.Status.RUNNING:
+        status, error = AgentRun.Status.FAILED, CUT_OFF
+    with within("thread"):
+        thread = read_thread(raw["thread"] if isinstance(raw.get("thread"), dict) else {})
+    return Run(
+        task=read_text("task", raw.get("task")),
+        status=status,
+        turns=read_number("turns", raw.get("turns"), high=MAX_TURNS),
+        error=error,
+        created=read_date("created_at", raw.get("created_at")),
+        finished=read_date("finished_at", raw.get("finished_at")),
+        thread=thread,
+        steps=_steps(raw.get("steps"), thread, calls),
+    )
+
+
+def _steps(raw: object, thread: Source, calls: dict[tuple[str | None, str], int]) -> tuple[Step, ...]:
+    entries = read_list("steps", raw, limit=MAX_STEPS)
+    if len(entries) != len(thread.lines):
+        raise fault("steps", f"there are {len(entries):,} for {len(thread.lines):,} messages of the thread.")
+    found: list[Step] = []
+    for number, (entry, line) in enumerate(zip(entries, thread.lines, strict=True)):
+        step = read_object(f"steps[{number}]", entry)
+        if step.get("message") != line.id:
+            raise fault(f"steps[{number}].message", "is not the message of the thread that stands there.")
+        kind = read_choice(f"steps[{number}].kind", step.get("kind"), KINDS)
+        found.append(Step(kind, _call(f"steps[{number}].call", step.get("call"), calls)))
+    return tuple(found)
+
+
+def _call(place: str, raw: object, calls: dict[tuple[str | None, str], int]) -> tuple[int, str] | None:
+    if raw is None:
+        return None
+    call = read_object(place, raw)
+    message, id = (read_text(f"{place}.{key}", call.get(key), limit=MAX_TITLE) for key in ("message", "id"))
+    if (message, id) not in calls:
+        raise fault(place, "is no call of this conversation.")
+    return calls[message, id], id
