@@ -8,9 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-
 from conversations.llm.storable import Storable
 
 LONGEST_NAME = 42
@@ -69,6 +66,10 @@ def _refusal(tool: Tool) -> str:
 
 
 def _refusal_of_schema(schema: dict[str, Any]) -> str:
+    # Loaded on first use: 8 MB, and only who looks at a server needs it.
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
     try:
         text = json.dumps(schema, ensure_ascii=False)
         if len(text) > LARGEST_SCHEMA:
