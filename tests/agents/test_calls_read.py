@@ -149,6 +149,10 @@ ODD = {
         [chunk(piece(None, SUM[1], index=0, id="a")), chunk(piece("calculate", index=0, id="a")), ENDS],
         [SUM],
     ),
+    "the name after the arguments, with an id of its own": (
+        [chunk(piece(None, SUM[1], index=0, id="a")), chunk(piece("calculate", index=0, id="b")), ENDS],
+        [SUM],
+    ),
     "another id with each piece": (
         [chunk(piece("calculate", "", index=0, id="a"))]
         + [chunk(piece(None, part, index=0, id=part)) for part in (SUM[1][:5], SUM[1][5:])]
@@ -166,6 +170,12 @@ ODD = {
         [chunk(piece(name, "", index=0, id=name)) for name, _ in WHOLE]
         + [chunk(piece(None, said[:7], index=0, id=name)) for name, said in WHOLE]
         + [chunk(piece(None, said[7:], index=0, id=name)) for name, said in WHOLE]
+        + [ENDS],
+        WHOLE,
+    ),
+    "the same without numbers and ids": (
+        [chunk(*(piece(name, "") for name, _ in WHOLE))]
+        + [chunk(*(piece(None, said[:7]) for _, said in WHOLE)), chunk(*(piece(None, said[7:]) for _, said in WHOLE))]
         + [ENDS],
         WHOLE,
     ),
