@@ -23,7 +23,7 @@ DIGITS, EXACT_DIGITS = 15, 50
 
 SPEC = spec(
     "calculate",
-    "The value of an arithmetic expression, exactly: + - * / // % ** ( ), sqrt, log, sin, min, max, round, pi, e.",
+    "An arithmetic expression's exact value: + - * / // % ** (), sqrt, log, sin, min, max, round, pi, e.",
     expression={"type": "string", "minLength": 1, "maxLength": LONGEST},
 )
 

@@ -9,7 +9,7 @@ from conversations.agents.tools.spec import ToolFailed, spec
 
 SPEC = spec(
     "current_time",
-    "The date and time now, with the day of the week, in a time zone of the IANA database.",
+    "Date, time and day of the week now, in an IANA time zone.",
     timezone={"type": "string", "default": "UTC", "maxLength": 64},
 )
 

@@ -8,15 +8,15 @@ SEARCH, READ = "search_history", "read_history"
 SPECS = (
     spec(
         SEARCH,
-        "Find messages of this conversation by words that occur in them, also in the part that you only see a summary "
-        "of. Gives numbers, roles and excerpts, the latest first.",
+        "Find messages of this conversation by their words, summarised ones too: numbers, roles and excerpts, the "
+        "latest first.",
         query={"type": "string", "minLength": 1, "maxLength": 200},
     ),
     spec(
         READ,
-        "Read messages of this conversation in full, by their numbers, also those that you only see a summary of.",
-        first={"type": "integer", "minimum": 1, "description": "The number of the first message; 1 is the oldest."},
+        "Read messages of this conversation in full by number, summarised ones too.",
+        first={"type": "integer", "minimum": 1, "description": "1 is the oldest."},
         count={"type": "integer", "minimum": 1, "maximum": 20, "default": 1},
-        offset={"type": "integer", "minimum": 0, "default": 0, "description": "Characters of the first to skip."},
+        offset={"type": "integer", "minimum": 0, "default": 0, "description": "Characters to skip."},
     ),
 )

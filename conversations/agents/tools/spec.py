@@ -62,4 +62,5 @@ def tokens(specs: tuple[Spec, ...]) -> int:
 
 def tokens_of(functions: list[dict[str, Any]]) -> int:
     """The same of definitions that were kept."""
-    return LIST_OVERHEAD + sum(count_tokens(json.dumps(one)) for one in functions) if functions else 0
+    texts = (json.dumps(one, separators=(",", ":")) for one in functions)
+    return LIST_OVERHEAD + sum(map(count_tokens, texts)) if functions else 0
