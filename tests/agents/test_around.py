@@ -59,6 +59,20 @@ def test_a_run_is_shown_with_its_steps_and_calls_and_nothing_of_it_is_changed(
     assert root.get("/admin/conversations/agentrun/add/").status_code == 403
 
 
+@pytest.mark.parametrize("runs", [1, 5])
+def test_runs_and_their_compactions_take_the_same_queries_however_many_there_are(
+    root: Client, conversation: Conversation, runs: int, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(runs):
+        row = worked(conversation, at=60 * number)
+        folded(row.thread, "executor")
+    for address in ("conversations/agentrun/", "compression/compaction/", "conversations/conversation/"):
+        with django_assert_max_num_queries(9):
+            page(root, address)
+    with django_assert_max_num_queries(12):
+        page(root, f"conversations/agentrun/{row.pk}/change/")
+
+
 def test_conversations_are_filtered_by_kind_and_lead_to_their_runs(root: Client, conversation: Conversation) -> None:
     row = worked(conversation)
     listed = page(root, "conversations/conversation/", kind__exact="executor")

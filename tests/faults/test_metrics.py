@@ -77,7 +77,8 @@ def value(series: Series, name: str, **labels: str) -> float:
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """One that has answered three messages, two of them well, and a call of the gateway, and compacted once."""
+    """One that has answered four messages, three of them well and one with a tool, and a call of the gateway, and
+    compacted once."""
     with (
         LlmServer() as llm,
         postgres() as database_url,
@@ -90,6 +91,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         cluster.manage("createsuperuser", "--noinput", "--username=alice", "--email=a@example.org",
                        DJANGO_SUPERUSER_PASSWORD="correct horse battery")  # fmt: skip
         shop = Watched(cluster, server, llm, cluster.manage("create_api_key", "alice").strip())
+        with psycopg.connect(database_url) as connection:
+            connection.execute("UPDATE conversations_modelprofile SET calls_tools = true")
         live(shop)
         yield shop
 
@@ -100,6 +103,8 @@ def live(shop: Watched) -> None:
         shop.llm.enqueue(**answer)  # type: ignore[arg-type]
         shop.sends("hello")
         shop.ended(seconds=30)
+    shop.llm.enqueue("", calls=[("calculate", '{"expression": "4 + 5"}')])
+    shop.asked("POST", f"/conversations/{shop.id}/messages", {"content": "4 and 5?"})
     shop.asked("POST", f"/context/{shop.id}/compact", {}, at="web1")
     wait_until(lambda: bool(shop.asked("GET", f"/conversations/{shop.id}")["compressed_at"]), what="the compaction")
     body = {"model": "scripted", "messages": [{"role": "user", "content": "hello"}]}
@@ -113,14 +118,15 @@ def live(shop: Watched) -> None:
 def test_every_web_process_tells_what_all_processes_did(watched: Watched) -> None:
     for at in ("web0", "web1"):
         series = watched.series(at=at)
-        assert value(series, "turn_count_total", model="scripted", status="complete") == 2
+        assert value(series, "turn_count_total", model="scripted", status="complete") == 4
+        assert value(series, "tool_call_count_total", tool="calculate", outcome="done") == 1
         assert value(series, "turn_count_total", status="failed") == 1
         assert value(series, "provider_error_count_total", model="scripted", reason="key_refused") == 1
         assert value(series, "compaction_count_total", trigger="api", status="succeeded") == 1
         assert value(series, "compaction_latency_seconds_count", trigger="api") == 1
         assert 0 < value(series, "compaction_reduction_percent") < 100
         assert value(series, "compaction_tokens_saved_total") > 0
-        assert value(series, "turn_latency_seconds_bucket", le="+Inf") == 3
+        assert value(series, "turn_latency_seconds_bucket", le="+Inf") == 5
         assert value(series, "gateway_call_count_total", status="200") == 1
         assert value(series, "queue_depth") == 0
         assert not [name for name in series if name.endswith("_created")]
@@ -157,7 +163,7 @@ def test_what_a_killed_process_has_counted_stays_and_what_it_had_open_does_not(w
         watched.cluster.start(name)
     watched.sends("and now?")
     watched.ended(seconds=30)
-    wait_until(lambda: value(watched.series(), "turn_count_total", status="complete") == 3, what="the count")
+    wait_until(lambda: value(watched.series(), "turn_count_total", status="complete") == 5, what="the count")
     assert value(watched.series(), "open_sockets") == 0
     assert sorted(Path(watched.cluster.folder, "metrics").iterdir()) == files, "they go on where the others stopped"
 
