@@ -125,7 +125,8 @@ class Request:
         """Of all that it carries, by our own count: messages, the calls in them, the tools that it offers."""
         calls = [call["function"] for message in self.messages for call in message.get("tool_calls") or ()]
         called = sum(count_tokens(call["name"]) + count_tokens(call["arguments"]) for call in calls)
-        offered = [count_tokens(json.dumps(tool)) for tool in self.body.get("tools") or ()]
+        defined = (json.dumps(tool, separators=(",", ":"), ensure_ascii=False) for tool in self.body.get("tools") or ())
+        offered = [count_tokens(text) for text in defined]
         said = sum(count_tokens(text_of(message)) + 4 for message in self.messages)
         return said + called + (8 + sum(offered) if offered else 0)
 

@@ -192,7 +192,9 @@ async def test_tools_and_other_options_are_left_out_in_turn(llm: LlmServer) -> N
     ]  # fmt: skip
 
 
-async def test_what_is_reported_is_what_the_request_carries(llm: LlmServer) -> None:
-    with_tools = (await heard(model_of(OpenAICompatible, llm)))[-1].spent
+async def test_a_server_counts_the_definitions_that_a_request_carries_as_we_do(llm: LlmServer) -> None:
+    tools = (*PROMPT.tools, spec("size", "Wie groß etwas ist, in Metern: 高さ.", was={"type": "string"}))
+    with_tools = (await heard(model_of(OpenAICompatible, llm), replace(PROMPT, tools=tools)))[-1].spent
     without = (await heard(model_of(OpenAICompatible, llm), Prompt((QUESTION,))))[-1].spent
-    assert with_tools and without and with_tools.prompt - without.prompt == tokens(PROMPT.tools)
+    assert with_tools and without
+    assert with_tools.prompt - without.prompt == tokens(tools)

@@ -174,9 +174,12 @@ ODD = {
         WHOLE,
     ),
     "the same without numbers and ids": (
-        [chunk(*(piece(name, "") for name, _ in WHOLE))]
-        + [chunk(*(piece(None, said[:7]) for _, said in WHOLE)), chunk(*(piece(None, said[7:]) for _, said in WHOLE))]
-        + [ENDS],
+        [
+            chunk(*(piece(name, "") for name, _ in WHOLE)),
+            chunk(*(piece(None, said[:7]) for _, said in WHOLE)),
+            chunk(*(piece(None, said[7:]) for _, said in WHOLE)),
+            ENDS,
+        ],
         WHOLE,
     ),
     "whole calls in a chunk": (

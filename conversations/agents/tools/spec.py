@@ -62,5 +62,5 @@ def tokens(specs: tuple[Spec, ...]) -> int:
 
 def tokens_of(functions: list[dict[str, Any]]) -> int:
     """The same of definitions that were kept."""
-    texts = (json.dumps(one, separators=(",", ":")) for one in functions)
+    texts = (json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in functions)
     return LIST_OVERHEAD + sum(map(count_tokens, texts)) if functions else 0
