@@ -73,14 +73,15 @@ async def pids(sessions: Sessions, row: ToolServer) -> list[int]:
 
 @asynccontextmanager
 async def loop_held() -> AsyncIterator[list[float]]:
-    """The seconds for which the loop was held at a time, the longest first, once this has ended."""
+    """The seconds that the loop worked between two of its beats, the longest first, once this has ended: of its own
+    thread alone, whatever else the machine does meanwhile."""
     times: list[float] = []
 
     async def beat() -> None:
         while True:
-            before = time.perf_counter()
+            before = time.thread_time()
             await asyncio.sleep(0.005)
-            times.append(time.perf_counter() - before - 0.005)
+            times.append(time.thread_time() - before)
 
     task = asyncio.create_task(beat())
     try:
@@ -116,14 +117,6 @@ async def test_a_server_over_http_is_called_by_many_at_once_with_its_headers(htt
         assert await sessions.call(row, "header", {"name": "authorization"}) == f"Bearer {SECRET}"
         assert await sessions.call(row, "header", {"name": "x-team"}) == "blue=1"
         assert len((await sessions.look(row)).tools) == 3
-
-
-async def test_a_call_over_http_that_takes_too_long_is_given_up(http_server: str) -> None:
-    async with Sessions() as sessions:
-        row = at(http_server, timeout_seconds=1)
-        with pytest.raises(ToolFailed, match="did not answer within 1 s"):
-            await sessions.call(row, "wait", {"seconds": 30})
-        assert await sessions.call(row, "add", {"a": 1, "b": 1}) == "2"
 
 
 async def test_one_process_serves_all_calls_of_a_turn_and_ends_with_it() -> None:
@@ -201,33 +194,35 @@ async def test_a_command_is_never_read_by_a_shell(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_fails_says_so_and_the_next_call_is_made() -> None:
-    row = server(timeout_seconds=1)
+    row = server(timeout_seconds=3)
     async with Sessions() as sessions:
         for tool, words in (
             ("error", "The server bad says: no such thing as …."),
             ("is_error", "it went wrong with …"),
             ("nonsense", "The server bad answered with what the protocol does not know."),
             ("die", "The server bad ended with status 3."),
-            ("hang", "The server bad did not answer within 1 s."),
+            ("hang", "The server bad did not answer within 3 s."),
         ):
             assert await failure(sessions, row, tool) == words
             assert await sessions.call(row, "echo", {"what": "still here"}) == "still here"
         assert await sessions.call(row, "die_after", {}) == "goodbye"
-        await asyncio.sleep(0.1)
+        while not sessions._current[row.pk].is_over:
+            await asyncio.sleep(0.01)
         assert await sessions.call(row, "echo", {"what": "back"}) == "back"
         assert await sessions.call(row, "noise", {"what": "50"}) == "after the noise"
 
 
-async def test_a_hung_call_takes_no_other_one_with_it() -> None:
-    row = server(timeout_seconds=1)
+async def test_a_call_that_takes_too_long_takes_no_other_one_with_it(http_server: str) -> None:
+    row = at(http_server, timeout_seconds=2)
     async with Sessions() as sessions:
-        await sessions.call(row, "echo", {})
-        hung = asyncio.create_task(failure(sessions, row, "slow", 0.9))
-        also = asyncio.create_task(failure(sessions, row, "slow", 0.9))
-        await asyncio.sleep(0.01)
-        results = await asyncio.gather(hung, also, return_exceptions=True)
-    # One after the other they take 1.8 s: the first is answered in time, the second is not.
-    assert sorted(type(one).__name__ for one in results) == ["Failed", "str"]
+        late = asyncio.create_task(sessions.call(row, "wait", {"seconds": 30}))
+        await asyncio.sleep(1)
+        other = asyncio.create_task(sessions.call(row, "wait", {"seconds": 1.3}))
+        with pytest.raises(ToolFailed, match="did not answer within 2 s"):
+            await late
+        assert not other.done()
+        assert await sessions.call(row, "add", {"a": 1, "b": 1}) == "2"
+        assert await other == "waited"
 
 
 @pytest.mark.parametrize(

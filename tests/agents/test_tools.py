@@ -110,10 +110,10 @@ def test_what_has_no_value_says_why_in_a_sentence(expression: str, words: str) -
     ],
 )
 def test_no_expression_takes_longer_than_is_felt(expression: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     with suppress(ToolFailed):
         assert len(calculate(expression)) < 2_000
-    assert time.perf_counter() - began < 0.1
+    assert time.thread_time() - began < 0.1
 
 
 @once
@@ -322,9 +322,9 @@ def spec_with(**schema: Any) -> tuple[Spec, ...]:
 )
 def test_a_servers_regular_expressions_are_left_to_the_server(schema: dict[str, Any]) -> None:
     endless = "a" * 60 + "!"
-    began = time.perf_counter()
+    began = time.thread_time()
     checked(Asked("1", "web__fetch", json.dumps({"x": endless, endless: 1})), spec_with(**schema))
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
 
 
 @once
