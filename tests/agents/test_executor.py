@@ -285,3 +285,9 @@ async def test_an_earlier_version_of_a_turn_with_tools_is_used_again_with_its_ca
         "system", "user", "assistant", "tool", "assistant", "user",
     ]  # fmt: skip
     assert agent.llm.last_request.messages[3]["content"] == "Nine."
+
+
+async def test_what_no_text_may_hold_does_not_reach_the_executor(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("A\0d\ud800d.")])
+    await agent.asks("What is 4 and 5?")
+    assert (await agent.run()).task == "Ad\ufffdd."

@@ -64,7 +64,7 @@ def checked(asked: Asked, among: tuple[Spec, ...]) -> dict[str, Any]:
         names = ", ".join(one.name for one in among) or "none"
         raise ToolFailed(f"There is no tool called {asked.name[:QUOTED]!r}. Those that there are: {names}.")
     try:
-        arguments = json.loads(asked.arguments or "{}")
+        arguments = _as_stored(json.loads(asked.arguments or "{}"))
     except (ValueError, RecursionError) as error:
         raise ToolFailed(f"The arguments are not JSON: {str(error)[:QUOTED]}.") from None
     if not isinstance(arguments, dict):
@@ -86,6 +86,18 @@ async def _own(name: str, arguments: dict[str, Any], about: UUID) -> str:
         case clock.SPEC.name:
             return clock.current_time(**arguments)
     raise ToolFailed(f"{name} cannot be called here.")
+
+
+def _as_stored(value: Any) -> Any:
+    """JSON without what no text that is stored may hold, and what escapes in JSON can bring."""
+    match value:
+        case str():
+            return Storable().take(value)
+        case list():
+            return [_as_stored(item) for item in value]
+        case dict():
+            return {Storable().take(key): _as_stored(item) for key, item in value.items()}
+    return value
 
 
 def _storable(result: str) -> str:
