@@ -58,7 +58,7 @@ def created(conversation_id: UUID, event: Event) -> str:
     row = Message(id=UUID(told["id"]), conversation_id=conversation_id, **fields)
     files = [Attachment(conversation_id=conversation_id, **file) for file in told.get("attachments", ())]
     pastes = [Paste(**paste) for paste in told.get("pastes", ())]
-    item = bubbles.Bubble(bubbles.know(row, attachments=files, pastes=pastes), "live", row.content)
+    item = bubbles.Bubble(bubbles.know(row, tool_calls=[], attachments=files, pastes=pastes), "live", row.content)
     html = render_to_string("conversations/_message.html", {"item": item})
     return by_itself("#thread", html, swap="beforeend")
 

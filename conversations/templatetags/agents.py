@@ -8,6 +8,7 @@ from typing import Any
 from django import template
 
 from conversations import tool_names, workings
+from conversations.agents.calls import STOPPED
 from conversations.agents.tools import planning
 from conversations.markdown import in_a_line
 from conversations.models import AgentRun, AgentStep, ToolCall
@@ -17,7 +18,6 @@ register = template.Library()
 register.filter(tool_names.called)
 register.filter(tool_names.server)
 
-STOPPED = "It was stopped."
 STATES = {"pending": "waits", "running": "under way", "done": "done", "failed": "failed", "stopped": "stopped"}
 RUNS = {
     "running": "at work",

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from conversations import doings, fragments, thread
 from conversations.listener import Event
 from conversations.models import Conversation, ModelProfile, ToolCall
+from conversations.shapes import message_json
 from conversations.upcoming import upcoming
 from tests.conversations.agents import Rows
 from tests.conversations.pages import Pages, elements
@@ -154,6 +155,13 @@ def test_what_is_done_comes_in_small_pieces(rows: Rows) -> None:
     html = rendered("tool.updated", message_id=str(message.pk), call={"id": "c0"})
     assert html.startswith('<div class="call"') and f'data-run-id="{run.pk}"' in html
     assert rendered("tool.updated", message_id=str(uuid4()), call={"id": "c0"}).startswith("<div hx-swap-oob")
+
+
+def test_a_new_bubble_is_drawn_without_a_query(rows: Rows, django_assert_num_queries: Any) -> None:
+    told = message_json(rows.message("assistant", status="streaming"))
+    with django_assert_num_queries(0):
+        html = fragments.render(rows.conversation.pk, Event("message.created", {"message": told}))
+    assert '<p class="waits"></p>' in html
 
 
 def test_a_pending_reply_says_what_it_waits_for(rows: Rows, pages: Pages) -> None:
