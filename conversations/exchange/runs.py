@@ -89,7 +89,7 @@ def _run(raw: object, calls: dict[tuple[str | None, str], int], read_thread: Rea
     return Run(
         task=read_text("task", raw.get("task")),
         status=status,
-        turns=read_number("turns", raw.get("turns"), high=MAX_TURNS),
+        turns=read_number("turns", raw.get("turns"), low=1, high=MAX_TURNS),
         error=error,
         created=read_date("created_at", raw.get("created_at")),
         finished=read_date("finished_at", raw.get("finished_at")),

@@ -46,7 +46,7 @@ async def test_regenerating_is_answered_with_the_question_and_the_new_reply(
     response = await api.post_async(f"{path}/{old.pk}/regenerate")
     assert response.status_code == 201
     told = response.json()
-    assert set(told) == {"user_message", "assistant_message", "usage", "compaction"}
+    assert set(told) == {"user_message", "steps", "assistant_message", "usage", "compaction"}
     assert told["user_message"]["id"] == str(asked.pk)
     assert (told["assistant_message"]["status"], told["assistant_message"]["content"]) == ("complete", "It is 5433.")
     assert told["usage"]["total"] > 0

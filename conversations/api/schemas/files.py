@@ -112,7 +112,7 @@ class ExportedStep(BaseModel):
 class ExportedRun(BaseModel):
     task: str = about("What the executor was told to do.", "Find out which port billing listens on.")
     status: Literal["running", "waiting", "done", "stopped", "failed"] = about("How far it is.", "done")
-    turns: int = about("How often the planner has spoken.", 1, ge=0)
+    turns: int = about("How often the planner has spoken.", 1, ge=1)
     error: str = about("Why it failed; empty where it did not.", "")
     created_at: datetime = about("When the task was handed over.", "2026-11-20T09:12:41+00:00")
     finished_at: datetime | None = about("When it ended.", "2026-11-20T09:12:58+00:00")
