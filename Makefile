@@ -33,6 +33,7 @@ bench: $(VENV)/installed-dev
 	@$(PYTHON) -m benchmarks.context
 	@$(PYTHON) -m benchmarks.live
 	@$(PYTHON) -m benchmarks.gateway
+	@$(PYTHON) -m benchmarks.agents
 
 bench-load: $(VENV)/installed-dev
 	@$(PYTHON) -m benchmarks.load
