@@ -45,6 +45,7 @@ def kind_of(kind: str) -> dict[str, str]:
     return {"kind": kind} if kind else {}
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("kind", ["executor", "gateway", "planner", "", 1, None])
 def test_any_other_kind_is_refused_by_name(api: Api, kind: Any) -> None:
     detail = refused(api.post(ALL, {"kind": kind}), 400, "invalid")

@@ -43,6 +43,7 @@ def page(client: Client, address: str, **query: Any) -> str:
     return str(response.content.decode())
 
 
+@pytest.mark.once
 def test_a_run_is_shown_with_its_steps_and_calls_and_nothing_of_it_is_changed(
     root: Client, conversation: Conversation
 ) -> None:
@@ -73,6 +74,7 @@ def test_runs_and_their_compactions_take_the_same_queries_however_many_there_are
         page(root, f"conversations/agentrun/{row.pk}/change/")
 
 
+@pytest.mark.once
 def test_conversations_are_filtered_by_kind_and_lead_to_their_runs(root: Client, conversation: Conversation) -> None:
     row = worked(conversation)
     listed = page(root, "conversations/conversation/", kind__exact="executor")
@@ -83,6 +85,7 @@ def test_conversations_are_filtered_by_kind_and_lead_to_their_runs(root: Client,
     assert f"/admin/conversations/conversation/{conversation.pk}/change/" in of_thread
 
 
+@pytest.mark.once
 def test_compactions_are_filtered_by_flow_and_lead_to_the_agents_conversation(
     root: Client, conversation: Conversation
 ) -> None:
@@ -96,6 +99,7 @@ def test_compactions_are_filtered_by_flow_and_lead_to_the_agents_conversation(
     assert "Call of calculate: Done" in page(root, f"compression/compaction/{one.pk}/change/")
 
 
+@pytest.mark.once
 def test_the_analytics_tell_flows_apart_where_there_are_any(root: Client, conversation: Conversation) -> None:
     now = timezone.now()
     compaction_run(conversation, now, reduction_percent=40)
@@ -170,6 +174,7 @@ def test_a_command_compresses_planners_and_executors_alike(conversation: Convers
     assert of.is_compressed
 
 
+@pytest.mark.once
 def test_calls_of_tools_are_counted_by_tool_and_server_and_never_by_what_a_model_makes_up() -> None:
     def counted(tool: str, outcome: str) -> float:
         return REGISTRY.get_sample_value("tool_call_count_total", {"tool": tool, "outcome": outcome}) or 0
@@ -218,6 +223,7 @@ def test_an_agent_comes_back_from_its_file_with_its_runs_and_how_calls_went(
     assert [thread["messages"][at]["content"] for at in (0, 1)] == [TASK, ""]
 
 
+@pytest.mark.once
 def test_the_compressed_history_of_an_executor_comes_back_with_it(user: User, conversation: Conversation) -> None:
     thread = worked(conversation).thread
     for minute in range(20, 40):
@@ -231,6 +237,7 @@ def test_the_compressed_history_of_an_executor_comes_back_with_it(user: User, co
     assert copy.compactions.get().flow == "executor"
 
 
+@pytest.mark.once
 def test_what_had_not_ended_comes_in_as_failed(user: User, conversation: Conversation) -> None:
     row = worked(conversation, status="running")
     ToolCall.objects.filter(name="calculate").update(status="running", result=None)
@@ -242,6 +249,7 @@ def test_what_had_not_ended_comes_in_as_failed(user: User, conversation: Convers
     assert row.status == "running"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("changed", "place"),
     [
@@ -272,6 +280,7 @@ def test_a_file_whose_runs_are_wrong_is_refused_by_their_place(
     assert Conversation.objects.count() == 2
 
 
+@pytest.mark.once
 def test_a_file_of_version_3_has_no_kinds_and_no_outcomes(user: User, conversation: Conversation) -> None:
     worked(conversation)
     file = as_json(conversation) | {"version": 3}
@@ -280,12 +289,14 @@ def test_a_file_of_version_3_has_no_kinds_and_no_outcomes(user: User, conversati
     assert (back.kind, back.agent_runs.count(), back.messages.count()) == ("chat", 0, 4)
 
 
+@pytest.mark.once
 def test_an_executors_conversation_alone_comes_in_as_a_chat(user: User, conversation: Conversation) -> None:
     thread = worked(conversation).thread
     (back,) = import_conversations(user, json.dumps(as_json(thread)).encode())
     assert (back.kind, back.parent, back.messages.count()) == ("chat", None, 5)
 
 
+@pytest.mark.once
 def test_markdown_folds_calls_and_what_the_executor_did_for_them_in_order(conversation: Conversation) -> None:
     row = worked(conversation)
     called(row.steps.get(number=2).message, "<i>", {}, None, status="failed", error="It hung.")
@@ -332,6 +343,7 @@ def test_a_fork_from_the_middle_of_a_run_has_its_results_alone(conversation: Con
     assert copy.messages.last().tool_calls.get().result == "PARTIAL RESULT\n9. Prime?"
 
 
+@pytest.mark.once
 def test_an_executors_summary_goes_with_the_fork(conversation: Conversation) -> None:
     row = worked(conversation)
     for minute in range(20, 40):
