@@ -63,7 +63,7 @@ def clarify(work: Work, call_id: str, message: str) -> AgentRun:
         run.status = Status.RUNNING
         run.save(update_fields=["turns", "status"])
         model = Conversation.objects.filter(pk=run.conversation_id).values("model")
-        Conversation.objects.filter(pk=run.thread_id).update(model=model)
+        Conversation.objects.filter(pk=run.thread_id).update(model=model, updated_at=timezone.now())
         _say(run, Kind.CLARIFICATION, message, call=_call(work, call_id))
         tell(run)
     return run

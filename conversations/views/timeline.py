@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, Sum
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 
 from compression.models import Compaction
 from conversations.access import get_conversation
+from conversations.flows import of_all_flows
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar
@@ -50,7 +51,7 @@ def timeline(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _entries(conversation: Conversation) -> list[Entry]:
-    rows = list(_runs(conversation).order_by("-created_at", "-id").defer("prepared")[:SHOWN])
+    rows = list(of_all_flows(conversation).order_by("-created_at", "-id").defer("prepared")[:SHOWN])
     done = conversation.compactions.filter(status=Compaction.Status.SUCCEEDED)
     last = done.order_by("-created_at", "-id").values_list("pk", flat=True).first()
     most = max((row.pre_tokens or 0 for row in rows), default=0) or 1
@@ -60,16 +61,9 @@ def _entries(conversation: Conversation) -> list[Entry]:
     ]
 
 
-def _runs(conversation: Conversation) -> QuerySet[Compaction]:
-    """Of an agent also those of its executors."""
-    own = Q(conversation=conversation)
-    agent = conversation.kind == Conversation.Kind.AGENT
-    return Compaction.objects.filter(own | Q(conversation__parent=conversation) if agent else own)
-
-
 def _total(conversation: Conversation) -> dict[str, Any]:
     in_force = Q(status=Compaction.Status.SUCCEEDED)
-    return _runs(conversation).aggregate(
+    return of_all_flows(conversation).aggregate(
         runs=Count("pk"),
         folds=Count("pk", filter=in_force),
         failed=Count("pk", filter=Q(status=Compaction.Status.FAILED)),
