@@ -41,7 +41,8 @@ const dropKnown = (fragment) => {
   }
 };
 const isNews = ({ dataset }, known) => "fresh" in dataset && (
-  dataset.status === "streaming" || ["status", "state", "work"].some((name) => dataset[name] !== known.dataset[name])
+  dataset.status === "streaming" || /running|waiting/.test(dataset.work)
+  || ["status", "state", "work"].some((name) => dataset[name] !== known.dataset[name])
 );
 // A message that is being written anew stays as it is when the thread around it is read again.
 const keepEdited = (fragment) => {
