@@ -127,6 +127,9 @@ async def _end(process: Process) -> None:
     finally:
         _signal(process, signal.SIGKILL)
     await _has_ended(process)
+    # Nothing public closes it: it would stay open as long as anything that left the group has the other end of a pipe.
+    getattr(process, "_transport").close()  # noqa: B009 - not declared
+    await asyncio.sleep(0)
 
 
 async def _has_ended(process: Process) -> bool:
