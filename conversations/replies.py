@@ -121,7 +121,10 @@ def finish(
 
 
 def _followed(reply_id: UUID, token: UUID, calls: Sequence[Asked]) -> Message:
-    """The calls of a reply that has ended just now, and the reply that they are carried out for."""
+    """The calls of a reply that has ended just now, and the reply that they are carried out for.
+
+    One that another process was asked to stop meanwhile hands that on.
+    """
     reply = Message.objects.get(pk=reply_id)
     call_rows.store(reply, calls)
     return Message.objects.create(
@@ -131,6 +134,7 @@ def _followed(reply_id: UUID, token: UUID, calls: Sequence[Asked]) -> Message:
         created_at=next_moment(reply.conversation_id),
         lease_token=token,
         lease_expires_at=expiry(),
+        stopping_at=reply.stopping_at,
     )
 
 

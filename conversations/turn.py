@@ -111,10 +111,23 @@ async def _ended(running: Running, status: str, error: str) -> Running | None:
     try:
         return await asyncio.shield(ending)
     except asyncio.CancelledError:
-        if following := await ending:
-            status = Status.STOPPED if running.stopping or following.stopping else Status.INTERRUPTED
-            await _end(following, status, "")
+        await _to_its_end(asyncio.ensure_future(_end_next(running, ending)))
         raise
+
+
+async def _end_next(running: Running, ending: asyncio.Future[Running | None]) -> None:
+    """The reply that follows on one which ends just now, if any does."""
+    if following := await ending:
+        status = Status.STOPPED if running.stopping or following.stopping else Status.INTERRUPTED
+        await _end(following, status, "")
+
+
+async def _to_its_end(task: asyncio.Task[None]) -> None:
+    """However often that is cancelled: a person may press Stop more than once."""
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    task.result()
 
 
 async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -> Running | None:
@@ -240,19 +253,22 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
         first_token_ms=running.first_token_ms,
         calls=asked,
     )
+    following = None
     try:
         saved = await _insisted(save)
+        if saved and saved[1]:
+            following = _next(running, saved[1])  # at once: there is always one that a stop finds
     finally:
         _forget(running)
     if saved is not None:
-        reply, following = saved
+        reply, pending = saved
         kind = "message.failed" if reply.is_failed else "message.done"
         publish(reply.conversation_id, kind, message=message_json(reply))
-        if following is not None:
-            publish(reply.conversation_id, "message.created", message=message_json(following))
+        if pending is not None:
+            publish(reply.conversation_id, "message.created", message=message_json(pending))
         await sync_to_async(usage.tell)(reply.conversation_id)
         if following is not None:
-            return _next(running, following)
+            return await _end(following, Status.STOPPED, "") if pending and pending.stopping_at else following
         if reply.status == Status.COMPLETE:
             with suppress(Conversation.DoesNotExist):
                 await sync_to_async(room.prepare)(reply.conversation_id)

@@ -1,0 +1,77 @@
+"""Stop, whenever it is pressed in a turn that calls tools: nothing more is asked or called for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db.models import QuerySet
+
+from conversations import orphans, replies, reply_lease, turn, usage
+from conversations.agents.tools.spec import Asked
+from conversations.models import Conversation, Message
+from tests.agents.conftest import ToolChat
+
+NINE = ("calculate", '{"expression": "4 + 5"}')
+
+
+async def test_a_stop_between_two_requests_of_a_turn_is_heeded(chat: ToolChat, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = []
+
+    def tell(conversation_id: UUID) -> None:
+        if not stopped:
+            stopped.append(turn.stop(chat.conversation))
+
+    monkeypatch.setattr(usage, "tell", tell)
+    chat.llm.enqueue("", calls=[NINE])
+    chat.llm.enqueue("This is not asked for.")
+    *_, last = await chat.asks("What is 4 and 5?")
+    assert stopped == [True]
+    assert (last.status, len(chat.llm.chats)) == ("stopped", 1)
+    assert [call.error for call in await chat.calls()] == ["It was stopped."]
+
+
+async def test_who_presses_stop_twice_between_two_requests_leaves_no_reply_that_nobody_writes(
+    chat: ToolChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tell(conversation_id: UUID) -> None:
+        for _ in range(3):
+            turn.stop(chat.conversation)
+            time.sleep(0.02)
+
+    monkeypatch.setattr(usage, "tell", tell)
+    chat.llm.enqueue("", calls=[NINE])
+    *_, last = await chat.asks("What is 4 and 5?")
+    assert (last.status, len(chat.llm.chats)) == ("stopped", 1)
+    assert [call.status for call in await chat.calls()] == ["failed"]
+
+
+async def test_a_stop_at_another_process_goes_on_to_the_next_reply(chat: ToolChat) -> None:
+    chat.llm.enqueue("", calls=[NINE], delay=0.3)
+    chat.llm.enqueue("This is not asked for.")
+    begun = await chat.send("What is 4 and 5?")
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: len(llm.chats) == 1)
+    assert await sync_to_async(orphans.stop)(chat.conversation.pk)
+    *_, last = await chat.turn_ended(begun)
+    assert (last.status, len(chat.llm.chats)) == ("stopped", 1)
+
+
+def test_a_stop_that_comes_as_a_reply_ends_finds_the_one_after_it(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply, held = replies.store_reply(conversation), reply_lease.held
+    assert reply.lease_token is not None
+
+    def just_ended(reply_id: UUID, token: UUID) -> QuerySet[Message]:
+        monkeypatch.setattr(orphans.reply_lease, "held", held)
+        how: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
+        assert replies.finish(reply_id, token, status="complete", calls=[Asked("1", *NINE)], **how)
+        return held(reply_id, token)
+
+    monkeypatch.setattr(orphans.reply_lease, "held", just_ended)
+    assert orphans.stop(conversation.pk)
+    assert Message.objects.get(status="streaming").stopping_at is not None
