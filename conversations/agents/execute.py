@@ -25,6 +25,7 @@ from conversations.transcript import Loaded
 Kind, Status = AgentStep.Kind, AgentRun.Status
 PARTIAL = re.compile(r"\A[\s*#_>`]*PARTIAL[ _-]RESULT\b[\s*#_:.`-]*", re.IGNORECASE)
 """What a partial result begins with."""
+FAILED = "The executor could not go on: {}"
 
 
 class Answer:
@@ -53,6 +54,8 @@ class Answer:
 
 async def go_on(work: Work, run: AgentRun) -> str:
     """Until it has answered: what the planner is told. Raises ToolFailed where it cannot, and LeaseLost."""
+    if run.status == Status.FAILED:  # a worker stopped before it had said so
+        raise ToolFailed(FAILED.format(run.error))
     try:
         for left in reversed(range(MOST_REQUESTS)):
             if told := await sync_to_async(_told)(run):
@@ -62,7 +65,7 @@ async def go_on(work: Work, run: AgentRun) -> str:
     except (ModelError, Refused, ToolFailed) as fault:
         reason = str(fault)
         await sync_to_async(_fail)(work, run, reason)
-        raise ToolFailed(f"The executor could not go on: {reason}") from None
+        raise ToolFailed(FAILED.format(reason)) from None
 
 
 def _failed(why: str) -> str:

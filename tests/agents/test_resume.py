@@ -73,6 +73,19 @@ async def test_a_clarification_is_said_once(agent: ToolChat) -> None:
     assert (await agent.run()).turns == 2
 
 
+async def test_a_run_that_had_failed_is_not_begun_anew(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Add.")])
+    agent.llm.enqueue("The worker dies here.", delay=30)
+    begun = await agent.send("What is 4 and 5?")
+    await asked(agent, 2)
+    await AgentRun.objects.aupdate(status="failed", error="It was refused.", finished_at=timezone.now())
+    agent.llm.enqueue("It could not be done.")
+    await taken_over(agent)
+    *_, last = await agent.turn_ended(begun)
+    assert (last.content, (await agent.run()).status) == ("It could not be done.", "failed")
+    assert [call.error for call in await agent.calls()] == ["The executor could not go on: It was refused."]
+
+
 async def test_what_the_first_worker_brings_after_all_is_refused(agent: ToolChat) -> None:
     agent.llm.enqueue("", calls=[task("Add.")])
     agent.llm.enqueue("Too late.", delay=1.0)

@@ -241,6 +241,24 @@ def test_as_many_messages_are_read_at_once_as_fit_with_a_word_on_how_to_go_on(
     assert read_history(conversation.pk, 4, 20).endswith("\nfourth")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ('{"first": 1.0, "count": 2.0, "offset": 0.0}', "the first"),
+        ('{"first": 1, "offset": 4.0}', "first"),
+        ('{"first": 100000000000000000000}', "There are only 1 messages."),
+    ],
+)
+async def test_numbers_as_json_has_them_are_read(conversation: Conversation, arguments: str, told: str) -> None:
+    await conversation.messages.acreate(role="user", content="the first", created_at=START)
+    async with Belt() as tools:
+        try:
+            found = await tools.call(Asked("1", "read_history", arguments), among=BUILT_IN, about=conversation.pk)
+        except ToolFailed as failed:
+            found = str(failed)
+    assert found.splitlines()[-1] == told
+
+
 def test_the_numbers_of_a_long_history_are_counted_without_its_content(conversation: Conversation) -> None:
     rows = said(conversation, *(f"message {number}" for number in range(2_000)))
     with CaptureQueriesContext(connection) as queries:

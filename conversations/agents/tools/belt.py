@@ -52,7 +52,7 @@ class Belt:
             return await self._sessions.call(row, tool, arguments)
         try:
             async with asyncio.timeout(SECONDS):
-                return await _own(name, arguments, about)
+                return await _own(name, {key: _as_integer(value) for key, value in arguments.items()}, about)
         except TimeoutError:
             raise ToolFailed(f"{name} took longer than {SECONDS:.0f} s.") from None
 
@@ -86,6 +86,11 @@ async def _own(name: str, arguments: dict[str, Any], about: UUID) -> str:
         case clock.SPEC.name:
             return clock.current_time(**arguments)
     raise ToolFailed(f"{name} cannot be called here.")
+
+
+def _as_integer(value: Any) -> Any:
+    """1 for 1.0, which is an integer in JSON, and which some models write."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _as_stored(value: Any) -> Any:

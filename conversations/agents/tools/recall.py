@@ -21,6 +21,8 @@ from conversations.transcript import HISTORY
 MOST_HITS = 10
 SNIPPET = 200
 """Characters of an excerpt, about."""
+HIGHEST = 1_000_000_000
+"""Of a message's number: no database takes any integer there is."""
 KEPT_FREE = 100
 """Characters of a result, for the line that says how to go on."""
 
@@ -46,6 +48,7 @@ def search_history(conversation_id: UUID, query: str) -> str:
 def read_history(conversation_id: UUID, first: int, count: int = 1, offset: int = 0) -> str:
     """`count` messages from number `first` on, the first without `offset` characters: as many as fit into a result,
     with a line that says how to read on. Raises ToolFailed where there are not so many."""
+    first = min(first, HIGHEST)
     rows = list(_history(conversation_id).prefetch_related("tool_calls")[first - 1 : first - 1 + count])
     if not rows:
         raise ToolFailed(f"There are only {_history(conversation_id).count()} messages.")
