@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet, prefetch_related_objects
-from django.db.models.functions import Left, Length
+from django.db.models import F, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
+from django.db.models.functions import Coalesce, Left, Length
 
 from conversations import turn
-from conversations.models import AgentStep, Conversation, Message, ToolCall
+from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 
 PARTS = ("tool_calls", "attachments", "pastes")
 OPENING = 2_000
@@ -101,10 +101,28 @@ def make_legible(message: Message) -> None:
 
 
 def calls() -> QuerySet[ToolCall]:
-    """Those that a page shows, with the run that was begun by each."""
-    begun = AgentStep.objects.filter(kind=AgentStep.Kind.ASSIGNMENT).select_related("run")
+    """Those that a page shows, with what each said to an executor; `place` is the call at which its run is shown."""
+    begun = said_to_executors().annotate(place=place_of_run(OuterRef("run"))).select_related("run")
     found = ToolCall.objects.annotate(opening=Left("result", OPENING), length=Length("result")).defer("result")
     return found.prefetch_related(Prefetch("steps", begun))
+
+
+def said_to_executors() -> QuerySet[AgentStep]:
+    """What planners said, by calls that are known still."""
+    return AgentStep.objects.filter(kind__in=AgentStep.BY_PLANNER, call__isnull=False)
+
+
+def place_of_run(run: OuterRef) -> Coalesce:
+    """The first call of a run that is shown in full, else the first of all."""
+    calls = said_to_executors().filter(run=run).order_by("number").values("call")
+    is_live = Q(call__message__created_at__gt=F("run__conversation__compressed_at"))
+    is_shown = is_live | Q(run__conversation__compressed_at=None) | Q(call__message__is_protected=True)
+    return Coalesce(Subquery(calls.filter(is_shown)[:1]), Subquery(calls[:1]))
+
+
+def run_at(call: ToolCall) -> AgentRun | None:
+    """The run that is shown at a call."""
+    return next((step.run for step in call.steps.all() if step.__dict__.get("place") == call.pk), None)
 
 
 def _legible() -> tuple[str | Prefetch[str], ...]:
@@ -112,7 +130,7 @@ def _legible() -> tuple[str | Prefetch[str], ...]:
 
 
 def _progress(call: ToolCall) -> str:
-    run = next((step.run for step in call.steps.all()), None)
+    run = run_at(call)
     return f"{call.status} {run.status} {run.turns}" if run else call.status
 
 

@@ -26,7 +26,7 @@ def called(conversation: Conversation, data: dict[str, Any]) -> str:
     """A call began, or ended."""
     rows = bubbles.calls().filter(message=data["message_id"], message__conversation=conversation)
     call = rows.select_related("message").filter(call_id=data["call"]["id"]).first()
-    return (_call(call) if call else "") + waiting(conversation)
+    return (_call(call) if call and _is_shown(conversation, call) else "") + waiting(conversation)
 
 
 def ran(conversation: Conversation, data: dict[str, Any]) -> str:
@@ -64,16 +64,15 @@ def flows(conversation: Conversation, meter: Meter | None, *, oob: bool = True) 
 
 
 def _run(conversation: Conversation, run: AgentRun, entries: Iterable[Step | Fold]) -> str:
-    call = bubbles.calls().filter(steps__run=run, steps__number=1).select_related("message").first()
-    context = {"run": run, "entries": entries}
-    return "".join(
-        (
-            _call(call) if call else "",
-            render_to_string("conversations/_steps_put.html", context),
-            _flow(EXECUTOR, workings.used_by(run), True),
-            waiting(conversation),
-        )
-    )
+    call = workings.shown_at(run)
+    put = render_to_string("conversations/_steps_put.html", {"run": run, "entries": entries})
+    html = _call(call) + put if call and _is_shown(conversation, call) else ""
+    return html + _flow(EXECUTOR, workings.used_by(run), True) + waiting(conversation)
+
+
+def _is_shown(conversation: Conversation, call: ToolCall) -> bool:
+    """Of one that is folded, a page has nothing that could be another by now."""
+    return bubbles.state_of(conversation, call.message) in ("live", "protected")
 
 
 def _took(run: AgentRun) -> str:

@@ -8,13 +8,14 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet, prefetch_related_objects
 from django.db.models.functions import Left
 
 from compression.models import Checkpoint, Compaction
 from conversations.bubbles import Bubble, bubble, history, legible, state_at, state_of
 from conversations.markdown import in_a_line
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, ToolCall
+from conversations.tool_names import brief, called
 
 REACH = 1_000
 """Compressed messages that one page looks back over; it shows the first few of each run."""
@@ -173,10 +174,17 @@ def _by_id(keys: Iterable[Key]) -> QuerySet[Message]:
 
 
 def _rows(messages: QuerySet[Message]) -> list[Row]:
-    light = messages.annotate(opening=Left("content", PREVIEW)).defer("content", "error", "request")
-    return [Row(message, in_a_line(message.opening) or _pictures(message)) for message in light]
+    light = list(messages.annotate(opening=Left("content", PREVIEW)).defer("content", "error", "request"))
+    wordless = [message for message in light if not message.opening]
+    prefetch_related_objects(wordless, Prefetch("tool_calls", ToolCall.objects.defer("result", "error")))
+    return [Row(message, in_a_line(message.opening) or _pictures(message) or _calls(message)) for message in light]
 
 
 def _pictures(message: Message) -> str:
     """The names of what was sent without a word."""
     return ", ".join(image["name"] for image in message.images or ())
+
+
+def _calls(message: Message) -> str:
+    """What was called without a word."""
+    return ", ".join(f"{called(call)} {brief(call)}".strip() for call in message.tool_calls.all())[:PREVIEW]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from conversations.agents.tools import calculator, clock, history, planning
 from conversations.agents.tools.catalogue import APART
 from conversations.agents.tools.spec import Spec
@@ -16,6 +19,8 @@ OWN = {
     planning.DELEGATE: "Task for the executor",
     planning.CONTINUE: "Answer to the executor",
 }
+BRIEF = 160
+"""Characters of a line."""
 
 
 def called(tool: ToolCall | Spec) -> str:
@@ -28,3 +33,22 @@ def server(tool: ToolCall | Spec) -> str:
     """Of tools that the administrator connected; "" of our own."""
     name, apart, _ = tool.name.partition(APART)
     return visible(name) if apart else ""
+
+
+def brief(call: ToolCall) -> str:
+    """The arguments in a line, with what hides in them."""
+    found = read(call.arguments)
+    if not isinstance(found, dict):
+        return visible(" ".join(call.arguments[:BRIEF].split()))
+    values = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in found.values()]
+    told = values if len(values) == 1 else [f"{name}: {value}" for name, value in zip(found, values, strict=True)]
+    line = " ".join(", ".join(value[:BRIEF] for value in told)[: 2 * BRIEF].split())
+    return visible(line if len(line) <= BRIEF else f"{line[:BRIEF]}…")
+
+
+def read(text: str) -> Any:
+    """JSON of an object or a list; None for anything else."""
+    try:
+        return json.loads(text) if text[:1] in "{[" and text else None
+    except (ValueError, RecursionError):
+        return None

@@ -132,6 +132,12 @@ def used_by(run: AgentRun) -> FlowUsage | None:
     return replace(used, history=sum(noted["tokens"][part] for part in HISTORY)) if noted else used
 
 
+def shown_at(run: AgentRun) -> ToolCall | None:
+    """The call in whose place a page shows it."""
+    place = bubbles.said_to_executors().filter(run=run).values(place=bubbles.place_of_run(OuterRef("run")))[:1]
+    return bubbles.calls().filter(pk=Subquery(place)).select_related("message").first()
+
+
 def last_run(conversation: Conversation) -> AgentRun | None:
     if conversation.kind != Conversation.Kind.AGENT:
         return None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from django import template
 
-from conversations import tool_names, workings
+from conversations import bubbles, tool_names, workings
 from conversations.agents.calls import STOPPED
 from conversations.agents.tools import planning
 from conversations.markdown import in_a_line
@@ -17,6 +16,7 @@ from conversations.workings import Working
 register = template.Library()
 register.filter(tool_names.called)
 register.filter(tool_names.server)
+register.filter(tool_names.brief)
 
 STATES = {"pending": "waits", "running": "under way", "done": "done", "failed": "failed", "stopped": "stopped"}
 RUNS = {
@@ -32,21 +32,8 @@ STEPS = {
     AgentStep.Kind.PARTIAL: "Partial result, and a question",
     AgentStep.Kind.RESULT: "The result",
 }
-BRIEF = 160
 LONG = 2_000
 """Characters of arguments that a page has from the start."""
-
-
-@register.filter
-def brief(call: ToolCall) -> str:
-    """The arguments in a line."""
-    found = _read(call.arguments)
-    if not isinstance(found, dict):
-        return " ".join(call.arguments[:BRIEF].split())
-    values = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in found.values()]
-    told = values if len(values) == 1 else [f"{name}: {value}" for name, value in zip(found, values, strict=True)]
-    line = " ".join(", ".join(value[:BRIEF] for value in told)[: 2 * BRIEF].split())
-    return line if len(line) <= BRIEF else f"{line[:BRIEF]}…"
 
 
 @register.filter
@@ -72,8 +59,8 @@ def turns(run: AgentRun) -> str:
 
 @register.filter
 def run(call: ToolCall) -> AgentRun | None:
-    """The run that was begun by it."""
-    return next((step.run for step in call.steps.all()), None) if call.name == planning.DELEGATE else None
+    """The one that is shown in its place."""
+    return bubbles.run_at(call)
 
 
 @register.filter
@@ -96,13 +83,13 @@ def step(row: AgentStep) -> str:
 @register.filter
 def opening(text: str) -> str:
     """The beginning of what was said, in a line."""
-    return in_a_line(text[: 2 * BRIEF])
+    return in_a_line(text[: 2 * tool_names.BRIEF])
 
 
 @register.filter
 def pretty(text: str) -> str:
     """JSON on lines of its own; anything else as it is."""
-    found = _read(text)
+    found = tool_names.read(text)
     return json.dumps(found, indent=2, ensure_ascii=False) if isinstance(found, (dict, list)) else text
 
 
@@ -148,10 +135,3 @@ def _known(call: ToolCall) -> str | None:
 
 def _opening(call: ToolCall) -> str:
     return (_known(call) or "")[:LONG]
-
-
-def _read(text: str) -> Any:
-    try:
-        return json.loads(text) if text[:1] in "{[" and text else None
-    except (ValueError, RecursionError):
-        return None

@@ -157,6 +157,54 @@ def test_what_is_done_comes_in_small_pieces(rows: Rows) -> None:
     assert rendered("tool.updated", message_id=str(uuid4()), call={"id": "c0"}).startswith("<div hx-swap-oob")
 
 
+def test_a_run_whose_task_is_folded_is_shown_at_its_first_call_that_is_not(rows: Rows, pages: Pages) -> None:
+    rows.message("user", "Which port?")
+    run = rows.run("Find the port of alpha.", status="running")
+    task = run.steps.get().call
+    calls = []
+    for number in range(2):
+        rows.step(run, "partial_result", "PARTIAL RESULT\nWhich?")
+        calls.append(rows.call(rows.message("assistant"), "continue_task", f'{{"message": "Number {number}."}}', "?"))
+        rows.step(run, "clarification", f"Number {number}.", role="user", call=calls[-1])
+
+    def fold(*, until: ToolCall) -> None:
+        Conversation.objects.filter(pk=run.conversation_id).update(
+            compressed_context="In short.", compressed_at=until.message.created_at
+        )
+
+    def told() -> str:
+        event = Event("step.created", {"run_id": str(run.pk), "step": {"number": 5}})
+        return fragments.render(rows.conversation.pk, event)
+
+    def shown() -> list[str]:
+        found = elements(pages.get("chat", rows.conversation.pk)).found
+        places = [one["id"] for _, one in found if one.get("id", "").startswith(("call-", "run-"))]
+        return places
+
+    assert shown() == [f"call-{task.pk}", f"run-{run.pk}", f"call-{calls[0].pk}", f"call-{calls[1].pk}"]
+    fold(until=task)
+    assert shown() == [f"call-{calls[0].pk}", f"run-{run.pk}", f"call-{calls[1].pk}"]
+    page = text(pages.get("chat", rows.conversation.pk))
+    assert '<b>Task for the executor</b> <span class="brief">Find the port of alpha.</span>' in page
+    assert "<span>Task for the executor Find the port of alpha.</span></summary>" in page, (
+        "what is folded says what it was"
+    )
+    html = told()
+    assert f'id="call-{calls[0].pk}"' in html and f"beforeend:#course-{run.pk}" in html
+    assert 'hx-trigger="load"' in html, "a page that has not shown it yet reads all of its steps"
+    opened = text(pages.get("message", rows.conversation.pk, task.message_id, body=""))
+    assert f'id="call-{task.pk}"' in opened and f'id="run-{run.pk}"' not in opened, "it is there once"
+    fold(until=calls[1])
+    html = told()
+    assert "call-" not in html and "course-" not in html and "flow-executor" in html, "no page has a place for it"
+    assert f'id="run-{run.pk}"' in text(pages.get("message", rows.conversation.pk, task.message_id, body=""))
+
+
+def test_what_hides_in_arguments_is_seen_where_they_stand_in_a_line(rows: Rows, pages: Pages) -> None:
+    rows.call(rows.message("assistant"), "files__open", json.dumps({"name": "\u202egnp.exe"}), "opened")
+    assert '<span class="brief">[U+202E]gnp.exe</span>' in text(pages.get("chat", rows.conversation.pk))
+
+
 def test_a_new_bubble_is_drawn_without_a_query(rows: Rows, django_assert_num_queries: Any) -> None:
     told = message_json(rows.message("assistant", status="streaming"))
     with django_assert_num_queries(0):
