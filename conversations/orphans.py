@@ -100,6 +100,7 @@ def _is_under_way(reply: Message) -> bool:
 def _give_up(reply: Message, *, status: str, error: str = "") -> bool:
     """End it, and what was called for it."""
     with transaction.atomic():
+        reply_lease.in_order(reply.pk)
         ended = replies.give_up(reply, status=status, error=error)
         if ended:
             calls.abandon(reply.conversation_id)

@@ -107,6 +107,7 @@ def finish(
     following = None
     if calls:
         with transaction.atomic():
+            reply_lease.in_order(reply_id)
             ended = reply_lease.held(reply_id, token).update(**columns)
             following = _followed(reply_id, token, calls) if ended else None
     else:

@@ -9,12 +9,12 @@ from enum import Enum
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, InterfaceError, close_old_connections
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from compression.leases import beat_seconds, expiry
-from conversations.models import Message
+from conversations.models import Conversation, Message
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +46,16 @@ def check(reply_id: UUID, token: UUID) -> Held:
 def held(reply_id: UUID, token: UUID) -> QuerySet[Message]:
     """The row, as long as it is ours to write."""
     return Message.objects.filter(pk=reply_id, lease_token=token, status=Message.Status.STREAMING)
+
+
+def in_order(reply_id: UUID) -> None:
+    """Before a transaction that writes a reply and more than that: its conversation's row is taken first.
+
+    So does a deletion, which else would wait for what waits for it. SQLite has one writer anyway.
+    """
+    if connection.features.has_select_for_update:
+        rows = Conversation.objects.select_for_update(no_key=True, of=("self",)).filter(messages=reply_id)
+        list(rows.values_list("pk"))
 
 
 def hand_back(reply_id: UUID, token: UUID) -> None:

@@ -171,6 +171,7 @@ def delete(conversation: Conversation) -> None:
     stop(conversation)
     with transaction.atomic():
         for locked in Conversation.objects.select_for_update().filter(pk=conversation.pk):
+            list(Conversation.objects.select_for_update().filter(parent=locked).values_list("pk"))
             locked.delete()
             transaction.on_commit(partial(publish, conversation.pk, "resync"))
 
@@ -280,6 +281,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
 def _break_off(reply_id: UUID, token: UUID, **how: Any) -> tuple[Message, None] | None:
     """End a reply that is not whole: what was called for it ends with it."""
     with transaction.atomic():
+        reply_lease.in_order(reply_id)
         ended = replies.finish(reply_id, token, **how)
         if ended is None:
             return None

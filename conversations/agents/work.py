@@ -37,7 +37,10 @@ class Work:
 
     def hold(self) -> None:
         """Keep the lease, within a transaction: what is written in that is ours to write. Raises LeaseLost."""
-        if self.reply_id is None or not reply_lease.held(self.reply_id, self.token).update(lease_expires_at=expiry()):
+        if self.reply_id is None:
+            raise LeaseLost
+        reply_lease.in_order(self.reply_id)
+        if not reply_lease.held(self.reply_id, self.token).update(lease_expires_at=expiry()):
             raise LeaseLost
 
     def ask(self) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import transaction
 from django.db.models import QuerySet
 
 from conversations import orphans, replies, reply_lease, turn, usage
@@ -63,7 +64,9 @@ async def test_a_stop_at_another_process_goes_on_to_the_next_reply(chat: ToolCha
 def test_a_stop_that_comes_as_a_reply_ends_finds_the_one_after_it(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reply, held = replies.store_reply(conversation), reply_lease.held
+    held = reply_lease.held
+    with transaction.atomic():
+        reply = replies.store_reply(conversation)
     assert reply.lease_token is not None
 
     def just_ended(reply_id: UUID, token: UUID) -> QuerySet[Message]:

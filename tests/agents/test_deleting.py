@@ -1,0 +1,108 @@
+"""A conversation that is deleted while its agent is at work: both end, and neither waits for the other."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from compression.core.values import Steering
+from conversations import lease, orphans, replies, states, transcript, turn
+from conversations.agents import call_rows, calls, runs
+from conversations.agents.tools.belt import Belt
+from conversations.agents.tools.spec import Asked
+from conversations.agents.work import LeaseLost, Work
+from conversations.models import Conversation, Message
+
+ASKED = Asked("1", "delegate_task", '{"task": "Add."}')
+HOW: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
+
+
+def begun(reply: Message) -> object:
+    assert reply.lease_token
+    return runs.begin(Work(reply.conversation_id, reply.lease_token, Belt(), reply.pk), "1", "Add.")
+
+
+def called(reply: Message) -> object:
+    assert reply.lease_token
+    return replies.finish(reply.pk, reply.lease_token, status="complete", calls=[ASKED], **HOW)
+
+
+def broken_off(reply: Message) -> object:
+    assert reply.lease_token
+    return turn._break_off(reply.pk, reply.lease_token, status="stopped", **HOW)
+
+
+def given_up(reply: Message) -> object:
+    return orphans._give_up(reply, status="stopped")
+
+
+def condensed(reply: Message) -> object:
+    """What a compaction of an executor's thread stores, in its order."""
+    thread = Conversation.objects.get(parent=reply.conversation_id)
+    row = lease.claim(thread.pk, trigger="auto", steering=Steering())
+    with transaction.atomic():
+        Conversation.objects.filter(pk=thread.pk).update(compression_version=1)
+        states.keep(transcript.head_of(thread.pk), "rollback")
+        return lease.finish(row, "skipped")
+
+
+@pytest.mark.parametrize(
+    ("work", "module", "name"),
+    [
+        (begun, runs, "close"),
+        (called, call_rows, "store"),
+        (broken_off, calls, "abandon"),
+        (given_up, calls, "abandon"),
+        (condensed, states, "keep"),
+    ],
+)
+def test_a_deletion_waits_for_what_is_stored_just_then(
+    conversation: Conversation,
+    monkeypatch: pytest.MonkeyPatch,
+    work: Callable[[Message], object],
+    module: ModuleType,
+    name: str,
+) -> None:
+    """Each takes the conversation before the reply; else the two wait for each other, until the database ends one."""
+    pending, half = waiting(conversation), threading.Event()
+    if work is condensed:
+        begun(pending)
+    go_on = getattr(module, name)
+
+    def slowly(*args: Any) -> Any:
+        half.set()
+        time.sleep(0.2)
+        return go_on(*args)
+
+    monkeypatch.setattr(module, name, slowly)
+    monkeypatch.setattr(turn, "stop", lambda _: True)  # its worker is of this process, and is told
+    with ThreadPoolExecutor() as threads:
+        working = threads.submit(closing, work, pending)
+        assert half.wait(5)
+        threads.submit(closing, turn.delete, conversation).result()
+        assert working.exception() is None or isinstance(working.exception(), LeaseLost)
+    assert not Conversation.objects.exists() and not Message.objects.exists()
+
+
+def waiting(conversation: Conversation) -> Message:
+    """The reply that waits for a task which its planner has handed over."""
+    with transaction.atomic():
+        reply = replies.store_reply(conversation)
+    ended = called(reply)
+    assert isinstance(ended, tuple)
+    following: Message = ended[1]
+    return following
+
+
+def closing(work: Callable[[Any], object], about: object) -> object:
+    try:
+        return work(about)
+    finally:
+        connection.close()
