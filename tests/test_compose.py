@@ -17,6 +17,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -257,24 +258,27 @@ def test_a_file_that_was_not_touched_lately_is_not_well(tmp_path: Path) -> None:
     assert not well(str(file))
 
 
-@pytest.mark.parametrize("name", ["worker0", "beat"])
-def test_workers_and_the_clock_are_well_while_they_reach_their_broker(tmp_path: Path, name: str) -> None:
-    file = tmp_path / "alive"
-    with postgres() as database_url, redis() as server:
-        cluster = Cluster(
-            tmp_path, database_url=database_url, redis_url=server.url, llm_url="http://127.0.0.1:9/v1", workers=1,
-            ALIVE_FILE=str(file),
-        )  # fmt: skip
-        cluster.manage("migrate", "--verbosity=0")
-        cluster.start(name)
-        try:
+def test_workers_and_the_clock_are_well_while_they_reach_their_broker(tmp_path: Path) -> None:
+    files = {name: tmp_path / name / "alive" for name in ("worker0", "beat")}
+    with postgres() as database_url, redis() as server, ExitStack() as running:
+        for name, file in files.items():
+            file.parent.mkdir()
+            cluster = Cluster(
+                file.parent, database_url=database_url, redis_url=server.url, llm_url="http://127.0.0.1:9/v1",
+                workers=1, ALIVE_FILE=str(file),
+            )  # fmt: skip
+            if name == "worker0":
+                cluster.manage("migrate", "--verbosity=0")
+            cluster.start(name)
+            running.callback(cluster.kill, name)
+        for name, file in files.items():
             wait_until(file.exists, what=f"the file of {name}", seconds=60)
-            server.stop()
-            time.sleep(1)
+        server.stop()
+        time.sleep(1)
+        for file in files.values():
             file.unlink()
-            time.sleep(7)  # longer than from one sign of life to the next
-            assert not file.exists()
-            server.start()
+        time.sleep(7)  # longer than from one sign of life to the next
+        assert not any(file.exists() for file in files.values())
+        server.start()
+        for name, file in files.items():
             wait_until(file.exists, what=f"the file of {name}", seconds=60)
-        finally:
-            cluster.kill(name)

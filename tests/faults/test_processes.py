@@ -10,7 +10,7 @@ import pytest
 from tests.journeys.site import ROOT
 from tests.servers import postgres_binaries
 
-SHORT = "--kills 4 --rounds 1 --stops 1 --redis 1 --duplicates 0 --stages 0"
+SHORT = "--kills 2 --rounds 1 --stops 1 --redis 1 --duplicates 0 --stages 0"
 
 
 def test_nothing_is_lost_or_stuck_whatever_dies() -> None:
