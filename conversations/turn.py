@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
-from django.db import DatabaseError, InterfaceError, close_old_connections, transaction
+from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
 from conversations import orphans, prompt, replies, reply_lease, room, titles, usage
@@ -23,6 +23,7 @@ from conversations.agents.tools.spec import Asked
 from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
 from conversations.errors import Refused
 from conversations.events import hub, publish
+from conversations.insisting import insisted
 from conversations.llm.base import ContextTooLong, ModelError, Spent
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
@@ -38,8 +39,6 @@ __all__ = ["begin", "delete", "retry", "run", "stop", "text_so_far"]
 logger = logging.getLogger(__name__)
 
 Status = Message.Status
-PAUSES = (0.2, 1.0, 5.0)
-"""Seconds before a reply is saved again that the database did not take."""
 
 
 @dataclass(slots=True)
@@ -136,7 +135,7 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
     running = Running(conversation_id, reply_id, token or uuid7(), task)
     take = reply_lease.check if token else reply_lease.claim
     try:
-        held = await _insisted(partial(take, reply_id, running.token))
+        held = await insisted(partial(take, reply_id, running.token))
     except asyncio.CancelledError:
         await asyncio.shield(sync_to_async(reply_lease.hand_back)(reply_id, running.token))
         raise
@@ -217,18 +216,6 @@ async def _stream(running: Running, work: Work, loaded: Loaded) -> None:
             running.calls = delta.calls or running.calls
 
 
-async def _insisted[T](save: Callable[[], T]) -> T:
-    """A reply is not given up because the database is busy, or was away for a moment."""
-    for pause in PAUSES:
-        try:
-            return await sync_to_async(save)()
-        except (DatabaseError, InterfaceError):
-            logger.exception("the database refused a reply; it is tried again in %s s", pause)
-            await sync_to_async(close_old_connections)()
-            await asyncio.sleep(pause)
-    return await sync_to_async(save)()
-
-
 async def _end(running: Running, status: str, error: str) -> Running | None:
     """Save the reply, then tell the page; a conversation that was deleted meanwhile needs neither.
 
@@ -242,7 +229,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
     asked = running.calls if status == Status.COMPLETE else ()
     tokens = await asyncio.to_thread(replies.tokens_of, running.text, asked)
     save = partial(
-        replies.finish if status == Status.COMPLETE else _break_off,
+        replies.finish,
         running.reply_id,
         running.token,
         status=status,
@@ -253,10 +240,11 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
         spent=running.spent,
         first_token_ms=running.first_token_ms,
         calls=asked,
+        also=None if status == Status.COMPLETE else partial(calls.abandon, running.conversation_id),
     )
     following = None
     try:
-        saved = await _insisted(save)
+        saved = await insisted(save)
         if saved and saved[1]:
             following = _next(running, saved[1])  # at once: there is always one that a stop finds
     finally:
@@ -276,17 +264,6 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
             if titles.is_due(running.sent):
                 await sync_to_async(titles.suggest_later)(reply.conversation_id, reply.pk)
     return None
-
-
-def _break_off(reply_id: UUID, token: UUID, **how: Any) -> tuple[Message, None] | None:
-    """End a reply that is not whole: what was called for it ends with it."""
-    with transaction.atomic():
-        reply_lease.in_order(reply_id)
-        ended = replies.finish(reply_id, token, **how)
-        if ended is None:
-            return None
-        calls.abandon(ended[0].conversation_id)
-        return ended[0], None
 
 
 def _next(running: Running, reply: Message) -> Running:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from time import perf_counter
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
@@ -20,6 +20,7 @@ from conversations.agents.tools.catalogue import APART
 from conversations.agents.tools.spec import Asked, ToolFailed
 from conversations.agents.work import LeaseLost, Work
 from conversations.events import publish
+from conversations.insisting import insisted
 from conversations.models import Conversation, ToolCall
 from conversations.shapes import call_json
 from conversations.transcript import Loaded
@@ -80,7 +81,7 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
     try:
         if row.status == Status.RUNNING and APART in row.name:
             raise ToolFailed(UNCERTAIN)
-        await sync_to_async(_begin)(work, row)
+        await insisted(partial(_begin, work, row))
         result = await _result(work, loaded, Asked(row.call_id, row.name, row.arguments))
     except ToolFailed as failure:
         error = str(failure)
@@ -90,7 +91,7 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
         logger.exception("the call %s of %s failed", row.pk, row.name)
         error = BROKEN
     seconds = perf_counter() - began
-    await sync_to_async(_finish)(work, row, result, error=error, duration_ms=int(seconds * 1000))
+    await insisted(partial(_finish, work, row, result, error=error, duration_ms=int(seconds * 1000)))
     is_known = any(one.name == row.name for one in loaded.head.tools)
     metrics.tool_called(row.name if is_known else None, row.status, seconds)
 

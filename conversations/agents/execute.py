@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import aclosing
+from functools import partial
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -16,6 +17,7 @@ from conversations.agents.tools.planning import CONTINUE, MOST_TURNS
 from conversations.agents.tools.spec import Asked, ToolFailed
 from conversations.agents.work import MOST_REQUESTS, Work
 from conversations.errors import Refused
+from conversations.insisting import insisted
 from conversations.llm.base import ContextTooLong, ModelError, Spent
 from conversations.llm.profiles import connect, learn_correction
 from conversations.models import AgentRun, AgentStep, Message, ModelProfile
@@ -64,7 +66,7 @@ async def go_on(work: Work, run: AgentRun) -> str:
         return await sync_to_async(_told)(run) or _failed("it does not stop calling tools")
     except (ModelError, Refused, ToolFailed) as fault:
         reason = str(fault)
-        await sync_to_async(_fail)(work, run, reason)
+        await insisted(partial(_fail, work, run, reason))
         raise ToolFailed(FAILED.format(reason)) from None
 
 
@@ -84,7 +86,7 @@ async def _step(work: Work, run: AgentRun, *, may_call: bool) -> None:
     except ContextTooLong:
         loaded = await room.ensure(run.thread_id, overflowed=True)
         answer = await _asked(work, loaded, may_call=may_call)
-    await sync_to_async(_store)(work, run, answer)
+    await insisted(partial(_store, work, run, answer))
 
 
 async def _asked(work: Work, loaded: Loaded, *, may_call: bool) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from asgiref.sync import sync_to_async
 
@@ -11,6 +12,7 @@ from conversations.agents.tools.belt import checked
 from conversations.agents.tools.planning import DELEGATE
 from conversations.agents.tools.spec import Asked, Spec
 from conversations.agents.work import Work
+from conversations.insisting import insisted
 
 
 async def carry_out(work: Work, asked: Asked, *, among: tuple[Spec, ...]) -> str:
@@ -21,7 +23,7 @@ async def carry_out(work: Work, asked: Asked, *, among: tuple[Spec, ...]) -> str
     arguments = await asyncio.to_thread(checked, asked, among)
     run = await sync_to_async(runs.begun_by)(work, asked.id)
     if run is None and asked.name == DELEGATE:
-        run = await sync_to_async(runs.begin)(work, asked.id, arguments["task"])
+        run = await insisted(partial(runs.begin, work, asked.id, arguments["task"]))
     elif run is None:
-        run = await sync_to_async(runs.clarify)(work, asked.id, arguments["message"])
+        run = await insisted(partial(runs.clarify, work, asked.id, arguments["message"]))
     return await execute.go_on(work, run)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import OperationalError
 from django.db.models import F
 from django.utils import timezone
 
@@ -16,6 +18,7 @@ from compression.models import Compaction
 from conversations import background, orphans, reply_lease, turn
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
+from conversations.agents.work import Work
 from conversations.models import AgentRun, Message, ToolCall
 from tests.agents.conftest import ToolChat
 from tests.agents.test_executor import NINE, more, task
@@ -71,6 +74,28 @@ async def test_a_clarification_is_said_once(agent: ToolChat) -> None:
     kinds = [kind for kind, _ in await agent.steps()]
     assert kinds == ["assignment", "partial_result", "clarification", "result"]
     assert (await agent.run()).turns == 2
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("place", range(1, 5))
+async def test_a_database_that_is_away_for_a_moment_costs_no_work(
+    agent: ToolChat, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    """As a call begins, a task is handed over, the executor answers, and the call ends."""
+    held, hold = itertools.count(1), Work.hold
+
+    def refuse(self: Work) -> None:
+        if next(held) == place:
+            raise OperationalError("the database is away")
+        hold(self)
+
+    monkeypatch.setattr(Work, "hold", refuse)
+    agent.llm.enqueue("", calls=[task("Add.")])
+    agent.llm.enqueue("The sum is 9.")
+    agent.llm.enqueue("It is nine.")
+    *_, last = await agent.asks("What is 4 and 5?")
+    assert (last.content, len(agent.llm.chats)) == ("It is nine.", 3)
+    assert [(call.status, call.result) for call in await agent.calls()] == [("done", "The sum is 9.")]
 
 
 async def test_a_run_that_had_failed_is_not_begun_anew(agent: ToolChat) -> None:

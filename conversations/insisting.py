@@ -1,0 +1,27 @@
+"""What a database does not take at once, because it is busy or away for a moment, is saved again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError, InterfaceError, close_old_connections
+
+logger = logging.getLogger(__name__)
+
+PAUSES = (0.2, 1.0, 5.0)
+"""Seconds before each further attempt."""
+
+
+async def insisted[T](save: Callable[[], T]) -> T:
+    """What `save` gives, which is a transaction of its own. Raises what the database says to the last attempt."""
+    for pause in PAUSES:
+        try:
+            return await sync_to_async(save)()
+        except (DatabaseError, InterfaceError):
+            logger.exception("the database refused a part of a turn; it is tried again in %s s", pause)
+            await sync_to_async(close_old_connections)()
+            await asyncio.sleep(pause)
+    return await sync_to_async(save)()
