@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -89,12 +89,15 @@ def finish(
     spent: Spent | None,
     first_token_ms: int | None = None,
     calls: Sequence[Asked] = (),
+    also: Callable[[], None] | None = None,
 ) -> tuple[Message, Message | None] | None:
     """End a reply that is ours to write, once. None where it has ended already, is another worker's, or is gone.
 
     What it was asked with (`sent`, None where nothing was) is noted with it. Where it called tools, it comes with the
-    reply that follows on what they give: pending, and ours by the same token.
+    reply that follows on what they give: pending, and ours by the same token. What is to be done `also` is done where
+    it was ours to end, in the same transaction.
     """
+    # What is noted is stored by itself: in a transaction, a conversation that was deleted meanwhile would break that.
     columns = {
         "status": status,
         "content": content,
@@ -105,11 +108,13 @@ def finish(
         **(records.note(sent) | records.paid(sent.profile, spent) if sent else {}),
     }
     following = None
-    if calls:
+    if calls or also:
         with transaction.atomic():
             reply_lease.in_order(reply_id)
             ended = reply_lease.held(reply_id, token).update(**columns)
-            following = _followed(reply_id, token, calls) if ended else None
+            following = _followed(reply_id, token, calls) if ended and calls else None
+            if ended and also:
+                also()
     else:
         ended = reply_lease.held(reply_id, token).update(**columns)
     if sent and spent:

@@ -36,7 +36,9 @@ def called(reply: Message) -> object:
 
 def broken_off(reply: Message) -> object:
     assert reply.lease_token
-    return turn._break_off(reply.pk, reply.lease_token, status="stopped", **HOW)
+    return replies.finish(
+        reply.pk, reply.lease_token, status="stopped", also=lambda: calls.abandon(reply.conversation_id), **HOW
+    )
 
 
 def given_up(reply: Message) -> object:

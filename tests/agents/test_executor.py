@@ -291,3 +291,16 @@ async def test_what_no_text_may_hold_does_not_reach_the_executor(agent: ToolChat
     agent.llm.enqueue("", calls=[task("A\0d\ud800d.")])
     await agent.asks("What is 4 and 5?")
     assert (await agent.run()).task == "Ad\ufffdd."
+
+
+async def test_a_conversation_that_is_deleted_while_it_is_answered_is_no_fault(
+    agent: ToolChat, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent.llm.enqueue("word " * 50, drip=0.01)
+    await agent.send("Say something nobody has said.")
+    await asyncio.to_thread(agent.llm.wait_for, lambda llm: len(llm.chats) == 1)
+    await asyncio.sleep(0.05)
+    await sync_to_async(turn.delete)(agent.conversation)
+    while turn._running:
+        await asyncio.sleep(0.01)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
