@@ -47,9 +47,9 @@ def called(id: Any, name: str, arguments: dict[str, Any]) -> None:
                 print("INFO no message")
             say(id=id, result=text("after the noise"))
         case "error":
-            say(id=id, error={"code": -32602, "message": f"no such thing as {os.environ.get('TOKEN')}"})
+            say(id=id, error={"code": -32602, "message": f"no such thing as {what}{os.environ.get('TOKEN')}"})
         case "is_error":
-            say(id=id, result=text(f"it went wrong with {os.environ.get('TOKEN')}", isError=True))
+            say(id=id, result=text(f"it went wrong with {what}{os.environ.get('TOKEN')}", isError=True))
         case "nonsense":
             say(id=id, result={"content": "no list"})
         case "large":

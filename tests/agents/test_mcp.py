@@ -193,6 +193,16 @@ async def test_a_command_is_never_read_by_a_shell(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+async def test_no_half_of_a_secret_is_left_where_what_a_server_says_is_cut() -> None:
+    row = server(timeout_seconds=20, max_characters=100)
+    async with Sessions() as sessions:
+        for tool, most in (("error", 300), ("is_error", 100)):
+            words = await failure(sessions, row, tool)
+            before = len(words.partition(": ")[2] if tool == "error" else words) - 1 - (tool == "error")
+            told = await failure(sessions, row, tool, "x" * (most - before - 5))
+            assert "x" * 60 in told and SECRET[:3] not in told
+
+
 async def test_a_server_that_fails_says_so_and_the_next_call_is_made() -> None:
     row = server(timeout_seconds=20)
     async with Sessions() as sessions:

@@ -86,9 +86,10 @@ class Connection:
             return await client.session.send_request(request, CallToolResult)
 
         result = await self._asked(ask)
-        text = told(result, most=self._server.max_characters)
+        hidden = self._without_secrets if result.is_error else str
+        text = told(result, most=self._server.max_characters, hidden=hidden)
         if result.is_error:
-            raise ToolFailed(self._without_secrets(text))
+            raise ToolFailed(text)
         return text
 
     async def tools(self) -> list[Tool]:
@@ -180,7 +181,8 @@ class Connection:
             return f"answered with the HTTP status {self._fate.status}"
         if error.code == CONNECTION_CLOSED:
             return "broke off the connection"
-        return f"says: {' '.join(error.message[:QUOTED].split()).rstrip('.')}"
+        said = self._without_secrets(error.message)[:QUOTED]  # not the other way round: half of one would be left
+        return f"says: {' '.join(said.split()).rstrip('.')}"
 
     def _without_secrets(self, text: str) -> str:
         for secret in self._secrets.known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mcp_types import (
@@ -21,11 +21,11 @@ from mcp_types import (
 NOTHING = "[The tool gave nothing back.]"
 
 
-def told(result: CallToolResult, *, most: int) -> str:
+def told(result: CallToolResult, *, most: int, hidden: Callable[[str], str] = str) -> str:
     """Its texts, the names of what is no text, and what is structured where no text says it; `most` characters, and a
-    line that says what was cut."""
+    line that says what was cut. `hidden` leaves out what is not to be told, before anything is cut."""
     parts = [*map(_part, result.content), *_structured(result)]
-    text = "\n".join(part for part in parts if part) or NOTHING
+    text = hidden("\n".join(part for part in parts if part) or NOTHING)
     if len(text) <= most:
         return text
     return f"{text[:most]}\n[Cut: the tool gave {len(text):,} characters, of which the first {most:,} are kept.]"
