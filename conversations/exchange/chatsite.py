@@ -86,11 +86,11 @@ def _with_agents(data: dict[str, Any], row: dict[str, Any], source: Source) -> S
 
 
 def _thread(data: dict[str, Any]) -> Source:
-    """As a file of its own is read."""
+    """As a file of its own is read; an executor hands nothing on, so that there are no runs in it."""
     if not recognises(data):
         raise fault("format", f'must be "{FORMAT}".')
-    source = read(data)
-    return replace(source, fields={**source.fields, "kind": Kind.EXECUTOR.value}, runs=())
+    source = read(data | {"runs": []})
+    return replace(source, fields={**source.fields, "kind": Kind.EXECUTOR.value})
 
 
 def _checked_version(version: object) -> int:
