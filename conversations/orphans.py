@@ -51,11 +51,12 @@ def stop(conversation_id: UUID) -> bool:
     """End a reply that no task of this process is writing; False where there is none."""
     while reply := reply_lease.streaming().filter(conversation_id=conversation_id).first():
         if reply.lease_token is None or _is_over(reply, timezone.now()):
-            return _give_up(reply, status=Status.STOPPED)
-        if reply_lease.held(reply.pk, reply.lease_token).update(stopping_at=timezone.now()):
+            if _give_up(reply, status=Status.STOPPED):
+                return True
+        elif reply_lease.held(reply.pk, reply.lease_token).update(stopping_at=timezone.now()):
             relay.tell(relay.COMMANDS, conversation_id, "reply.stop")
             return True
-        # It has ended just now; where it called tools, another one follows.
+        # It has ended or was taken up just now; where it called tools, another one follows.
     return False
 
 

@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.db.models import QuerySet
 
+from compression.ids import uuid7
 from conversations import orphans, replies, reply_lease, turn, usage
 from conversations.agents.tools.spec import Asked
 from conversations.models import Conversation, Message
@@ -78,3 +79,21 @@ def test_a_stop_that_comes_as_a_reply_ends_finds_the_one_after_it(
     monkeypatch.setattr(orphans.reply_lease, "held", just_ended)
     assert orphans.stop(conversation.pk)
     assert Message.objects.get(status="streaming").stopping_at is not None
+
+
+def test_a_stop_that_comes_as_a_worker_takes_a_reply_up_is_told_to_that_worker(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with transaction.atomic():
+        reply = replies.store_reply(conversation)
+    Message.objects.update(lease_token=None)
+    give_up = orphans._give_up
+
+    def taken_up(row: Message, **how: Any) -> bool:
+        reply_lease.claim(row.pk, uuid7())
+        return give_up(row, **how)
+
+    monkeypatch.setattr(orphans, "_give_up", taken_up)
+    assert orphans.stop(conversation.pk)
+    reply.refresh_from_db()
+    assert (reply.status, reply.stopping_at is not None) == ("streaming", True)
