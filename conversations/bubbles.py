@@ -46,7 +46,7 @@ class Bubble:
     @property
     def goes_on(self) -> bool:
         """It asked for what it needs to know: what it was asked for is answered later."""
-        return self.message.request is not None and bool(self.message.tool_calls.all())
+        return bool(self.message.tool_calls.all())
 
     @property
     def only_calls(self) -> bool:
@@ -122,7 +122,14 @@ def place_of_run(run: OuterRef) -> Coalesce:
 
 def run_at(call: ToolCall) -> AgentRun | None:
     """The run that is shown at a call."""
-    return next((step.run for step in call.steps.all() if step.__dict__.get("place") == call.pk), None)
+    return next((step.run for step in call.steps.all() if _place(step) == call.pk), None)
+
+
+def _place(step: AgentStep) -> int | None:
+    """Of one that was read alone: where its run began."""
+    begun = step.call_id if step.kind == AgentStep.Kind.ASSIGNMENT else None
+    place: int | None = step.__dict__.get("place", begun)
+    return place
 
 
 def _legible() -> tuple[str | Prefetch[str], ...]:

@@ -151,6 +151,10 @@ class FlowUsage:
     def percent(self) -> int:
         return round(100 * self.history / self.budget)
 
+    @property
+    def is_over(self) -> bool:
+        return self.history > self.budget
+
 
 @dataclass(frozen=True, slots=True)
 class Transcript:

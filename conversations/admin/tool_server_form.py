@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.contrib.admin.widgets import AdminTextInputWidget
 
 from conversations.agents.tools import spec
 from conversations.agents.tools.catalogue import APART, spec_of
@@ -44,6 +45,7 @@ class ToolServerForm(forms.ModelForm):
     class Meta:
         model = ToolServer
         fields = "__all__"  # noqa: DJ007 - the fieldsets name them
+        widgets = {name: AdminTextInputWidget({"class": "vLargeTextField"}) for name in ("command", "url")}
         labels = {"timeout_seconds": "Seconds to wait", "max_characters": "Characters of a result"}
         help_texts = {
             "name": "Models see it before the name of each tool. Small letters, digits, - and _.",

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from conversations import doings, fragments, thread
 from conversations.listener import Event
-from conversations.models import Conversation, ModelProfile, ToolCall
+from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall
 from conversations.shapes import message_json
 from conversations.upcoming import upcoming
 from tests.conversations.agents import Rows
@@ -198,6 +198,33 @@ def test_a_run_whose_task_is_folded_is_shown_at_its_first_call_that_is_not(rows:
     html = told()
     assert "call-" not in html and "course-" not in html and "flow-executor" in html, "no page has a place for it"
     assert f'id="run-{run.pk}"' in text(pages.get("message", rows.conversation.pk, task.message_id, body=""))
+
+
+def test_words_before_calls_have_no_acts_of_their_own_wherever_they_came_from(rows: Rows, pages: Pages) -> None:
+    """A fork and an import have no requests, as the conversation had that they are of."""
+    message = rows.message("assistant", "I look it up.")
+    rows.call(message, "calculate", '{"expression": "1+1"}', "2")
+    answer = rows.message("assistant", "It is 2.")
+    page = text(pages.get("chat", rows.conversation.pk))
+    assert f"acts-{message.pk}" not in page and f"acts-{answer.pk}" in page
+
+
+def test_a_budget_that_is_exceeded_is_seen_and_no_request_tells_no_figures(rows: Rows, pages: Pages) -> None:
+    rows.message("user", "Which port?")
+    run = rows.run("Find it. " * 400, status="running")
+    assert "data-over" in elements(pages.get("chat", rows.conversation.pk)).by_id("flow-executor")
+    assert "data-over" not in elements(pages.get("chat", rows.conversation.pk)).by_id("flow-planner")
+    AgentRun.objects.filter(pk=run.pk).update(status="stopped")
+    assert " request" not in text(pages.get("run", rows.conversation.pk, run.pk, htmx=True))
+
+
+def test_an_earlier_version_shows_its_run(rows: Rows, pages: Pages) -> None:
+    run = rows.run()
+    old = run.steps.get().call.message
+    new = rows.message("assistant", "I know it: 5433.", versions=2, version=2, place=old.pk)
+    Message.objects.filter(pk=old.pk).update(replaced_by=new)
+    shown = elements(pages.get("version", rows.conversation.pk, new.pk, 1))
+    assert shown.by_id(f"run-{run.pk}")
 
 
 def test_what_hides_in_arguments_is_seen_where_they_stand_in_a_line(rows: Rows, pages: Pages) -> None:
