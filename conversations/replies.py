@@ -129,7 +129,7 @@ def finish(
 def _followed(reply_id: UUID, token: UUID, calls: Sequence[Asked]) -> Message:
     """The calls of a reply that has ended just now, and the reply that they are carried out for.
 
-    One that another process was asked to stop meanwhile hands that on.
+    One that another process was asked to stop meanwhile hands that on, and how many workers have died of the turn.
     """
     reply = Message.objects.get(pk=reply_id)
     call_rows.store(reply, calls)
@@ -141,6 +141,7 @@ def _followed(reply_id: UUID, token: UUID, calls: Sequence[Asked]) -> Message:
         lease_token=token,
         lease_expires_at=expiry(),
         stopping_at=reply.stopping_at,
+        takeovers=reply.takeovers,
     )
 
 

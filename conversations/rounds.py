@@ -5,8 +5,8 @@ from __future__ import annotations
 from conversations.models import Message
 
 Role = Message.Role
-MOST = 50
-"""Replies of one turn: more than there can be."""
+MOST = 100
+"""Replies of one turn: as many as all the workers that may go on with it can write."""
 
 
 def next_of(reply: Message) -> Message | None:

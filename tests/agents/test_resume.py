@@ -152,6 +152,20 @@ async def test_a_turn_that_brings_its_workers_down_is_given_up(chat: ToolChat) -
     assert (last.status, len(chat.llm.chats)) == ("interrupted", orphans.TAKEOVERS + 2)
 
 
+async def test_workers_that_a_turn_brings_down_are_counted_over_all_its_replies(chat: ToolChat) -> None:
+    chat.llm.enqueue("", calls=[NINE])
+    chat.llm.enqueue("The worker dies here.", delay=30)
+    begun = await chat.send("What is 4 and 5?")
+    await asked(chat, 2)
+    chat.llm.enqueue("", calls=[NINE])
+    chat.llm.enqueue("And the next one here.", delay=30)
+    await taken_over(chat)
+    await asked(chat, 4)
+    assert (await Message.objects.aget(status="streaming")).takeovers == 1
+    await chat.stop()
+    await chat.turn_ended(begun)
+
+
 async def test_a_server_that_stops_in_good_order_hands_the_turn_back(agent: ToolChat) -> None:
     agent.llm.enqueue("", calls=[task("Add.")])
     agent.llm.enqueue("The server stops here.", delay=30)
