@@ -7,6 +7,9 @@ const keepCalls = (fragment) => {
     const was = one(`[id="${part.id}"] > details`), now = one(":scope > details", part);
     // A run that begins opens by itself.
     if (was && now && was !== now && (was.matches(".run") || !now.matches(".run"))) now.open = was.open;
+    // Of one that has ended meanwhile, what is shown stays until its steps are read.
+    const working = now?.open && one(":scope > .working[hx-get]", now), shown = was && one(":scope > .working > .course", was);
+    if (working && shown) working.replaceChildren(shown);
   }
 };
 // The head of a run alone.
@@ -17,6 +20,13 @@ const updateRun = (was, now) => {
   const failure = one(":scope > .failure", now);
   if (failure) one("summary", was).after(failure);
 };
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (!detail.target.matches(".working")) return;
+  const steps = document.createElement("template");
+  steps.innerHTML = detail.serverResponse;
+  keepCalls(steps.content);
+  detail.serverResponse = steps.innerHTML;
+});
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   const { target, fragment } = event.detail;
   if (target.matches(".course")) {

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from tests.journeys.site import Person, Town
 from tests.journeys.test_accessibility import LOOKS, Checked
+from tests.journeys.test_mishaps import sever
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
@@ -117,3 +118,24 @@ def test_a_chat_shows_the_tools_that_its_model_calls_and_no_empty_words(alice: P
     expect(calls.first.locator("pre").last).to_have_text("100")
     expect(alice.page.locator("#flow-planner")).to_have_count(0)
     assert alice.complaints == []
+
+
+def test_what_is_open_in_a_run_stays_open_where_its_end_was_missed(alice: Person, llm: LlmServer) -> None:
+    page = alice.page
+    begins_agent(alice)
+    llm.enqueue("", calls=[call("delegate_task", task="Double it.")])
+    llm.enqueue("", calls=[call("calculate", expression="2 * 5433")])
+    llm.enqueue("It is 10866.", delay=1)
+    llm.enqueue("Doubled.")
+    alice.says("Double the port")
+    row = page.locator(".run .tool[data-tool=calculate]")
+    expect(row).to_have_attribute("data-status", "done")
+    row.locator("summary").click()
+    page.context.set_offline(True)
+    sever(page)
+    llm.wait_for(lambda server: len(server.chats) == 4)
+    page.context.set_offline(False)
+    alice.is_answered("Doubled.")
+    expect(page.locator(".run .step")).to_have_count(3)
+    expect(row).to_have_attribute("open", "")
+    assert page.locator(".run").get_attribute("data-status") == "done"
