@@ -5,9 +5,13 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
+from django.utils.text import Truncator
 
 from conversations.admin.base import ReadOnlyAdmin, linked
 from conversations.models import AgentRun, AgentStep
+
+OPENING = 100
+"""Characters of a task in the list."""
 
 
 class StepInline(admin.TabularInline):
@@ -48,13 +52,18 @@ class StepInline(admin.TabularInline):
 
 @admin.register(AgentRun)
 class AgentRunAdmin(ReadOnlyAdmin):
-    list_display = ["created_at", "__str__", "of", "status", "turns", "finished_at"]
+    ordering = ["-created_at", "-id"]
+    list_display = ["created_at", "begins", "of", "status", "turns", "finished_at"]
     list_select_related = ["conversation"]
     list_filter = ["status", "created_at"]
     search_fields = ["task", "conversation__title"]
     fields = ["of", "what_was_said", "task", "status", "turns", "error", "created_at", "finished_at"]
     readonly_fields = ["of", "what_was_said"]
     inlines = [StepInline]
+
+    @admin.display(description="task")
+    def begins(self, run: AgentRun) -> str:
+        return Truncator(run.task).chars(OPENING)
 
     @admin.display(description="agent's conversation")
     def of(self, run: AgentRun) -> str:

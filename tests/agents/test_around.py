@@ -60,6 +60,17 @@ def test_a_run_is_shown_with_its_steps_and_calls_and_nothing_of_it_is_changed(
     assert root.get("/admin/conversations/agentrun/add/").status_code == 403
 
 
+@pytest.mark.once
+def test_the_latest_runs_come_first_each_with_the_beginning_of_its_task(
+    root: Client, conversation: Conversation
+) -> None:
+    for task in ("An earlier one.", "A later one. " * 100):
+        AgentRun.objects.filter(pk=worked(conversation).pk).update(task=task, created_at=timezone.now())
+    html = page(root, "conversations/agentrun/")
+    assert 0 < html.index("A later one.") < html.index(">An earlier one.<")
+    assert html.count("A later one.") < 10
+
+
 @pytest.mark.parametrize("runs", [1, 5])
 def test_runs_and_their_compactions_take_the_same_queries_however_many_there_are(
     root: Client, conversation: Conversation, runs: int, django_assert_max_num_queries: Any
