@@ -64,8 +64,8 @@ def test_a_run_is_shown_with_its_steps_and_calls_and_nothing_of_it_is_changed(
 def test_the_latest_runs_come_first_each_with_the_beginning_of_its_task(
     root: Client, conversation: Conversation
 ) -> None:
-    for task in ("An earlier one.", "A later one. " * 100):
-        AgentRun.objects.filter(pk=worked(conversation).pk).update(task=task, created_at=timezone.now())
+    for at, task in enumerate(("An earlier one.", "A later one. " * 100)):
+        AgentRun.objects.filter(pk=worked(conversation, at=20 * at).pk).update(task=task, created_at=timezone.now())
     html = page(root, "conversations/agentrun/")
     assert 0 < html.index("A later one.") < html.index(">An earlier one.<")
     assert html.count("A later one.") < 10
