@@ -92,3 +92,18 @@ ASIDES = (
     "I wrote it into the runbook as well, with the commands and the output that is to be expected, so that whoever is "
     "on call can repeat every step of it without having to ask either of us first.",
 )
+
+JOB = "How much disk will 30 days of alpha's archive take, and when must the next volume be there?"
+TASK = (
+    "The archive of alpha grows by 14.2 GB a day and keeps 30 days; the volume has 512 GB, of which 301 GB are used. "
+    "Work out how much 30 days take, how many days are left, and on which date it is full, counted from today."
+)
+"""What a planner hands over, and what its executor calls and answers."""
+SUMS = ("14.2 * 30", "(512 - 301) / 14.2")
+ASKS = "PARTIAL RESULT\n30 days take **426 GB**; 14.8 days are left. Does the date count from the end of today?"
+CLEAR = "From the end of today, and round down to whole days."
+RESULT = "30 days take 426 GB. The volume is full in 14 days, counted from the end of today: order it before then."
+TOLD = (
+    "Thirty days take **426 GB**. With 301 of 512 GB used and 14.2 GB a day, the volume is full in **14 days**, so the "
+    "next one must be there before that."
+)

@@ -5,6 +5,7 @@ An invented conversation is imported, given a goal, folded by a scripted model's
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,25 @@ from typing import Any
 
 from playwright.sync_api import FilePayload, Page, sync_playwright
 
-from benchmarks.invented import ANSWER, ASIDES, GOAL, LATER, MARKS, RULES, SECOND, STEPS, SUMMARY, TALK
+from benchmarks.invented import (
+    ANSWER,
+    ASIDES,
+    ASKS,
+    CLEAR,
+    GOAL,
+    JOB,
+    LATER,
+    MARKS,
+    RESULT,
+    RULES,
+    SECOND,
+    STEPS,
+    SUMMARY,
+    SUMS,
+    TALK,
+    TASK,
+    TOLD,
+)
 from tests.journeys.conftest import CHROMIUM
 from tests.journeys.site import Person, Site
 from tests.llm_server import LlmServer
@@ -76,6 +95,7 @@ def main() -> None:
         again(person, llm)
         taken(page, "diff")
         looks_back(page, llm)
+        works(person, llm, place)
         figures(page, place)
         page.goto(f"{place.url}/settings/")
         taken(page, "settings")
@@ -158,6 +178,23 @@ def looks_back(page: Page, llm: LlmServer) -> None:
     page.locator("#search").fill("archive")
     page.locator(".hit").first.wait_for()
     taken(page, "search")
+
+
+def works(person: Person, llm: LlmServer, place: Site) -> None:
+    """An agent's task, handed to an executor that asks back, with all that it did."""
+    llm.clear()
+    llm.enqueue("I hand the sums to the executor.", calls=[("delegate_task", json.dumps({"task": TASK}))])
+    llm.enqueue("", calls=[("calculate", json.dumps({"expression": sum})) for sum in SUMS])
+    llm.enqueue(ASKS)
+    llm.enqueue("", calls=[("continue_task", json.dumps({"message": CLEAR}))])
+    llm.enqueue("", calls=[("current_time", '{"timezone": "Europe/Lisbon"}')])
+    llm.enqueue(RESULT)
+    llm.enqueue(TOLD)
+    person.page.goto(place.url)
+    person.page.get_by_role("button", name="Agent").first.click()
+    person.says(JOB)
+    person.is_answered("full in")
+    taken(person.page, "agent")
 
 
 def figures(page: Page, place: Site) -> None:
