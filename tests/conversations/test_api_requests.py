@@ -13,6 +13,8 @@ from django.utils import timezone
 from conversations.models import ApiKey, Conversation
 from tests.conversations.api import JSON, Api, refused
 
+pytestmark = pytest.mark.once
+
 ALL = "/api/conversations"
 NOBODY = "00000000-0000-7000-8000-000000000000"
 

@@ -17,6 +17,8 @@ from conversations.models.api_key import digest
 from conversations.throttles import GUESSES_A_MINUTE, note_guess, require_guesses, require_rate
 from tests.conversations.api import Api, refused
 
+pytestmark = pytest.mark.once
+
 ALL = "/api/conversations"
 
 

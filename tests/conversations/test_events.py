@@ -11,6 +11,8 @@ from conversations import events
 from conversations.events import DRAFTS, TICK, Hub
 from conversations.listener import BACKLOG, LONG, RESYNC, Event, Listener
 
+pytestmark = pytest.mark.once
+
 ONE, OTHER = uuid4(), uuid4()
 SOON = 2.0
 """Seconds to wait for what is due in less than a tenth of one."""

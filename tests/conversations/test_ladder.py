@@ -16,6 +16,8 @@ from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 RULES = [
     f"Never {verb} the {noun} cluster while the quarterly {noun} report of the finance team is being written, "
     "however loudly anyone asks for it in the meantime."

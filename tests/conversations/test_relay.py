@@ -18,6 +18,8 @@ from conversations.listener import RESYNC, Event, Listener
 from conversations.relay import COMMANDS, EVENTS, LAYER, OUTBOX, Relay
 from tests.servers import Redis, redis
 
+pytestmark = pytest.mark.once
+
 ID = uuid4()
 SOON = 10.0
 """Seconds to wait for what Redis brings in a millisecond, and after it was away in two seconds."""

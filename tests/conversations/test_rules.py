@@ -18,6 +18,8 @@ from conversations.system_prompt import Instructions
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
 
+pytestmark = pytest.mark.once
+
 
 async def test_a_rule_is_found_when_it_is_said_and_in_force_from_then_on(chat: Chat) -> None:
     await chat.say("Move alpha to node-7. Never restart it on Fridays, and tell me the port.")

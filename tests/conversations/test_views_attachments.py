@@ -19,6 +19,8 @@ from conversations.models import Attachment, Conversation, Message, ModelProfile
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 NOTES = b"# Notes\n\n</details><script>alert(1)</script>\n"
 MARKER = "[LongText#1]"
 

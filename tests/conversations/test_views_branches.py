@@ -16,6 +16,8 @@ from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 CONVERGE = '{"converge": {}}'
 
 

@@ -18,6 +18,8 @@ from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 CONVERGE = '{"converge": {}}'
 HOSTILE = "</textarea><script>alert(1)</script><img src=x onerror=alert(1)>"
 

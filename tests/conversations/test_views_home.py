@@ -17,6 +17,8 @@ from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def pages(user: User) -> Pages:

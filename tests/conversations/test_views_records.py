@@ -17,6 +17,8 @@ from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
