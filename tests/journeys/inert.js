@@ -1,6 +1,6 @@
 // What a page shows of texts that it should not: the values are empty where every text is only text.
 () => {
-  const texts = [...document.querySelectorAll(".prose, .text.plain, .tool, .speaker, h1, .entry > a, .past summary, .steps span, .facts li")];
+  const texts = [...document.querySelectorAll(".prose, .text.plain, .tool b, .tool .brief, .tool pre, .tool code, .tool .failure, .speaker, h1, .entry > a, .past summary, .steps span, .facts li")];
   const inside = texts.flatMap((place) => [...place.querySelectorAll("*")]);
   const barred = "script, style, iframe, object, embed, link, meta, base, video, audio, img, template, portal, svg, form, input";
   const acting = /^(on|hx-|data-hx|style$|id$|name$|srcdoc$|action$)/;
