@@ -14,6 +14,13 @@ from tests.llm_server import LlmServer
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> None:
+    from tests import quick_tables
+
+    quick_tables.keep()
+
+
 @pytest.fixture
 def llm() -> Iterator[LlmServer]:
     """A model server over HTTP that says what it is scripted to say, and records what it was asked."""
