@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
 from conversations import branches, turn, versions
-from conversations.agents.tools.planning import MOST_TURNS
+from conversations.agents.tools.planning import LONGEST_TASK, MOST_TURNS
 from conversations.agents.work import MOST_REQUESTS
 from conversations.events import hub
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ModelProfile
@@ -304,3 +304,22 @@ async def test_a_conversation_that_is_deleted_while_it_is_answered_is_no_fault(
     while turn._running:
         await asyncio.sleep(0.01)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_a_task_that_is_too_long_is_told_to_the_planner(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("a" * (LONGEST_TASK + 1))])
+    *_, last = await agent.asks("Do it.")
+    (call,) = await agent.calls()
+    assert (call.status, last.content) == ("failed", "All right.")
+    assert call.error == f"task: maxLength is {LONGEST_TASK}."
+    assert not await AgentRun.objects.aexists()
+
+
+async def test_a_tool_of_our_own_that_takes_too_long_is_given_up(
+    agent: ToolChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conversations.agents.tools.belt.SECONDS", 0.0)
+    agent.llm.enqueue("", calls=[("search_history", '{"query": "port"}')])
+    *_, last = await agent.asks("Which port?")
+    assert (await agent.calls())[0].error == "search_history took longer than 0 s."
+    assert last.content == "All right."

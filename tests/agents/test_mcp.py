@@ -30,7 +30,7 @@ SECRET = "sekret-123"
 
 def server(how: str = "", **fields: Any) -> ToolServer:
     """One that answers within a second, or is given up."""
-    usual = {"pk": 1, "name": "bad", "command": f"{BAD} {how}", "environment": f"TOKEN={SECRET}", "timeout_seconds": 5}
+    usual = {"pk": 1, "name": "bad", "command": f"{BAD} {how}", "environment": f"TOKEN={SECRET}", "timeout_seconds": 20}
     return ToolServer(**usual | fields)
 
 
@@ -222,21 +222,21 @@ async def test_a_server_that_fails_says_so_and_the_next_call_is_made() -> None:
 
 
 async def test_a_program_that_hangs_is_started_anew_for_the_next_call() -> None:
-    row = server(timeout_seconds=2)
+    row = server(timeout_seconds=4)
     async with Sessions() as sessions:
         hung = await pids(sessions, row)
-        assert await failure(sessions, row, "hang") == "The server bad did not answer within 2 s."
+        assert await failure(sessions, row, "hang") == "The server bad did not answer within 4 s."
         assert (await pids(sessions, row))[0] != hung[0]
         assert await asyncio.to_thread(have_ended, hung)
 
 
 async def test_a_call_that_takes_too_long_takes_no_other_one_with_it(http_server: str) -> None:
-    row = at(http_server, timeout_seconds=2)
+    row = at(http_server, timeout_seconds=3)
     async with Sessions() as sessions:
         late = asyncio.create_task(sessions.call(row, "wait", {"seconds": 30}))
-        await asyncio.sleep(1)
-        other = asyncio.create_task(sessions.call(row, "wait", {"seconds": 1.3}))
-        with pytest.raises(ToolFailed, match="did not answer within 2 s"):
+        await asyncio.sleep(1.8)
+        other = asyncio.create_task(sessions.call(row, "wait", {"seconds": 1.8}))
+        with pytest.raises(ToolFailed, match="did not answer within 3 s"):
             await late
         assert not other.done()
         assert await sessions.call(row, "add", {"a": 1, "b": 1}) == "2"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from jsonschema import Draft202012Validator, ValidationError
@@ -32,4 +33,11 @@ def require_valid(name: str, arguments: dict[str, Any], schema: dict[str, Any], 
         raise ToolFailed(f"{name} cannot be called: its own definition is broken.") from None
     if wrong is not None:
         place = ".".join(map(str, wrong.absolute_path)) or "arguments"
-        raise ToolFailed(f"{place}: {wrong.message[:QUOTED]}.")
+        raise ToolFailed(f"{place}: {_complaint(wrong)}.")
+
+
+def _complaint(wrong: ValidationError) -> str:
+    """In the words of the library; where those quote too much of what was wrong, the limit alone."""
+    if len(wrong.message) <= QUOTED:
+        return wrong.message
+    return f"{wrong.validator} is {json.dumps(wrong.validator_value)[:QUOTED]}"
