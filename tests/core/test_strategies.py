@@ -29,7 +29,7 @@ LONG = GOOD.replace(
     "Done: all", "Done: " + "; ".join(f"moved /srv/app{n}/main.py to port {7000 + n}" for n in range(90))
 )
 
-IN_A_ROW = int(os.environ.get("IN_A_ROW", "15"))
+IN_A_ROW = int(os.environ.get("IN_A_ROW", "10"))
 
 
 def window(size: int) -> Window:

@@ -16,8 +16,9 @@ from typing import Any
 from tests.faults.serving import Served, serving
 from tests.journeys.site import long_conversation
 
-CASES = int(os.environ.get("SCHEMA_CASES", "3"))
-"""Of each operation, phase and way in."""
+SHORT = 3
+CASES = int(os.environ.get("SCHEMA_CASES", str(SHORT)))
+"""Of each operation, phase and way in; so few of them come in by one way alone."""
 SEED = "1"
 CHECKS = (
     "not_a_server_error",
@@ -44,7 +45,7 @@ def test_the_api_is_what_its_schema_says(tmp_path: Path) -> None:
     with serving("uvicorn", data, **limits) as served:
         (tmp_path / "openapi.json").write_text(json.dumps(_exact(served.ask("GET", "/api/openapi.json"))))
         (tmp_path / "schemathesis.toml").write_text(_known(served))
-        for way in PHASES:
+        for way in PHASES if CASES > SHORT else ("key",):
             print(_run(tmp_path, served, way))
 
 
