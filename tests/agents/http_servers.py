@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -54,7 +55,9 @@ class Answering(BaseHTTPRequestHandler):
     """By the last part of the path."""
 
     protocol_version = "HTTP/1.1"
-    calls = 0
+    calls: Counter[str] = Counter()
+    streams: dict[str, threading.Event] = defaultdict(threading.Event)
+    """Set once the stream of the server's own messages was asked for, which it does not have."""
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -63,7 +66,9 @@ class Answering(BaseHTTPRequestHandler):
         self._send(200, b"")
 
     def do_GET(self) -> None:
-        self._send(405, b"")
+        how = self.path.rpartition("/")[2]
+        self._send(404 if how == "streamless" else 405, b"")
+        self.streams[how].set()
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -84,12 +89,17 @@ class Answering(BaseHTTPRequestHandler):
 
     def _call(self, how: str, asked: dict[str, Any]) -> None:
         words = {"content": [{"type": "text", "text": "here"}]}
+        self.calls[how] += 1
         match how:
             case "forgets":
-                type(self).calls += 1
-                if type(self).calls == 1:
+                if self.calls[how] == 1:
                     return self._send(404, b"")
                 self._send(200, self._result(asked, words))
+            case "lost":
+                self._send(404, b"")
+            case "streamless":
+                self.streams[how].wait(5)
+                self._send(500, b"")
             case "large":
                 self._send(200, self._result(asked, {"content": [{"type": "text", "text": "x" * 9_000_000}]}))
             case "events":
@@ -124,6 +134,8 @@ class Answering(BaseHTTPRequestHandler):
 @contextmanager
 def answering() -> Iterator[str]:
     """Its address, to which the way that it answers is added."""
+    Answering.calls.clear()
+    Answering.streams.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # type: ignore[method-assign]

@@ -19,7 +19,7 @@ from conversations.agents.tools.definitions import LARGEST_SCHEMA, changed, look
 from conversations.agents.tools.mcp import Sessions, definitions
 from conversations.agents.tools.spec import ToolFailed
 from conversations.models import ToolServer
-from tests.agents.http_servers import answering, real_server
+from tests.agents.http_servers import Answering, answering, real_server
 from tests.llm_server import closed_port
 
 pytestmark = pytest.mark.once
@@ -308,6 +308,11 @@ async def test_a_server_over_http_that_misbehaves_is_told_from_one_that_is_not_t
                 row = at(f"{url}{how}", pk=number, **secret)
                 assert await failure(sessions, row, "any") == f"The server bad {words}."
             assert await sessions.call(at(f"{url}forgets", pk=99), "any", {}) == "here"
+            lost = await failure(sessions, at(f"{url}lost", pk=98), "any")
+            assert lost == "The server bad answered with the HTTP status 404."
+            streamless = await failure(sessions, at(f"{url}streamless", pk=97), "any")
+            assert streamless == "The server bad answered with the HTTP status 500."
+    assert Answering.calls["forgets"] == Answering.calls["lost"] == 2 and Answering.calls["streamless"] == 1
     assert SECRET not in caplog.text
     assert not [record for record in caplog.records if record.name.startswith("mcp")]
 

@@ -47,7 +47,7 @@ WITHOUT_WORDS = ("Server returned an error response", "Not Found", "Session term
 """What the `mcp` package says in place of a server that answered with a status alone."""
 
 
-class Forgotten(Exception):
+class Forgotten(ToolFailed):
     """The server knows nothing of this connection any more, and has carried nothing out."""
 
 
@@ -116,8 +116,8 @@ class Connection:
             async with asyncio.timeout(self._seconds):
                 return await ask(client)
         except Exception as error:
-            if self._fate.is_forgotten:
-                raise Forgotten from None
+            if self._fate.is_forgotten and isinstance(error, MCPError) and error.code != CONNECTION_CLOSED:
+                raise Forgotten(self._failed(error)) from None
             if isinstance(error, TimeoutError):
                 self._fate.end(self._too_late)  # it may be hung: the next call is made by another connection
             raise self._failed(error) from None

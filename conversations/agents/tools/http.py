@@ -19,9 +19,9 @@ async def http(url: str, headers: dict[str, str], fate: Fate, *, seconds: float)
     """`headers` go with each request to the address and with none to another, where it redirects to."""
 
     async def watch(response: httpx2.Response) -> None:
-        if response.status_code >= 400:
+        if response.status_code >= 400 and response.request.method == "POST":  # many servers refuse the GET of a stream
             fate.status = response.status_code
-            fate.is_forgotten = response.status_code == 404 and SESSION in response.request.headers
+            fate.is_forgotten |= response.status_code == 404 and SESSION in response.request.headers
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(response.stream, fate, is_packed="content-encoding" in response.headers)
 
