@@ -15,7 +15,8 @@ from typing import Any
 import httpx2
 
 from benchmarks.live import model
-from tests.faults.serving import DaphneSite, UvicornSite, make_account
+from tests.faults.serving import DaphneSite, UvicornSite
+from tests.furnishing import furnish
 from tests.journeys.site import Site
 
 CALLS = 150
@@ -25,12 +26,10 @@ TARGET_MS = 15
 
 def main() -> None:
     for kind in (DaphneSite, UvicornSite):
-        with (
-            tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder,
-            model() as url,
-            kind(Path(folder), llm_url=url, window=8_000, COMPRESSION_COOLDOWN_SECONDS="0") as site,
-        ):
-            measure(kind.__name__.removesuffix("Site").lower(), site, make_account(site), url)
+        with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder, model() as url:
+            key, _ = furnish(Path(folder))
+            with kind(Path(folder), llm_url=url, window=8_000, COMPRESSION_COOLDOWN_SECONDS="0") as site:
+                measure(kind.__name__.removesuffix("Site").lower(), site, key, url)
 
 
 def measure(server: str, site: Site, key: str, model_url: str) -> None:

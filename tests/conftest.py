@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,17 @@ from asgiref.sync import sync_to_async
 from tests.llm_server import LlmServer
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_configure() -> None:
+    """A shell has what it runs in the background ignore SIGINT, and so would the servers that tests stop by it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What waits for whole sites goes first, so that workers have something to compute beside it until the end."""
+    items.sort(key=lambda item: item.path.parent.name not in ("faults", "gateway", "tests"))
 
 
 @pytest.fixture(scope="session")

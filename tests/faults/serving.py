@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from websockets.sync.client import connect
 
+from tests.furnishing import furnish
 from tests.journeys.site import ROOT, Site
 from tests.llm_server import LlmServer
 from tests.servers import listens, wait_until
@@ -44,11 +45,9 @@ class DaphneSite(Site):
 
 
 class UvicornSite(DaphneSite):
-    """The same by `uvicorn`, as one process."""
+    """The same by `uvicorn`, as one process, whose database is there already."""
 
     def start(self, *, wait: bool = True) -> Self:
-        migrate = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
-        subprocess.run(migrate, cwd=ROOT, env=self.environment, check=True)
         how = ["--port", str(self.port), "--log-level", "warning", "--timeout-graceful-shutdown", "2"]
         return self.run("uvicorn", *UVICORN, *how, "tests.faults.loud:application")
 
@@ -106,10 +105,9 @@ class Served:
 def serving(server: str, folder: Path, *, may_fail: bool = False, **settings: str) -> Iterator[Served]:
     """Fails at the end where the server's log has a traceback, unless it `may_fail`."""
     kind = DaphneSite if server == "daphne" else UvicornSite
+    key, cookie = furnish(folder)
     with LlmServer() as llm, kind(folder, llm_url=llm.url, **settings) as site:
-        served = Served(site, llm)
-        served.key = make_account(site)
-        served.cookie = sign_in(site)
+        served = Served(site, llm, key, cookie)
         served.id = served.ask("POST", "/api/conversations", {"title": "t"})["id"]
         yield served
         assert may_fail or "Traceback" not in served.log, served.log
@@ -136,14 +134,3 @@ def answer_of(connection: socket.socket) -> tuple[int, dict[str, str], str]:
     while len(body) < int(headers.get("content-length", 0)) and (chunk := connection.recv(65_536)):
         body += chunk
     return int(first.split()[1]), headers, body.decode()
-
-
-def make_account(site: Site) -> str:
-    manage = [sys.executable, "manage.py"]
-    environment = site.environment | {"DJANGO_SUPERUSER_PASSWORD": "correct horse battery"}
-    make = [*manage, "createsuperuser", "--noinput", "--username", "alice", "--email", "a@example.org"]
-    subprocess.run(make, cwd=ROOT, env=environment, check=True, capture_output=True)
-    key = subprocess.run(
-        [*manage, "create_api_key", "alice"], cwd=ROOT, env=environment, check=True, capture_output=True
-    )
-    return key.stdout.decode().strip()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cluster import Cluster
+from tests.furnishing import key_of_alice
 from tests.llm_server import LlmServer
 from tests.servers import Redis, postgres, redis, wait_until
 
@@ -69,9 +70,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
             LEASE_SECONDS=str(LEASE_SECONDS),
         ) as cluster,
     ):  # fmt: skip
-        cluster.manage("createsuperuser", "--noinput", "--username=alice", "--email=a@example.org",
-                       DJANGO_SUPERUSER_PASSWORD="correct horse battery")  # fmt: skip
-        shop = Shop(cluster, server, llm, cluster.manage("create_api_key", "alice").strip())
+        shop = Shop(cluster, server, llm, key_of_alice(cluster.environment))
         shop.id = shop.asked("POST", "/conversations", {"title": "t"})["id"]
         shop.sends("warm up")
         shop.ended(seconds=30)

@@ -16,6 +16,7 @@ import pytest
 
 from tests.cluster import Cluster
 from tests.faults.serving import SERVERS, Served, serving
+from tests.furnishing import key_of_alice
 from tests.llm_server import LlmServer
 from tests.servers import postgres, redis, wait_until
 
@@ -139,9 +140,7 @@ def test_a_program_goes_on_at_any_process_of_a_site_and_after_a_restart(tmp_path
         redis() as broker,
         Cluster(tmp_path, database_url=database, redis_url=broker.url, llm_url=llm.url) as cluster,
     ):
-        person = ["--noinput", "--username", "alice", "--email", "a@example.org"]
-        cluster.manage("createsuperuser", *person, DJANGO_SUPERUSER_PASSWORD="correct horse battery")
-        key = cluster.manage("create_api_key", "alice").strip()
+        key = key_of_alice(cluster.environment)
         writer, other = (
             Served(SimpleNamespace(port=port, url=cluster.url(name)), llm, key)  # type: ignore[arg-type]
             for name, port in cluster.ports.items()

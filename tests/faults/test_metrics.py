@@ -23,6 +23,7 @@ from websockets.sync.client import connect
 from tests.cluster import Cluster
 from tests.faults.serving import sign_in
 from tests.faults.test_broker import Shop
+from tests.furnishing import key_of_alice
 from tests.journeys.site import ROOT, long_conversation
 from tests.llm_server import LlmServer
 from tests.promql import asked_by
@@ -88,9 +89,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
             workers=1, METRICS_TOKEN=TOKEN, COMPRESSION_AHEAD="false",
         ) as cluster,
     ):  # fmt: skip
-        cluster.manage("createsuperuser", "--noinput", "--username=alice", "--email=a@example.org",
-                       DJANGO_SUPERUSER_PASSWORD="correct horse battery")  # fmt: skip
-        shop = Watched(cluster, server, llm, cluster.manage("create_api_key", "alice").strip())
+        shop = Watched(cluster, server, llm, key_of_alice(cluster.environment))
         with psycopg.connect(database_url) as connection:
             connection.execute("UPDATE conversations_modelprofile SET calls_tools = true")
         live(shop)

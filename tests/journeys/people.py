@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 
 import django
 
 from tests.journeys.site import PASSWORD
 
 
-def make(count: int) -> dict[str, str]:
+def make(names: Iterable[str]) -> dict[str, str]:
     """Session keys by username; all are administrators, as who sets up a site is."""
     from django.contrib.auth import BACKEND_SESSION_KEY as BACKEND_KEY
     from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
@@ -19,7 +20,7 @@ def make(count: int) -> dict[str, str]:
     from django.contrib.sessions.backends.db import SessionStore
 
     password = make_password(PASSWORD)
-    rows = [User(username=f"alice{n}", password=password, is_staff=True, is_superuser=True) for n in range(count)]
+    rows = [User(username=name, password=password, is_staff=True, is_superuser=True) for name in names]
     sessions = {}
     for user in User.objects.bulk_create(rows):
         session = SessionStore()
@@ -33,4 +34,4 @@ def make(count: int) -> dict[str, str]:
 
 if __name__ == "__main__":
     django.setup()
-    print(json.dumps(make(int(sys.argv[1]))))
+    print(json.dumps(make(f"alice{n}" for n in range(int(sys.argv[1])))))
