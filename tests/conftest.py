@@ -23,7 +23,8 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What waits for whole sites goes first, so that workers have something to compute beside it until the end."""
-    items.sort(key=lambda item: item.path.parent.name not in ("faults", "gateway", "tests"))
+    waits = ("faults", "gateway", "tests", "test_many_processes.py", "test_accessibility.py")
+    items.sort(key=lambda item: item.path.parent.name not in waits and item.path.name not in waits)
 
 
 @pytest.fixture(scope="session")
