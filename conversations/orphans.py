@@ -69,30 +69,20 @@ def _is_over(reply: Message, now: datetime) -> bool:
 
 
 def _see_to(reply: Message, now: datetime) -> None:
-    under_way = _is_under_way(reply)
+    was_begun = reply.lease_token is not None
+    may_go_on = not reply.content and (reply.takeovers or 0) < TAKEOVERS
     if reply.stopping_at is not None:
         _give_up(reply, status=Status.STOPPED)
-    elif reply.lease_token is not None and not (under_way or _is_fresh(reply)):
+    elif was_begun and not may_go_on:
         _give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED)
-    elif reply.created_at < now - lease.GIVE_UP and not under_way:
+    elif not was_begun and reply.created_at < now - lease.GIVE_UP and not (may_go_on and _is_under_way(reply)):
         _give_up(reply, status=Status.FAILED, error=NOBODY)
     elif _woken(reply):
         background.enqueue("answer", str(reply.conversation_id), str(reply.pk))
 
 
-def _is_fresh(reply: Message) -> bool:
-    """Its worker died within its first lease, and nothing of it was kept: nobody has to ask again.
-
-    One that brings its workers down is not tried for ever: what is taken up again has a later lease.
-    """
-    first = reply.created_at + timedelta(seconds=settings.LEASE_SECONDS)
-    return not reply.content and reply.lease_expires_at is not None and reply.lease_expires_at <= first + SLACK
-
-
 def _is_under_way(reply: Message) -> bool:
-    """Tools were called for it, and what they gave is stored: it goes on from there, unless it did so too often."""
-    if reply.content or (reply.takeovers or 0) >= TAKEOVERS:
-        return False
+    """Tools were called for it, and what they gave is stored: it goes on from there."""
     earlier = Message.objects.filter(transcript.HISTORY, conversation=reply.conversation_id)
     last = earlier.filter(created_at__lt=reply.created_at).order_by("-created_at").first()
     return last is not None and last.role == Message.Role.ASSISTANT and last.tool_calls.exists()

@@ -52,17 +52,21 @@ async def test_what_has_words_already_is_ended_and_keeps_them(chat: Chat) -> Non
     assert not chat.llm.chats
 
 
-async def test_what_had_not_one_word_when_its_first_lease_ended_is_begun_anew(chat: Chat) -> None:
-    reply = await left_behind(chat.conversation, lease_token=uuid7())
+@pytest.mark.parametrize("age", [LEASE, 3 * LEASE, timedelta(minutes=11)])
+async def test_what_had_not_one_word_when_its_worker_died_is_begun_anew(chat: Chat, age: timedelta) -> None:
+    reply = await left_behind(chat.conversation, lease_token=uuid7(), age=age)
     await sync_to_async(orphans.sweep)()
     assert (await chat.ended(reply.pk)).status == "complete"
 
 
-async def test_what_brought_its_worker_down_after_a_longer_while_is_not_tried_again(chat: Chat) -> None:
-    reply = await left_behind(chat.conversation, lease_token=uuid7(), age=2 * LEASE)
+@pytest.mark.parametrize(
+    ("takeovers", "ends"), [(orphans.TAKEOVERS - 1, "complete"), (orphans.TAKEOVERS, "interrupted")]
+)
+async def test_what_brings_its_workers_down_is_not_tried_for_ever(chat: Chat, takeovers: int, ends: str) -> None:
+    reply = await left_behind(chat.conversation, lease_token=uuid7(), takeovers=takeovers)
     await sync_to_async(orphans.sweep)()
-    assert (await Message.objects.aget(pk=reply.pk)).status == "interrupted"
-    assert not chat.llm.chats
+    assert (await chat.ended(reply.pk)).status == ends
+    assert len(chat.llm.chats) == (ends == "complete")
 
 
 @pytest.mark.parametrize("token", [None, uuid7()])
