@@ -77,7 +77,7 @@ def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
 def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     """One bubble, or its `body` and what can be done with it, for a row that opens.
 
-    A page that asks for a pending reply hears nothing by its socket: it is to read what is done for the reply, too.
+    A pending reply that asks for itself hears nothing by its socket: the page is to read what is done for it, too.
     """
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(legible(conversation.messages.all()), pk=message_id)
@@ -86,7 +86,10 @@ def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         return render(request, "conversations/_opened.html", {"item": item})
     waits = workings.waited_for(conversation) if row.is_streaming else ""
     response = HttpResponse(fragments.message(conversation, row, waits=waits))
-    return response if row.is_streaming and not waits else trigger_client_event(response, "converge")
+    asks_for_itself = request.htmx.trigger == f"message-{message_id}"
+    if asks_for_itself and (waits or not row.is_streaming):
+        return trigger_client_event(response, "converge")
+    return response
 
 
 @member

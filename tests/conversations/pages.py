@@ -26,6 +26,11 @@ class Pages:
     def get(self, name: str, *ids: UUID, htmx: bool = False, **query: str) -> Any:
         return self.client.get(reverse(name, args=ids), query, headers=_headers(htmx))
 
+    def asks_for_itself(self, conversation: UUID, message: UUID) -> Any:
+        """What a bubble whose reply is pending does from time to time."""
+        headers = _headers(True) | {"HX-Trigger": f"message-{message}"}
+        return self.client.get(reverse("message", args=[conversation, message]), headers=headers)
+
     def post(self, name: str, *ids: UUID, htmx: bool = True, at: Conversation | None = None, **form: Any) -> Any:
         return self.client.post(reverse(name, args=ids), form, headers=_headers(htmx, at))
 

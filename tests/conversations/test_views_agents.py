@@ -244,7 +244,7 @@ def test_a_pending_reply_says_what_it_waits_for(rows: Rows, pages: Pages) -> Non
     message = rows.message("assistant")
     call = rows.call(message, "calculate", '{"expression": "1+1"}', status="running")
     reply = rows.message("assistant", status="streaming")
-    asked = pages.get("message", rows.conversation.pk, reply.pk)
+    asked = pages.asks_for_itself(rows.conversation.pk, reply.pk)
     assert "Calculate…" in asked.content.decode() and asked.headers["HX-Trigger"] == '{"converge": {}}'
     assert '<p class="waits">Calculate…</p>' in pages.get("chat", rows.conversation.pk).content.decode()
     assert "Calculate…" in doings.waiting(rows.conversation)

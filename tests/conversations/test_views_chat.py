@@ -95,9 +95,11 @@ def test_a_question_and_its_pending_reply_come_back(pages: Pages, conversation: 
     ]
     question, reply = Message.objects.order_by("created_at")
     assert question.content == "which port?\nplease"
-    again = pages.get("message", conversation.pk, reply.pk)
+    again = pages.asks_for_itself(conversation.pk, reply.pk)
     assert "<strong>5433</strong>" in again.content.decode()
     assert again.headers["HX-Trigger"] == CONVERGE
+    cancelled = pages.get("message", conversation.pk, reply.pk, htmx=True)
+    assert cancelled.content == again.content and "HX-Trigger" not in cancelled.headers
 
 
 def test_what_was_stored_just_now_is_shown_without_reading_it(pages: Pages, conversation: Conversation) -> None:
