@@ -33,7 +33,7 @@ from tests.conversations.exports import chatgpt, claude, wrote
 from tests.conversations.exports import told as told_by
 from tests.conversations.pages import Pages
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 ORDER = ("created_at",)
 EXTRACTIVE = {"summariser": "extractive", "min_messages": 1}
