@@ -15,7 +15,7 @@ setup: $(VENV)/installed
 
 test: $(VENV)/installed-dev check
 	@$(PYTHON) manage.py fetch_model
-	@$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not browser"
+	@$(PYTHON) -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not browser"
 	@$(PYTHON) -m tests.servers postgres $(PYTHON) -m pytest -q -n 2 -m "not once" tests/conversations tests/compression tests/agents
 	@$(PYTHON) -m pytest -q -n 2 -m browser
 
