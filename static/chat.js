@@ -44,8 +44,10 @@ const isNews = ({ dataset }, known) => "fresh" in dataset && (
   dataset.status === "streaming" || /running|waiting/.test(dataset.work)
   || ["status", "state", "work"].some((name) => dataset[name] !== known.dataset[name])
 );
-// A message that is being written anew stays as it is when the thread around it is read again.
+// A message that is being written anew stays as it is when the thread around it is read again, and a question about one
+// is still asked.
 const keepEdited = (fragment) => {
+  for (const asked of thread.querySelectorAll(".acts:has([data-cancel])")) one(`#${asked.id}`, fragment)?.replaceWith(asked);
   for (const form of thread.querySelectorAll("form.edit")) {
     const message = form.closest(".message"), place = one(`#${message.id}`, fragment);
     if (place) place.replaceWith(message);

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 OVERLOADED = 529
 """Anthropic's own status."""
+MISCALLED = "tool_use_failed"
+"""Groq's code for what a model wrote and not for what was asked: asked again, it mostly writes better."""
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context (length|size|window|limit)|prompt is too long"
@@ -99,6 +101,8 @@ def of_status(status: int, body: object, asked: Asked, *, wait: float | None = N
             f"{asked.name}: the conversation is longer than the model's context window ({known}). "
             "Compact it, or use a model with a larger window."
         )
+    if code == MISCALLED:
+        return BrokenReply(f"{asked.name}: the model called a tool in a way that {asked.host} cannot read. Try again.")
     if _NO_CREDIT.search(str(body)):
         kind = RateLimited if status == 429 else RequestRefused
         advice = "Add credit or use another model."

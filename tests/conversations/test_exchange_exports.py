@@ -16,7 +16,7 @@ from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from tests.conftest import DATA
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 START = datetime(2025, 1, 6, 9, tzinfo=UTC)
 

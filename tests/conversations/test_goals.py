@@ -21,6 +21,8 @@ from conversations.models import Conversation, Goal
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 
+pytestmark = pytest.mark.once
+
 REPORT = """## Summary
 They move alpha to node-7.
 

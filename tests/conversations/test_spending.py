@@ -19,6 +19,8 @@ from conversations.tally import Kind, Tally, grouped, total
 from tests.conversations.chat import fill
 from tests.conversations.spent import NOON, call, failed, plans, reply, run
 
+pytestmark = pytest.mark.once
+
 DAYS = Days.until(NOON.date(), 3)
 
 

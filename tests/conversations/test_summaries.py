@@ -24,6 +24,8 @@ from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 OWN = "## Summary\nPorts were settled.\n\n## Context\n- port=5000"
 
 

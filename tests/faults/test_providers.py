@@ -61,6 +61,7 @@ FINAL = [
 ]
 PASSING = [
     ({"status": 408}, base.Unavailable),
+    ({"status": 400, "code": "tool_use_failed"}, base.BrokenReply),
     ({"status": 409}, base.RequestRefused),
     ({"status": 429}, base.RateLimited),
     ({"status": 429, "retry_after": "2"}, base.RateLimited),

@@ -258,7 +258,7 @@ async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() ->
 LONG = "They spoke of ports and words at length. "
 
 
-@pytest.mark.parametrize("sentences", [90, 600])
+@pytest.mark.parametrize("sentences", [90, 300])
 async def test_summaries_of_any_length_leave_the_next_request_within_the_window(
     conversation: Conversation, chat: Chat, sentences: int
 ) -> None:
