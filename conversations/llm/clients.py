@@ -59,13 +59,13 @@ def _new_client(library: Library, base_url: str, api_key: str) -> Any:
         limits=httpx.Limits(max_connections=1_000, max_keepalive_connections=100, keepalive_expiry=IDLE_SECONDS),
         # A proxy of the environment leads out of the machine, not to a model that runs on it.
         trust_env=not is_local(base_url),
-        verify=_certificates(),
+        verify=certificates(),
     )
     # Neither the retries nor the key of the library's own choosing.
     return getattr(sdk, CLIENTS[library])(api_key=api_key or "none", base_url=base_url, max_retries=0, http_client=http)
 
 
 @cache
-def _certificates() -> Any:
+def certificates() -> Any:
     """Read once a process, for all clients."""
     return import_module("httpx2").create_ssl_context()

@@ -38,6 +38,7 @@ def test_a_theme_holds_at_once_after_signing_out_and_in_another_browser(alice: P
         other.get_by_role("button", name="Sign in").click()
         expect(other.get_by_role("button", name="New chat").first).to_be_visible()
         assert background(other) == DARK
+        other.wait_for_load_state()
         toggle = other.locator("#theme-toggle")
         toggle.focus()
         other.keyboard.press("Enter")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -10,6 +11,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from conversations.agents.tools.bounds import LARGEST, Allowance, TooMuch
 from conversations.agents.tools.fate import Fate
+from conversations.llm.clients import certificates
 
 SESSION = "mcp-session-id"
 
@@ -29,6 +31,7 @@ async def http(url: str, headers: dict[str, str], fate: Fate, *, seconds: float)
         httpx2.AsyncClient(
             headers={"accept-encoding": "identity", **headers},
             timeout=httpx2.Timeout(seconds, read=seconds + 5),
+            verify=await asyncio.to_thread(certificates),
             event_hooks={"response": [watch]},
         ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LARGEST) as streams,
