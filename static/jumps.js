@@ -42,3 +42,17 @@ document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   const here = ["reader", "around"].includes(target.id) && one("#around [data-here]");
   if (here) reveal(here);
 });
+
+// What was searched for stands beside the hit that was opened, until another page is.
+document.addEventListener("click", ({ target, ctrlKey, metaKey, shiftKey }) => {
+  const link = target.closest("#found .hit a"), words = one("#search")?.value;
+  if (!link || link.pathname === location.pathname || ctrlKey || metaKey || shiftKey) return;
+  keep("searched", words, "sessionStorage");
+});
+addEventListener("DOMContentLoaded", () => {
+  const field = one("#search"), words = kept("searched", "sessionStorage");
+  keep("searched", null, "sessionStorage");
+  if (!field || !words) return;
+  field.value = words;
+  htmx.trigger(field, "input");
+});

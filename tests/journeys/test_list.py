@@ -49,6 +49,25 @@ def test_the_sample_is_folded_and_a_word_inside_the_fold_is_found_and_gone_to(al
     assert alice.complaints == []
 
 
+def test_what_was_searched_for_stands_beside_the_hit_that_was_opened(alice: Person) -> None:
+    page, field = alice.page, alice.page.get_by_label("Search every message")
+    for title in ("First", "Second"):
+        alice.imports(long_conversation(2) | {"title": title})
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    field.fill("service-1")
+    hits = page.locator("#found .hit")
+    expect(hits).to_have_count(2)
+    for title in ("First", "Second"):
+        page.locator("#found li.heading", has_text=title).locator("+ .hit a").click()
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+        expect(field).to_have_value("service-1")
+        expect(hits).to_have_count(2)
+    page.goto(alice.site.url)
+    expect(page.locator("#conversations")).to_be_visible()
+    expect(field).to_have_value("")
+    assert alice.complaints == []
+
+
 def test_a_conversation_is_pinned_and_archived_from_the_list_and_from_its_menu(alice: Person) -> None:
     page = alice.page
     for title in ("First", "Second"):
