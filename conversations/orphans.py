@@ -21,7 +21,6 @@ from conversations.models import Message
 
 Status = Message.Status
 
-SLACK = timedelta(seconds=1)
 TAKEOVERS = 3
 """Workers that may go on with a turn whose worker has died, one after the other."""
 NOBODY = "No worker took this up. Your message is kept: try again, and tell the operator if it stays so."
