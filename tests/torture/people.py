@@ -119,13 +119,13 @@ class Client:
             raise ConnectionError(str(broken)) from None
 
     def insist(self, method: str, path: str, body: object = None) -> Any:
-        """Until somebody answers."""
+        """Until somebody answers, and does not ask to come again later."""
         limit = time.monotonic() + PATIENCE
         while True:
             try:
                 return self.ask(method, path, body)
             except Refused as refusal:
-                if refusal.status < 500 or time.monotonic() > limit:
+                if (refusal.status < 500 and refusal.code != "rate_limited") or time.monotonic() > limit:
                     raise
             except OSError:
                 if time.monotonic() > limit:
