@@ -43,16 +43,17 @@ document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   if (here) reveal(here);
 });
 
-// What was searched for stands beside the hit that was opened, until another page is.
+// What was searched for stands beside the hit that was opened, and on no other page: whoever signs in here meanwhile may be
+// somebody else.
 document.addEventListener("click", ({ target, ctrlKey, metaKey, shiftKey }) => {
   const link = target.closest("#found .hit a"), words = one("#search")?.value;
   if (!link || link.pathname === location.pathname || ctrlKey || metaKey || shiftKey) return;
-  keep("searched", words, "sessionStorage");
+  keep("searched", { words, path: link.pathname }, "sessionStorage");
 });
 addEventListener("DOMContentLoaded", () => {
-  const field = one("#search"), words = kept("searched", "sessionStorage");
+  const field = one("#search"), searched = kept("searched", "sessionStorage");
   keep("searched", null, "sessionStorage");
-  if (!field || !words) return;
-  field.value = words;
+  if (!field || searched?.path !== location.pathname) return;
+  field.value = searched.words;
   htmx.trigger(field, "input");
 });

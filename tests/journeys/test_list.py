@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.journeys.site import Person, long_conversation
+from tests.journeys.site import PASSWORD, Person, long_conversation
 
 pytestmark = pytest.mark.browser
 
@@ -62,10 +62,17 @@ def test_what_was_searched_for_stands_beside_the_hit_that_was_opened(alice: Pers
         expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
         expect(field).to_have_value("service-1")
         expect(hits).to_have_count(2)
+    page.context.clear_cookies()
+    page.locator("#found li.heading", has_text="First").locator("+ .hit a").click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    page.get_by_label("Username").fill(alice.site.next_person()[0])
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/c/**")
     page.goto(alice.site.url)
     expect(page.locator("#conversations")).to_be_visible()
     expect(field).to_have_value("")
-    assert alice.complaints == []
+    assert all("404" in complaint for complaint in alice.complaints), "that conversation is not this person's"
 
 
 def test_a_conversation_is_pinned_and_archived_from_the_list_and_from_its_menu(alice: Person) -> None:
