@@ -52,7 +52,7 @@ app.conf.update(
     broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30, "retry_on_timeout": True},
     beat_scheduler="celery.beat:Scheduler",  # it keeps no file: all of it begins anew
     beat_schedule={
-        "sweep": {"task": "chatsite.work", "schedule": 5.0, "args": ["sweep"], "options": {"expires": 5}},
+        "sweep": {"task": "chatsite.work", "schedule": 5.0, "args": ["sweep"], "options": {"expires": 15}},
         "tidy": {"task": "chatsite.work", "schedule": 60.0, "args": ["tidy"], "options": {"expires": 60}},
     },
 )
@@ -112,10 +112,11 @@ def _begin(**_: Any) -> None:
 
 def _begin_work() -> None:
     global _loop
-    from conversations import upkeep
+    from conversations import background, upkeep
 
     upkeep.begin(alone=False)
     _loop = Loop()
+    background.work("sweep")  # what waits for a worker waits for no clock
 
 
 @beat_init.connect

@@ -129,8 +129,9 @@ def recover(row: Compaction, *, now: datetime) -> bool:
 
 
 def hand_back(row: Compaction) -> None:
-    """Its worker stops in good order, with nothing written: whoever sweeps next has it taken up again."""
-    owned(row).update(**ANEW, lease_token=uuid7(), lease_expires_at=timezone.now())
+    """Its worker stops in good order, with nothing written: another is woken up, or the next sweep finds it."""
+    if owned(row).update(**ANEW, lease_token=uuid7(), lease_expires_at=timezone.now()):
+        background.enqueue("compact", str(row.pk))
 
 
 def is_blocked(conversation_id: UUID) -> bool:

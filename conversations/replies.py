@@ -68,6 +68,12 @@ def answer_later(reply: Message) -> None:
     background.enqueue("answer", str(reply.conversation_id), str(reply.pk), *token)
 
 
+def hand_back(conversation_id: UUID, reply_id: UUID, token: UUID) -> None:
+    """This worker stops before a word was written: another one is woken up, or the next sweep finds the reply."""
+    if reply_lease.hand_back(reply_id, token):
+        background.enqueue("answer", str(conversation_id), str(reply_id))
+
+
 def lock(conversation: Conversation, **changed: Any) -> None:
     """Take the conversation's row, by a write: what follows in this transaction nobody else does at the same time."""
     changed["updated_at"] = timezone.now()

@@ -58,9 +58,9 @@ def in_order(reply_id: UUID) -> None:
         list(rows.values_list("pk"))
 
 
-def hand_back(reply_id: UUID, token: UUID) -> None:
-    """Nothing was written yet: whoever looks for work next may have it."""
-    held(reply_id, token).update(lease_token=None, lease_expires_at=timezone.now())
+def hand_back(reply_id: UUID, token: UUID) -> bool:
+    """Nothing was written yet: whoever looks for work next may have it. False where it was not ours."""
+    return bool(held(reply_id, token).update(lease_token=None, lease_expires_at=timezone.now()))
 
 
 def renew(reply_id: UUID, token: UUID, text: str) -> Held:

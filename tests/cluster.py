@@ -13,7 +13,7 @@ from typing import IO, Self
 import yaml
 
 from tests.journeys.site import ROOT
-from tests.servers import free_port, listens, wait_until
+from tests.servers import LOGS, free_port, listens, wait_until
 
 STOPS_IN = 30
 
@@ -67,6 +67,7 @@ class Cluster:
 
     def start(self, name: str, *, wait: bool = True) -> None:
         log = self._logs[name] = (self.folder / f"{name}.log").open("ab")
+        LOGS[name] = Path(log.name)
         self.processes[name] = subprocess.Popen(
             self._command(name), cwd=ROOT, env=self.environment, stdout=log, stderr=log
         )
@@ -112,6 +113,7 @@ class Cluster:
     def _end(self) -> None:
         for name in list(self.processes):
             self.kill(name)
+        LOGS.clear()
 
     def _command(self, name: str) -> list[str]:
         """What `compose.yaml` says; an option that is given twice counts as it is given last."""

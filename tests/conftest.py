@@ -11,8 +11,12 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from tests.llm_server import LlmServer
+from tests.servers import LOGS
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+TAIL = 1_500
+"""Characters of each log that are shown of a test that fails."""
 
 
 def pytest_configure() -> None:
@@ -25,6 +29,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What waits for whole sites goes first, so that workers have something to compute beside it until the end."""
     waits = ("faults", "gateway", "tests", "test_many_processes.py", "test_accessibility.py")
     items.sort(key=lambda item: item.path.parent.name not in waits and item.path.name not in waits)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[Any]:
+    report = yield
+    if report.failed:
+        tails = {name: path.read_text(errors="replace")[-TAIL:] for name, path in LOGS.items() if path.exists()}
+        report.sections += [(f"log of {name}", tail) for name, tail in tails.items() if tail.strip()]
+    return report
 
 
 @pytest.fixture(scope="session")

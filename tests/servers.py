@@ -21,6 +21,8 @@ from pathlib import Path
 import pytest
 
 PATIENCE = 30
+LOGS: dict[str, Path] = {}
+"""Of the processes that the running test has begun, by name: shown where it fails."""
 
 
 def free_port() -> int:

@@ -73,10 +73,10 @@ async def test_from_near_the_threshold_on_a_summary_is_ready_and_nothing_else_ch
 async def test_it_is_put_in_force_when_it_is_due_and_nobody_waits_for_a_model(near: Any, chat: Chat) -> None:
     row = await readied(chat)
     asked = len(chat.llm.summaries)
-    chat.llm.summary_takes(seconds=5)
+    chat.llm.summary_takes(seconds=30)
     began = time.perf_counter()
     await fill_up(chat)
-    assert time.perf_counter() - began < 3
+    assert time.perf_counter() - began < 10
     assert len(chat.llm.summaries) == asked
     await chat.refresh()
     after = await Compaction.objects.aget(pk=row.pk)

@@ -67,7 +67,7 @@ def test_an_address_that_says_nothing_does_not_hold_the_answer_up(profile: Any) 
         profile.save()
         began = time.monotonic()
         assert "cannot be reached" in ready(503)["model"]
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < 10
 
 
 @contextmanager

@@ -156,7 +156,7 @@ async def test_stopping_the_reader_closes_the_connection(llm, model):
     llm.enqueue("word " * 500, drip=0.02)
     async with aclosing(model.stream(PROMPT)) as deltas:
         await anext(deltas)
-    await asyncio.to_thread(llm.wait_for, lambda server: server.aborted == 1, seconds=1)
+    await asyncio.to_thread(llm.wait_for, lambda server: server.aborted == 1)
 
 
 async def test_usage_counts_what_came_from_the_cache_and_what_went_into_it(llm, model):

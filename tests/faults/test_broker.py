@@ -7,11 +7,13 @@ import signal
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from celery import Celery
 
 from tests.cluster import Cluster
 from tests.furnishing import key_of_alice
@@ -89,7 +91,7 @@ def test_without_redis_it_is_stopped_at_the_next_beat(shop: Shop) -> None:
     shop.redis.stop(signal.SIGKILL)
     try:
         assert shop.asked("POST", f"/conversations/{shop.id}/stop", at="web1") == {"stopped": True}
-        reply = shop.ended(seconds=BEAT + 3)
+        reply = shop.ended(seconds=BEAT + 8)
     finally:
         shop.redis.start()
     assert (reply["status"], reply["content"][:5]) == ("stopped", "word ")
@@ -104,7 +106,7 @@ def test_what_is_asked_for_while_the_broker_is_away_succeeds_and_is_done_when_it
         assert shop.last()["status"] == "streaming"
     finally:
         shop.redis.start()
-    reply = shop.ended(seconds=LEASE_SECONDS + 10)
+    reply = shop.ended(seconds=LEASE_SECONDS + 30)
     assert (reply["status"], reply["content"]) == ("complete", "All right.")
 
 
@@ -115,18 +117,56 @@ def test_the_first_message_after_the_broker_is_back_does_not_wait_for_a_lease(sh
     began = time.monotonic()
     shop.sends("at once?")
     assert shop.ended(seconds=LEASE_SECONDS + 10)["status"] == "complete"
-    assert time.monotonic() - began < LEASE_SECONDS / 2
+    assert time.monotonic() - began < LEASE_SECONDS
 
 
-def test_a_worker_that_is_told_to_stop_hands_back_what_it_cannot_finish(shop: Shop) -> None:
+def test_a_worker_that_is_told_to_stop_hands_what_it_cannot_finish_to_another(shop: Shop) -> None:
+    with _without_clock(shop):
+        _asks_in_vain(shop, "wait for me")
+        _begins_worker(shop, "worker1")
+        began = time.monotonic()
+        shop.cluster.kill("worker0", signal.SIGTERM)
+        assert time.monotonic() - began < GRACE + 5
+        _begins_anew(shop)
+        _begins_worker(shop, "worker0")
+        shop.cluster.kill("worker1")
+
+
+def test_a_worker_looks_for_what_waits_as_soon_as_it_is_there(shop: Shop) -> None:
+    with _without_clock(shop):
+        _asks_in_vain(shop, "do not forget me")
+        shop.cluster.kill("worker0")
+        time.sleep(LEASE_SECONDS)
+        _begins_worker(shop, "worker0")
+        _begins_anew(shop)
+
+
+@contextmanager
+def _without_clock(shop: Shop) -> Iterator[None]:
+    """Nothing is found by a sweep of the clock's."""
+    shop.cluster.kill("beat")
+    try:
+        yield
+    finally:
+        shop.cluster.start("beat")
+
+
+def _begins_worker(shop: Shop, name: str) -> None:
+    """And listens to the broker."""
+    shop.cluster.start(name)
+    heard = Celery(broker=f"{shop.redis.url}/1").control.ping
+    wait_until(lambda: bool(heard([f"{name}@chatsite"], timeout=1)), what=name, seconds=60)
+
+
+def _asks_in_vain(shop: Shop, text: str) -> None:
     shop.llm.enqueue("too late", delay=60)
-    shop.sends("wait for me")
-    shop.llm.wait_for(lambda llm: "wait for me" in llm.last_request.text, seconds=10)
-    began = time.monotonic()
-    shop.cluster.kill("worker0", signal.SIGTERM)
-    assert time.monotonic() - began < GRACE + 5
-    shop.cluster.start("worker0")
-    reply = shop.ended(seconds=LEASE_SECONDS + 10)
+    shop.sends(text)
+    shop.llm.wait_for(lambda llm: text in llm.last_request.text, seconds=30)
+
+
+def _begins_anew(shop: Shop) -> None:
+    """Without a clock there is no second chance, however long it takes."""
+    reply = shop.ended(seconds=60)
     assert (reply["status"], reply["content"]) == ("complete", "All right.")
 
 

@@ -129,9 +129,9 @@ def test_a_server_that_stops_ends_its_streams_at_once(served: Served) -> None:
         served.site.process.send_signal(signal.SIGINT)
         with pytest.raises(EOFError):
             stream.until("never")
-        assert time.monotonic() - began < 1
-        served.site.process.wait(10)
         assert time.monotonic() - began < 3
+        served.site.process.wait(10)
+        assert time.monotonic() - began < 8
 
 
 def test_a_program_goes_on_at_any_process_of_a_site_and_after_a_restart(tmp_path: Path, llm: LlmServer) -> None:

@@ -273,17 +273,17 @@ async def test_stopping_the_reader_closes_the_connection(llm, model):
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reading
-    llm.wait_for(lambda server: server.aborted == 1, seconds=1)
+    llm.wait_for(lambda server: server.aborted == 1)
 
 
 async def test_stopping_before_the_first_piece_closes_the_connection(llm, model):
-    llm.enqueue(delay=0.4)
+    llm.enqueue(delay=30)
     asking = asyncio.create_task(completed(model))
     await asyncio.to_thread(llm.wait_for, lambda server: server.requests)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    await asyncio.to_thread(llm.wait_for, lambda server: server.aborted == 1, seconds=0.3)
+    await asyncio.to_thread(llm.wait_for, lambda server: server.aborted == 1)
 
 
 async def test_a_web_page_in_place_of_a_reply_points_to_the_address(llm, model):

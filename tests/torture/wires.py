@@ -69,7 +69,7 @@ def redis_restarts(torture: Torture, count: int) -> Counter[str]:
                        what="a page that is to be told to fetch", seconds=15)  # fmt: skip
             done["Redis killed and started"] += 1
     done["times that an open page was told to fetch"] = sum(page.told for page in pages)
-    settled = checks.settle(seconds=2 * checks.SETTLES_IN)
+    settled = checks.settle()
     done["seconds after the last until nothing was left in the making"] = round(settled)
     return done
 
