@@ -17,7 +17,7 @@ from django.contrib.auth import get_user_model
 from compression.models import Compaction
 from conversations.models import ApiKey
 from tests.torture import checks
-from tests.torture.fleet import Fleet, all_up
+from tests.torture.fleet import LEASE_SECONDS, Fleet, all_up
 from tests.torture.people import Client, Model, Person, Refused, Talk, Tally, begin, say
 
 RACERS = 32
@@ -138,7 +138,7 @@ def _compact_all_but_one(torture: Torture, clients: list[Client], talks: list[Ta
 
 def _stood_still(torture: Torture, paused: list[str]) -> Counter[str]:
     held = checks.leases()
-    time.sleep(checks.LEASE_SECONDS + 0.3)
+    time.sleep(LEASE_SECONDS + 0.3)
     theirs = checks.lost(held)
     if len(paused) < len(torture.site.workers):
         checks.settle()
