@@ -112,9 +112,13 @@ def _begin(**_: Any) -> None:
 
 def _begin_work() -> None:
     global _loop
+    from django.db import connections
+
     from conversations import background, upkeep
 
     upkeep.begin(alone=False)
+    # What is open here Celery closes twice, the second time by a number that may be a file of the loop's by then.
+    connections.close_all()
     _loop = Loop()
     background.work("sweep")  # what waits for a worker waits for no clock
 

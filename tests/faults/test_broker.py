@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from celery import Celery
 
 from tests.cluster import Cluster
 from tests.furnishing import key_of_alice
+from tests.journeys.site import ROOT
 from tests.llm_server import LlmServer
 from tests.servers import Redis, postgres, redis, wait_until
 
@@ -24,6 +27,15 @@ LEASE_SECONDS = 8
 BEAT = LEASE_SECONDS / 4
 GRACE = 3
 """STOP_GRACE_SECONDS, unless it is set."""
+
+BEGIN = """
+import django
+django.setup()
+from chatsite import celery
+from django.db import connection
+celery._begin()
+print(connection.connection)
+"""
 
 
 @dataclass
@@ -118,6 +130,11 @@ def test_the_first_message_after_the_broker_is_back_does_not_wait_for_a_lease(sh
     shop.sends("at once?")
     assert shop.ended(seconds=LEASE_SECONDS + 10)["status"] == "complete"
     assert time.monotonic() - began < LEASE_SECONDS
+
+
+def test_celery_finds_no_connection_that_it_would_close_under_the_loop(shop: Shop) -> None:
+    done = subprocess.run([sys.executable, "-c", BEGIN], cwd=ROOT, env=shop.cluster.environment, capture_output=True)
+    assert (done.returncode, done.stdout.strip()) == (0, b"None"), done.stderr
 
 
 def test_a_worker_that_is_told_to_stop_hands_what_it_cannot_finish_to_another(shop: Shop) -> None:

@@ -63,8 +63,9 @@ def torture(options: argparse.Namespace, folder: Path) -> int:
         tell("people", tortured.tally.counts | {"requests to the model": len(model.received)})
         for complaint in tortured.tally.complaints:
             print("VIOLATION", complaint)
-        unexplained = {name: found for name, log in site.logs().items() if (found := checks.tracebacks(log))}
-        print(f"violations: {violations.total()}; tracebacks that nothing explains: {unexplained or 0}")
+        unexplained = [f"{name}: {found}" for name, log in site.logs().items() for found in checks.tracebacks(log)]
+        print(*unexplained, sep="\n")
+        print(f"violations: {violations.total()}; tracebacks that nothing explains: {len(unexplained)}")
         return violations.total() + len(tortured.tally.complaints) + len(unexplained)
 
 

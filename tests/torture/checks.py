@@ -179,7 +179,7 @@ def _of_state(talk: Talk) -> Violations:
         yield "a summary in force that is not what is sent", f"{talk.number}"
 
 
-def tracebacks(log: str) -> Counter[str]:
-    """The last lines of the tracebacks of a log that nothing explains."""
-    ends = re.findall(r"^Traceback .*\n(?:[ \t].*\n|\n)*(.*)", log, re.MULTILINE)
-    return Counter(end for end in ends if not any(re.fullmatch(known, end) for known in EXPLAINED))
+def tracebacks(log: str) -> list[str]:
+    """Those of a log that nothing explains, each after the line that tells of it."""
+    found = re.finditer(r"^.*\nTraceback .*\n(?:[ \t].*\n|\n)*(.*)", log, re.MULTILINE)
+    return [one[0] for one in found if not any(re.fullmatch(known, one[1]) for known in EXPLAINED)]
