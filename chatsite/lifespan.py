@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 
 from chatsite.alone import CannotStart, only_server
 from chatsite.start import require_migrated, require_settings
+from chatsite.threads import settle
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await process.stop()
+    await settle()
     await sync_to_async(held.close)()
     await send({"type": "lifespan.shutdown.complete"})
 

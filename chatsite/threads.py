@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
@@ -28,6 +28,8 @@ MAX_WAITING = 200
 """The same of other requests."""
 WAIT_SECONDS = 20.0
 """How long they may."""
+END_SECONDS = 5.0
+"""That requests have to end in when the server does."""
 EVENT_STREAM = (b"Content-Type", b"text/event-stream")
 
 
@@ -76,6 +78,7 @@ class Places:
 
 _pages, _calls = Places(waiting=PAGES_WAITING), Places()
 _idle: list[ThreadPoolExecutor] = []
+_at_work: set[RequestThread] = set()
 
 
 class RequestThread:
@@ -91,6 +94,7 @@ class RequestThread:
         self.context = ThreadSensitiveContext(executor=self.executor)
         self.is_gone = False
         self._is_taken = False
+        _at_work.add(self)
 
     async def take(self) -> None:
         """Wait for a place. Raises Places.Full."""
@@ -118,6 +122,7 @@ class RequestThread:
 
     def put_back(self) -> None:
         """The last work of a request in its thread."""
+        _at_work.discard(self)
         if len(_idle) < IDLE:
             _idle.append(self.executor)
         else:
@@ -137,6 +142,16 @@ async def request_thread(*, is_page: bool = True) -> AsyncIterator[RequestThread
         # A request that was given up may have left work in its thread: nobody shall wait behind it.
         if not thread.is_gone:
             thread.executor.submit(thread.put_back)
+
+
+async def settle() -> None:
+    """Before the loop ends. A request that was given up may have its thread at work still, and that may need the loop:
+    it would wait for ever, and the process for it.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(END_SECONDS):
+            while _at_work:
+                await asyncio.sleep(0.01)
 
 
 def _give(turn: asyncio.Future[None]) -> None:

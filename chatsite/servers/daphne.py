@@ -10,11 +10,13 @@ import daphne.server
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 from django.conf import settings
+from twisted.internet import defer
 from twisted.web.http import HTTPChannel
 
 from chatsite.receiving import LARGE_BODY
 from chatsite.refusals import LINGER_SECONDS, BodyTooLarge, Busy, TooSlow, answer
 from chatsite.servers.unread import give_up_unread
+from chatsite.threads import END_SECONDS, settle
 from conversations.errors import Refused
 
 LARGE_WAITING = 4
@@ -104,6 +106,9 @@ class Request(WebRequest):
         super().handleContentChunk(data)
 
     def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
+        if self.server.is_closed:
+            self.channel.loseConnection()
+            return
         if not self.refused and self.received > LARGE_BODY:
             if len(self.server.large) >= LARGE_WAITING:
                 self.refuse(Busy())
@@ -162,6 +167,7 @@ class SocketFactory(WebSocketFactory):
 class Server(daphne.server.Server):
     def __init__(self, *args: Any, **options: Any) -> None:
         self.large: set[Request] = set()
+        self.is_closed = False
         super().__init__(
             *args,
             websocket_max_message_size=settings.MAX_FRAME_BYTES,
@@ -173,6 +179,24 @@ class Server(daphne.server.Server):
     def protocol_disconnected(self, protocol: Any) -> None:
         self.large.discard(protocol)
         super().protocol_disconnected(protocol)
+
+    def kill_all_applications(self) -> Any:
+        """Before the loop ends. daphne's own fails, and kills none, where a connection has asked for nothing yet."""
+        return defer.Deferred.fromFuture(asyncio.ensure_future(self.end_all()))
+
+    async def end_all(self) -> None:
+        """And wait until they have ended."""
+        found = [details.get("application_instance") for details in self.connections.values()]
+        if running := [application for application in found if application and not application.done()]:
+            for application in running:
+                application.cancel()
+            await asyncio.wait(running, timeout=END_SECONDS)
+
+    async def close(self) -> None:
+        """Nothing begins any more, and all ends."""
+        self.is_closed = True
+        await self.end_all()
+        await settle()
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:
         """Wait for who does not read, instead of keeping for it whatever there is to say."""

@@ -81,14 +81,19 @@ def run(host: str, port: int, *, ready: Any) -> None:
     process: list[Process] = []
     twisted_loop.call_soon(lambda: process.append(Process(twisted_loop)))
 
-    def stop() -> Any:
-        return defer.Deferred.fromFuture(twisted_loop.create_task(process[0].stop()))
+    async def stop() -> None:
+        await process[0].stop()
+        await server.close()
 
-    reactor.addSystemEventTrigger("before", "shutdown", stop)  # type: ignore[arg-type]
+    def stopped() -> Any:
+        return defer.Deferred.fromFuture(twisted_loop.create_task(stop()))
+
+    reactor.addSystemEventTrigger("before", "shutdown", stopped)  # type: ignore[arg-type]
     interface = host.replace(":", "\\:")
-    Server(
+    server = Server(
         application,
         endpoints=[f"tcp:port={port}:interface={interface}:backlog={BACKLOG}"],
         ready_callable=ready,
         server_name="chatsite",
-    ).run()
+    )
+    server.run()
