@@ -9,8 +9,9 @@ from uuid import UUID
 
 from django.db.models import F, OuterRef, Prefetch, Q, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce, Left, Length
+from django.utils.safestring import SafeString, mark_safe
 
-from conversations import turn
+from conversations import growing, turn
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 
 PARTS = ("tool_calls", "attachments", "pastes")
@@ -32,6 +33,11 @@ class Bubble:
     """What a reply that has not begun waits for."""
 
     template = "conversations/_message.html"
+
+    @property
+    def growing(self) -> SafeString:
+        """Of one that is being written: what there is."""
+        return mark_safe(growing.so_far(str(self.message.pk), self.text)[1])
 
     @property
     def says_something(self) -> bool:

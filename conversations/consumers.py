@@ -14,9 +14,10 @@ from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import InterfaceError, OperationalError, close_old_connections
 
-from conversations import fragments, limits, metrics
+from conversations import fragments, limits, metrics, turn
 from conversations.access import own_conversations
 from conversations.events import hub
+from conversations.growing import Growing, so_far
 from conversations.listener import RESYNC, Event, Listener
 
 # Codes of an application: the server under it can send no others.
@@ -39,6 +40,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         self.received = 0
+        self.growing = Growing("")
         self.conversation_id: UUID = self.scope["url_route"]["kwargs"]["pk"]
         user = self.scope["user"]
         if not (user.is_authenticated and await own_conversations(user).filter(pk=self.conversation_id).aexists()):
@@ -95,7 +97,20 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def _rendered(self, event: Event) -> str:
         if event.type == "message.delta":
-            html = fragments.delta(event)
+            html = await self._grown(event)
         else:
+            if event.type in ("message.done", "message.failed"):
+                self.growing = Growing("")
             html = await sync_to_async(fragments.render)(self.conversation_id, event)
         return html if len(html.encode()) <= LARGEST else fragments.refetch(self.conversation_id)
+
+    async def _grown(self, event: Event) -> str:
+        """A piece of a reply: most are put behind what is shown; those that end a line may change how that is read."""
+        id, text, at = event.data["id"], event.data["text"], event.data["at"]
+        if self.growing.id != id or self.growing.read != at:
+            known = turn.heard(self.conversation_id, id)[:at]
+            begun = len(known) == at > 0
+            self.growing = (await asyncio.to_thread(so_far, id, known))[0] if begun else Growing(id, at)
+        if "\n" in text:
+            return await asyncio.to_thread(fragments.grown, self.growing, event)
+        return fragments.grown(self.growing, event)

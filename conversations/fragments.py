@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from compression.models import Compaction
 from conversations import answering, bubbles, compaction, doings, thread
 from conversations import meter as meters
+from conversations.growing import Growing
 from conversations.listener import Event
 from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.trust import trust_of
@@ -47,8 +48,19 @@ def refetch(conversation_id: UUID) -> str:
 
 
 def delta(event: Event) -> str:
-    """A piece of a reply. It is all of the work per token, so it reads nothing."""
+    """A piece of a reply, put behind what is shown. It is all of the work per token, so it reads nothing."""
     return f'<span hx-swap-oob="beforeend:#text-{escape(event.data["id"])}">{escape(event.data["text"])}</span>'
+
+
+def grown(growing: Growing, event: Event) -> str:
+    """The same of a page that shows `growing`: blocks that are whole by now stand before what is not."""
+    place, done = growing.place, growing.add(event.data["text"])
+    if done is None:
+        return delta(event)
+    if growing.place == place:
+        return by_itself(f"#{escape(place)}", growing.drawn)
+    instead = by_itself(f"#{escape(place)}", done + growing.framed, swap="beforebegin")
+    return f'{instead}<div id="{escape(place)}" hx-swap-oob="delete"></div>'
 
 
 def created(conversation_id: UUID, event: Event) -> str:

@@ -129,12 +129,22 @@ parser.core.ruler.push("signs", signs)
 formatter = HtmlFormatter[str](nowrap=True)
 
 
-@lru_cache(maxsize=500)
-def render(text: str) -> SafeString:
-    """Sanitised HTML. Rendered once: a message that has ended does not change."""
+def html_of(text: str) -> SafeString:
+    """Sanitised HTML."""
     if len(text) > MAX_MARKDOWN:
         return mark_safe(f'<div class="plain">{escape(text)}</div>')
     return mark_safe(clean(parser.render(_NUMBER.sub(r"\1\\\2", text))))
+
+
+render = lru_cache(maxsize=500)(html_of)
+"""The same, once: a message that has ended does not change."""
+
+
+def blocks(text: str) -> list[Token]:
+    """The outermost blocks: of each its first token, which knows its lines. What is in them is not read."""
+    tokens: list[Token] = []
+    parser.block.parse(text, parser, {}, tokens)
+    return [token for token in tokens if token.level == 0 and token.map]
 
 
 def in_a_line(text: str) -> str:
@@ -142,12 +152,16 @@ def in_a_line(text: str) -> str:
     return " ".join(MARKS.sub("", text).split())
 
 
-def code_box(code: str, language: str) -> str:
+def code_box(code: str, language: str, *, written_to: str = "") -> str:
+    """`written_to` is the id of the place that further code is put to: it has its colours when it is whole."""
     label = escape(f"Code, {language}" if language else "Code")
+    inner = f"<code>{coloured(code, language)}</code>"
+    if written_to:
+        inner = f'<code class="streaming" id="{escape(written_to)}">{escape(code)}</code>'
     return (
         f'<div class="code"><div class="code-head"><span>{escape(language or "text")}</span>'
         f'<button type="button">Copy</button></div>'
-        f"<pre {SCROLLS.format(label)}><code>{coloured(code, language)}</code></pre></div>"
+        f"<pre {SCROLLS.format(label)}>{inner}</pre></div>"
     )
 
 

@@ -176,11 +176,14 @@ def delete(conversation: Conversation) -> None:
 
 
 def text_so_far(reply: Message) -> str:
-    """What is known here of a reply in the making, whoever writes it."""
-    running = _running.get(reply.conversation_id)
-    if running and running.reply_id == reply.pk:
-        return running.text
-    return max(hub.draft(str(reply.pk)), reply.content, key=len)
+    """What is known of a reply in the making, whoever writes it."""
+    return max(heard(reply.conversation_id, str(reply.pk)), reply.content, key=len)
+
+
+def heard(conversation_id: UUID, reply_id: str) -> str:
+    """What this process has written of it, or heard of from its beginning; else ""."""
+    running = _running.get(conversation_id)
+    return running.text if running and str(running.reply_id) == reply_id else hub.draft(reply_id)
 
 
 async def _answer(running: Running, work: Work) -> None:

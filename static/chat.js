@@ -16,7 +16,12 @@ if (!navigator.clipboard) document.documentElement.classList.add("no-clipboard")
 // --- The thread: one bubble a message, and the end in sight if it was ---------------------------------------------
 
 let stuck = !location.hash;
-const follow = () => { if (stuck && scroller) scroller.scrollTop = scroller.scrollHeight; };
+const follow = () => {
+  if (!stuck || !scroller) return;
+  const box = one("code.streaming", thread)?.parentElement;
+  if (box) box.scrollTop = box.scrollHeight;
+  scroller.scrollTop = scroller.scrollHeight;
+};
 
 if (thread && scroller) {
   const latest = one("#latest");
@@ -138,11 +143,17 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   }
 });
 
+// What is put in the place of an earlier state of a reply is of no use where a later one was fetched meanwhile.
+document.addEventListener("htmx:wsBeforeMessage", (event) => {
+  const place = /^<div hx-swap-oob="\w+:#(tail-[\w-]+)"/.exec(event.detail.message)?.[1];
+  if (place && !document.getElementById(place)) event.preventDefault();
+});
 // A reply that arrives over the socket needs no asking for; one that has fallen silent does.
 let heard = 0;
 document.addEventListener("htmx:wsAfterMessage", () => {
   heard = Date.now();
-  document.title = `${one(".head h1").textContent} · chatsite`;
+  const title = `${one(".head h1").textContent} · chatsite`;
+  if (document.title !== title) document.title = title;
 });
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.target.matches(".message[aria-busy]") && Date.now() - heard < 5000) event.preventDefault();

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any, Literal
 
 from compression.core.sections import SECTIONS, SUMMARY
@@ -40,7 +41,8 @@ class Answer:
     """One scripted answer; times in seconds. With a `status` other than 200, `code` and `message` are its error's.
 
     `calls` are the tools that it calls after its text, each (name, arguments as text). `events` are streamed as they
-    stand in place of all that, for what servers do that no other answer here does.
+    stand in place of all that, for what servers do that no other answer here does. A stream that has sent the words of
+    one of `holds` goes on when its event is set (OpenAI's API).
     """
 
     text: str = "All right."
@@ -58,6 +60,7 @@ class Answer:
     thoughts: str = ""  # what the model thinks first; only the messages API tells it
     calls: Sequence[tuple[str, str]] = ()
     events: Sequence[dict[str, Any]] = ()
+    holds: Mapping[str, Event] = field(default_factory=dict)
 
     @property
     def pieces(self) -> list[str]:

@@ -12,6 +12,9 @@ from typing import Any
 from tests import llm_messages
 from tests.llm_answers import Answer, Request, call_id, pieces_of
 
+HOLDS = 60
+"""Seconds that a stream waits for leave to go on, at most."""
+
 PAGE = b"<!doctype html><title>Sign in</title><h1>Please sign in to this network</h1>"
 REASONS = {200: "OK", 429: "Too Many Requests"}
 
@@ -92,10 +95,15 @@ async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
         yield _chunk(request, choices=[])
     if answer.fault == "bytes":
         yield b'data: {"choices": [{"index": 0, "delta": {"content": "\xff\xfe\xc3("}}]}\n\n'
+    sent = ""
     for delta in deltas:
         if answer.drip:
             await asyncio.sleep(answer.drip)
         yield _chunk(request, choices=[{"index": 0, "delta": delta, "finish_reason": None}])
+        sent += delta.get("content") or ""
+        for words, go_on in answer.holds.items():
+            if words in sent:
+                await asyncio.to_thread(go_on.wait, HOLDS)
     if answer.fault == "error_midway":
         yield _data({"error": {"message": answer.message, "code": answer.code}})
     if answer.fault in ("half", "half_stall", "unended", "error_midway"):

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.models import Compaction
+from conversations import turn
 from conversations.api import streams
 from conversations.events import hub
 from conversations.models import Conversation, Message
@@ -205,11 +206,11 @@ async def test_stop_ends_the_reply_and_keeps_its_text(
 ) -> None:
     llm.enqueue("word " * 500, drip=0.02)
     waiting = asyncio.ensure_future(api.say(path, "Which port?"))
-    response = None
     async with asyncio.timeout(10):
-        while response is None or not response.json()["stopped"]:
-            await asyncio.sleep(0.2)
-            response = await api.post_async(f"/api/conversations/{conversation.pk}/stop")
+        while not any(running.text for running in turn._running.values()):
+            await asyncio.sleep(0.05)
+        response = await api.post_async(f"/api/conversations/{conversation.pk}/stop")
+        assert response.json() == {"stopped": True}
         told = (await waiting).json()
     assert told["assistant_message"]["status"] == "stopped"
     assert told["assistant_message"]["content"].startswith("word")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from threading import Event
 
 import pytest
 from playwright.sync_api import expect
@@ -14,6 +15,34 @@ from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
 
+FORMATTED = """\
+## How it works
+
+A **bold** word, and a second line
+of the same paragraph.
+
+```python
+def first():
+    return 1
+
+
+def second():
+    return 2
+```
+
+- **One** is a point
+- **Two** is another
+- **Three** is the last
+
+And a table:
+
+| name | value |
+| --- | ---: |
+| one | 1 |
+| two | 2 |
+| three | 3 |
+
+That is all."""
 HOSTILE = "<script>window.hit=1</script><img src=x onerror='window.hit=1'>[x](javascript:window.hit=1)"
 
 
@@ -46,6 +75,35 @@ def test_a_reply_streams_in_and_ends_as_markdown(alice: Person, llm: LlmServer) 
     expect(alice.box).to_have_value("")
     expect(alice.page.locator(".head h1")).not_to_have_text("New chat")
     expect(alice.page.locator("#context-meter")).not_to_have_attribute("data-used", "0")
+    assert alice.complaints == []
+
+
+def test_what_is_whole_of_a_reply_is_formatted_while_the_rest_is_written(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    in_code, in_table = Event(), Event()
+    llm.enqueue(FORMATTED, piece=6, holds={"return 2": in_code, "| three": in_table})
+    alice.says("Write something long")
+    reply = alice.replies.last
+    expect(reply.locator(".growing h2")).to_have_text("How it works")
+    expect(reply.locator(".growing > p strong")).to_have_text("bold")
+    box = reply.locator(".growing .code code.streaming")
+    for _ in range(2):
+        expect(box).to_contain_text("return 2")
+        expect(reply.locator(".code-head span")).to_have_text("python")
+        alice.page.reload()
+    expect(reply.locator(".growing h2")).to_have_text("How it works")
+    in_code.set()
+    expect(reply.locator(".growing > .code .k").first).to_have_text("def")
+    expect(reply.locator(".growing > ul strong").first).to_have_text("One")
+    expect(reply.locator(".growing .tail tbody tr")).to_have_count(2)
+    expect(reply.locator(".growing .streaming")).to_contain_text("| three")
+    alice.page.evaluate("window.before = document.querySelector('.growing').cloneNode(true)")
+    in_table.set()
+    alice.is_answered("That is all.")
+    shown = "one => [...one.querySelectorAll('h2, p, pre, li, td')].map(part => part.textContent.trim())"
+    whole = "document.querySelector('.message.assistant .prose')"
+    before, after = (alice.page.evaluate(f"({shown})({one})") for one in ("before", whole))
+    assert before == after[: len(before)] and len(after) >= len(before) > 8
     assert alice.complaints == []
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event
 
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
 
 from tests.journeys.site import Person, long_conversation
+from tests.journeys.test_chat import FORMATTED
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
 
 MOST_BYTES = 100_000
 ROUNDS = 4
+HEIGHT = "(one) => one.getBoundingClientRect().height"
 
 
 def transferred(page: Page, url: str) -> int:
@@ -76,14 +79,23 @@ def test_a_thread_of_5000_messages_opens_at_once_and_its_past_comes_as_one_scrol
     expect(first).to_be_in_viewport()
 
 
-def test_a_fast_stream_leaves_the_page_at_ease_and_its_end_moves_nothing(alice: Person, llm: LlmServer) -> None:
+@pytest.mark.parametrize(
+    "text", ["word " * 300, FORMATTED * 5 + "\n\nA paragraph that is "], ids=["plain", "formatted"]
+)
+def test_a_fast_stream_leaves_the_page_at_ease_and_its_end_moves_nothing(
+    alice: Person, llm: LlmServer, text: str
+) -> None:
     alice.imports(long_conversation(60))
-    llm.enqueue("word " * 200 + "**end**", drip=0.02)
+    go_on = Event()
+    llm.enqueue(f"{text}at its **end**", drip=0.02, holds={"**end": go_on})
     alice.says("Go on")
-    expect(alice.replies.last).to_contain_text("word word")
-    with share_of_main_thread(alice.page) as share:
-        time.sleep(3)
-    assert share[0] < 0.2
+    expect(alice.replies.last).to_contain_text(text[3:12])
+    shares = []
+    for _ in range(2):
+        with share_of_main_thread(alice.page) as share:
+            time.sleep(2)
+        shares += share
+    assert min(shares) < 0.2
     alice.page.evaluate(
         """() => {
             window.moved = 0;
@@ -92,5 +104,9 @@ def test_a_fast_stream_leaves_the_page_at_ease_and_its_end_moves_nothing(alice: 
             }).observe({ type: "layout-shift" });
         }"""
     )
-    alice.is_answered("end")
+    expect(alice.replies.last).to_contain_text("at its **end")
+    height = alice.replies.last.evaluate(HEIGHT)
+    go_on.set()
+    alice.is_answered("at its end")
     assert alice.page.evaluate("window.moved") < 0.05
+    assert abs(alice.replies.last.evaluate(HEIGHT) - height) < 2
