@@ -40,7 +40,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         self.received = 0
-        self.growing = Growing("")
+        self.growing, self.plain = Growing(""), ""
         self.conversation_id: UUID = self.scope["url_route"]["kwargs"]["pk"]
         user = self.scope["user"]
         if not (user.is_authenticated and await own_conversations(user).filter(pk=self.conversation_id).aexists()):
@@ -99,18 +99,22 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if event.type == "message.delta":
             html = await self._grown(event)
         else:
-            if event.type in ("message.done", "message.failed"):
-                self.growing = Growing("")
+            if event.type in ("message.done", "message.failed", "resync"):
+                self.growing, self.plain = Growing(""), ""
             html = await sync_to_async(fragments.render)(self.conversation_id, event)
         return html if len(html.encode()) <= LARGEST else fragments.refetch(self.conversation_id)
 
     async def _grown(self, event: Event) -> str:
         """A piece of a reply: most are put behind what is shown; those that end a line may change how that is read."""
         id, text, at = event.data["id"], event.data["text"], event.data["at"]
+        if self.plain == id:
+            return fragments.delta(event)
         if self.growing.id != id or self.growing.read != at:
             known = turn.heard(self.conversation_id, id)[:at]
-            begun = len(known) == at > 0
-            self.growing = (await asyncio.to_thread(so_far, id, known))[0] if begun else Growing(id, at)
+            if len(known) < at:  # as in a process that began in its middle
+                self.plain = id
+                return fragments.delta(event)
+            self.growing = (await asyncio.to_thread(so_far, id, known))[0] if at else Growing(id)
         if "\n" in text:
             return await asyncio.to_thread(fragments.grown, self.growing, event)
         return fragments.grown(self.growing, event)

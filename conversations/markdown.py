@@ -64,7 +64,7 @@ class Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         words = tokens[idx].info.split(maxsplit=1)
-        return code_box(tokens[idx].content, words[0] if words else "")
+        return code_box(tokens[idx].content, words[0] if words else "", plain=env["plain_code"])
 
     def code_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return code_box(tokens[idx].content, "")
@@ -129,11 +129,11 @@ parser.core.ruler.push("signs", signs)
 formatter = HtmlFormatter[str](nowrap=True)
 
 
-def html_of(text: str) -> SafeString:
-    """Sanitised HTML."""
+def html_of(text: str, *, plain_code: bool = False) -> SafeString:
+    """Sanitised HTML. Colours are most of what code costs: `plain_code` has none."""
     if len(text) > MAX_MARKDOWN:
         return mark_safe(f'<div class="plain">{escape(text)}</div>')
-    return mark_safe(clean(parser.render(_NUMBER.sub(r"\1\\\2", text))))
+    return mark_safe(clean(parser.render(_NUMBER.sub(r"\1\\\2", text), {"plain_code": plain_code})))
 
 
 render = lru_cache(maxsize=500)(html_of)
@@ -152,16 +152,15 @@ def in_a_line(text: str) -> str:
     return " ".join(MARKS.sub("", text).split())
 
 
-def code_box(code: str, language: str, *, written_to: str = "") -> str:
-    """`written_to` is the id of the place that further code is put to: it has its colours when it is whole."""
+def code_box(code: str, language: str, *, plain: bool = False, written_to: str = "") -> str:
+    """`written_to` is the id of the place that further code is put to."""
+    place = f' class="streaming" id="{escape(written_to)}"' if written_to else ""
     label = escape(f"Code, {language}" if language else "Code")
-    inner = f"<code>{coloured(code, language)}</code>"
-    if written_to:
-        inner = f'<code class="streaming" id="{escape(written_to)}">{escape(code)}</code>'
+    inner = escape(code) if plain else coloured(code, language)
     return (
         f'<div class="code"><div class="code-head"><span>{escape(language or "text")}</span>'
         f'<button type="button">Copy</button></div>'
-        f"<pre {SCROLLS.format(label)}>{inner}</pre></div>"
+        f"<pre {SCROLLS.format(label)}><code{place}>{inner}</code></pre></div>"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -9,6 +10,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.utils import timezone
 
@@ -68,10 +70,11 @@ def answer_later(reply: Message) -> None:
     background.enqueue("answer", str(reply.conversation_id), str(reply.pk), *token)
 
 
-def hand_back(conversation_id: UUID, reply_id: UUID, token: UUID) -> None:
+async def hand_back(conversation_id: UUID, reply_id: UUID, token: UUID) -> None:
     """This worker stops before a word was written: another one is woken up, or the next sweep finds the reply."""
-    if reply_lease.hand_back(reply_id, token):
-        background.enqueue("answer", str(conversation_id), str(reply_id))
+    if await sync_to_async(reply_lease.hand_back)(reply_id, token):
+        # Not in the thread of the database: a broker that is away would hold up what else is handed back.
+        await asyncio.to_thread(background.enqueue, "answer", str(conversation_id), str(reply_id))
 
 
 def lock(conversation: Conversation, **changed: Any) -> None:

@@ -137,7 +137,7 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
     try:
         held = await insisted(partial(take, reply_id, running.token))
     except asyncio.CancelledError:
-        await asyncio.shield(sync_to_async(replies.hand_back)(conversation_id, reply_id, running.token))
+        await asyncio.shield(replies.hand_back(conversation_id, reply_id, running.token))
         raise
     if held is Held.LOST or ((other := _running.get(conversation_id)) and other.reply_id == reply_id):
         return None
@@ -227,7 +227,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
     if status == Status.INTERRUPTED and not running.pieces:
         # The server stops before a word was written: the next one, or another, begins anew.
         _forget(running)
-        await sync_to_async(replies.hand_back)(running.conversation_id, running.reply_id, running.token)
+        await replies.hand_back(running.conversation_id, running.reply_id, running.token)
         return None
     asked = running.calls if status == Status.COMPLETE else ()
     tokens = await asyncio.to_thread(replies.tokens_of, running.text, asked)

@@ -111,10 +111,13 @@ document.addEventListener("htmx:afterSwap", findPlace);
 
 // --- Focus: a control that a swap takes away hands it on: to itself come back, to a neighbour, or to its heading ------
 
-let heirs = [];
+let heirs = [], held = 0;
 const hold = () => {
   const at = document.activeElement;
-  heirs = at === document.body ? [] : [
+  // Where one swap has just taken the control away, the next one may bring its heir.
+  if (at === document.body) { if (Date.now() - held > 1000) heirs = []; return; }
+  held = Date.now();
+  heirs = [
     at.id, at.closest("[data-focus]")?.dataset.focus, at.closest("section")?.getAttribute("aria-labelledby"),
     at.closest("dialog") ? "reader-title" : "scroller",
   ];
@@ -143,10 +146,14 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   }
 });
 
-// What is put in the place of an earlier state of a reply is of no use where a later one was fetched meanwhile.
+// What is put in the place of one state of a reply is of no use where another one was fetched meanwhile: the page asks
+// for the latest.
+let asked = 0;
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const place = /^<div hx-swap-oob="\w+:#(tail-[\w-]+)"/.exec(event.detail.message)?.[1];
-  if (place && !document.getElementById(place)) event.preventDefault();
+  if (!place || document.getElementById(place)) return;
+  event.preventDefault();
+  if (Date.now() - asked > 1000) { asked = Date.now(); htmx.trigger(document.body, "converge"); }
 });
 // A reply that arrives over the socket needs no asking for; one that has fallen silent does.
 let heard = 0;

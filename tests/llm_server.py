@@ -106,7 +106,7 @@ class LlmServer:
             self._summaries.clear()
         self.summary_delay = 0.0
 
-    def wait_for(self, done: Callable[[LlmServer], bool], *, seconds: float = 5.0) -> None:
+    def wait_for(self, done: Callable[[LlmServer], bool], *, seconds: float = 30.0) -> None:
         """Block until `done(self)`; fails after `seconds`."""
         limit = time.monotonic() + seconds
         while not done(self):

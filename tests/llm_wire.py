@@ -12,7 +12,7 @@ from typing import Any
 from tests import llm_messages
 from tests.llm_answers import Answer, Request, call_id, pieces_of
 
-HOLDS = 60
+HOLDS = 25
 """Seconds that a stream waits for leave to go on, at most."""
 
 PAGE = b"<!doctype html><title>Sign in</title><h1>Please sign in to this network</h1>"

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from threading import Event
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from tests.conftest import real_conversation
 from tests.journeys.site import PASSWORD, Person, long_conversation
 from tests.llm_server import LlmServer
+from tests.servers import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -104,6 +105,33 @@ def test_what_is_whole_of_a_reply_is_formatted_while_the_rest_is_written(alice: 
     whole = "document.querySelector('.message.assistant .prose')"
     before, after = (alice.page.evaluate(f"({shown})({one})") for one in ("before", whole))
     assert before == after[: len(before)] and len(after) >= len(before) > 8
+    assert alice.complaints == []
+
+
+def test_a_page_that_fetched_an_earlier_state_of_a_reply_catches_up_while_it_is_written(
+    alice: Person, llm: LlmServer
+) -> None:
+    alice.begins()
+    first, second, third = Event(), Event(), Event()
+    llm.enqueue(FORMATTED, piece=6, holds={"def first": first, "return 2": second, "| three": third})
+    alice.says("Write something long")
+    reply = alice.replies.last
+    expect(reply.locator(".streaming")).to_contain_text("def first")
+    late: list[tuple[Route, APIResponse]] = []
+    alice.page.route("**/thread*", lambda route: late.append((route, route.fetch())), times=1)
+    alice.page.evaluate("htmx.trigger(document.body, 'converge')")
+    wait_until(lambda: bool(alice.page.wait_for_timeout(50) or late), what="the state of now")
+    first.set()
+    expect(reply.locator(".streaming")).to_contain_text("return 2")
+    late[0][0].fulfill(response=late[0][1])
+    expect(reply.locator(".streaming")).not_to_contain_text("return 2")
+    second.set()
+    expect(reply.locator(".growing .tail tbody tr")).to_have_count(2, timeout=4_000)  # it asks by itself after 5 s
+    expect(reply.locator(".growing > ul li")).to_have_count(3)
+    expect(reply.locator(".growing > .code")).to_contain_text("return 2")
+    expect(reply.locator(".growing h2")).to_have_count(1)
+    third.set()
+    alice.is_answered("That is all.")
     assert alice.complaints == []
 
 

@@ -82,8 +82,10 @@ def run(host: str, port: int, *, ready: Any) -> None:
     twisted_loop.call_soon(lambda: process.append(Process(twisted_loop)))
 
     async def stop() -> None:
-        await process[0].stop()
-        await server.close()
+        try:
+            await process[0].stop()
+        finally:
+            await server.close()
 
     def stopped() -> Any:
         return defer.Deferred.fromFuture(twisted_loop.create_task(stop()))
