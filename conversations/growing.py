@@ -97,9 +97,10 @@ def split(text: str) -> tuple[int, str]:
     blocks = markdown.blocks("\n".join([*lines, ""]))
     if not blocks:
         return 0, ""
-    last = next((block for block in blocks if _may_be_formula(block, lines)), blocks[-1])
+    formula = next((block for block in blocks if _may_be_formula(block, lines)), None)
+    last = formula or blocks[-1]
     begin, end = last.map or [0, 0]
-    over = last is blocks[-1] and _is_over(last, lines[begin:end], end < len(lines))
+    over = formula is None and _is_over(last, lines[begin:end], end < len(lines))
     kind = last.type if last.type in (*BY_LINES, "fence") and not over else ""
     return sum(len(line) + 1 for line in lines[: end if over else begin]), kind
 

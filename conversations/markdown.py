@@ -64,7 +64,7 @@ class Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         words = tokens[idx].info.split(maxsplit=1)
-        return code_box(tokens[idx].content, words[0] if words else "", plain=env["plain_code"])
+        return code_box(tokens[idx].content, words[0] if words else "", plain=env.get("plain_code", False))
 
     def code_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return code_box(tokens[idx].content, "")

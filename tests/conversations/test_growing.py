@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conversations import growing, markdown
@@ -56,6 +56,7 @@ def test_so_do_real_replies(name: str) -> None:
             assert as_read(done + markdown.html_of(reply.tail)) == as_read(markdown.html_of(message["content"]))
 
 
+@settings(max_examples=300, derandomize=True)
 @given(lines=st.lists(LINES, max_size=12), seed=st.integers(0, 9))
 def test_who_comes_later_is_shown_the_same_and_there_is_one_place_that_further_words_go_to(
     lines: list[str], seed: int
@@ -65,7 +66,8 @@ def test_who_comes_later_is_shown_the_same_and_there_is_one_place_that_further_w
     later, html = growing.so_far("id", text)
     assert html.count('id="text-id"') == html.count('class="tail"') == reply.drawn.count('id="text-id"') == 1
     assert text.endswith(later.tail)
-    assert (later.place, later.kind, later.drawn) == (reply.place, reply.kind, reply.drawn)
+    if "$$" not in text:  # what is a formula at last may have looked like something else: the page asks again then
+        assert (later.place, later.kind, later.drawn) == (reply.place, reply.kind, reply.drawn)
 
 
 def test_code_is_in_its_box_while_it_is_written_and_has_its_colours_at_its_end() -> None:
