@@ -82,6 +82,13 @@ def test_code_is_in_its_box_while_it_is_written_and_has_its_colours_at_its_end()
     assert reply.drawn == '<div class="streaming" id="text-id"></div>'
 
 
+def test_a_box_that_begins_with_four_marks_is_not_read_again_for_three() -> None:
+    reply = Growing("id")
+    assert reply.add("````md\n") == ""
+    assert [reply.add(line) for line in ("```py\n", "x\n", "```\n")] == [None, None, None]
+    assert (reply.add("````\n") or "").count("<pre") == 1
+
+
 def test_a_list_is_shown_as_far_as_its_lines_have_ended() -> None:
     reply = Growing("id")
     assert reply.add("- **one**\n- tw") == ""

@@ -58,6 +58,30 @@ async def test_a_turn_arrives_as_fragments_each_with_its_place(chat: Chat, user:
     assert "<strong>two</strong> &lt;three&gt;" in ended
 
 
+async def test_a_block_that_is_whole_is_put_before_the_place_of_what_is_not(
+    open_socket: WebsocketCommunicator, conversation: Conversation
+) -> None:
+    id = str(uuid4())
+    frames = []
+    for at, text in ((0, "One "), (4, "word.\n\nTwo")):
+        hub.hear(conversation.pk, Event("message.delta", {"id": id, "text": text, "at": at}))
+        frames.append(await open_socket.receive_from(timeout=5))
+    assert frames[0] == f'<span hx-swap-oob="beforeend:#text-{id}">One </span>'
+    assert frames[1].startswith(f'<div hx-swap-oob="beforebegin:#tail-{id}-0"><p>One word.</p>')
+    assert f'id="text-{id}">Two</div>' in frames[1]
+    assert frames[1].endswith(f'<div id="tail-{id}-0" hx-swap-oob="delete"></div>')
+
+
+async def test_words_of_a_reply_whose_beginning_was_not_heard_are_put_behind_what_is_shown(
+    open_socket: WebsocketCommunicator, conversation: Conversation
+) -> None:
+    id = str(uuid4())
+    for at, text in ((400, "One.\n\nTwo"), (409, "\n\nThree\n")):
+        hub.hear(conversation.pk, Event("message.delta", {"id": id, "text": text, "at": at}))
+        frame = await open_socket.receive_from(timeout=5)
+        assert frame == f'<span hx-swap-oob="beforeend:#text-{id}">{text}</span>'
+
+
 async def test_a_compression_arrives_as_status_then_thread(chat: Chat, user: User) -> None:
     await sync_to_async(fill)(chat.conversation, 20)
     communicator = socket(user, chat.conversation.pk)
