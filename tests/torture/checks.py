@@ -181,5 +181,5 @@ def _of_state(talk: Talk) -> Violations:
 
 def tracebacks(log: str) -> list[str]:
     """Those of a log that nothing explains, each after the line that tells of it."""
-    found = re.finditer(r"^.*\nTraceback .*\n(?:[ \t].*\n|\n)*(.*)", log, re.MULTILINE)
+    found = re.finditer(r"^(?:.*\n)?Traceback .*\n(?:[ \t].*\n|\n)*(.*)", log, re.MULTILINE)
     return [one[0] for one in found if not any(re.fullmatch(known, one[1]) for known in EXPLAINED)]
