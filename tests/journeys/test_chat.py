@@ -113,10 +113,10 @@ def test_a_page_that_fetched_an_earlier_state_of_a_reply_catches_up_while_it_is_
 ) -> None:
     alice.begins()
     first, second, third = Event(), Event(), Event()
-    llm.enqueue(FORMATTED, piece=6, holds={"def first": first, "return 2": second, "| three": third})
+    llm.enqueue(FORMATTED, piece=6, holds={"A **bo": first, "return 2": second, "| three": third})
     alice.says("Write something long")
     reply = alice.replies.last
-    expect(reply.locator(".streaming")).to_contain_text("def first")
+    expect(reply.locator(".streaming")).to_contain_text("A **bo")
     late: list[tuple[Route, APIResponse]] = []
     alice.page.route("**/thread*", lambda route: late.append((route, route.fetch())), times=1)
     alice.page.evaluate("htmx.trigger(document.body, 'converge')")
