@@ -222,7 +222,7 @@ ANTHROPIC_BASE_URL = read("ANTHROPIC_BASE_URL")
 ANTHROPIC_MODEL = read("ANTHROPIC_MODEL")
 ANTHROPIC_FAST_MODEL = read("ANTHROPIC_FAST_MODEL")
 ANTHROPIC_STANDARD_MODEL = read("ANTHROPIC_STANDARD_MODEL")
-MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 60.0, float, "a number of seconds")
+MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 600.0, float, "a number of seconds")
 BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 # A model is asked for the title of a conversation, after its first reply.

@@ -11,8 +11,10 @@ from django.db.models import F, OuterRef, Prefetch, Q, QuerySet, Subquery, prefe
 from django.db.models.functions import Coalesce, Left, Length
 from django.utils.safestring import SafeString, mark_safe
 
-from conversations import growing, turn
+from compression.ids import milliseconds_since
+from conversations import endings, growing, turn
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
+from conversations.transcript import CONTINUE
 
 PARTS = ("tool_calls", "attachments", "pastes")
 OPENING = 2_000
@@ -53,6 +55,25 @@ class Bubble:
     def goes_on(self) -> bool:
         """It asked for what it needs to know: what it was asked for is answered later."""
         return bool(self.message.tool_calls.all())
+
+    @property
+    def why_ended(self) -> str:
+        """Before it was whole, as its provider told it."""
+        return "" if self.goes_on else endings.told(self.message)
+
+    @property
+    def can_continue(self) -> bool:
+        return self.state in ("live", "protected") and endings.can_continue(self.message)
+
+    @property
+    def asks_for_the_rest(self) -> bool:
+        """Of a reply; nothing else is said in it."""
+        return self.message.role == Message.Role.USER and self.message.content == CONTINUE
+
+    @property
+    def waited(self) -> int:
+        """Seconds since the reply was asked for."""
+        return milliseconds_since(self.message.pk) // 1000
 
     @property
     def only_calls(self) -> bool:

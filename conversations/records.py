@@ -60,6 +60,13 @@ class Sent:
         return prompt.system_tokens(head) - unheard + head.compressed_tokens + total_tokens(self.loaded.turns)
 
 
+    @property
+    def used(self) -> int:
+        """What it takes of its model's window, as that is measured."""
+        usage = measured(self.loaded)
+        return usage.total if usage else 0
+
+
 @dataclass(frozen=True, slots=True)
 class Represented:
     """What a summary that was sent consists of, and the tokens of the messages that it stands for."""
@@ -80,7 +87,7 @@ def note(sent: Sent) -> dict[str, Any]:
     request = {
         "v": VERSION,
         "model": sent.profile.model_id,
-        "max_tokens": reply_limit(sent.profile),
+        "max_tokens": reply_limit(sent.profile, used=sent.used),
         "system": _keep(head.id, sent.prompt.messages[0]["content"]),
         "tools": _keep(head.id, json.dumps(as_functions(head.tools))) if head.tools else None,
         "may_call": sent.prompt.may_call,

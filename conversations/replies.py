@@ -17,7 +17,7 @@ from django.utils import timezone
 from compression.core.values import MESSAGE_OVERHEAD
 from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
-from conversations import background, limits, metrics, records, reply_lease, transcript
+from conversations import background, endings, limits, metrics, records, reply_lease, transcript
 from conversations.agents import call_rows
 from conversations.agents.tools.spec import Asked
 from conversations.errors import Conflict
@@ -97,6 +97,7 @@ def finish(
     sent: Sent | None,
     spent: Spent | None,
     first_token_ms: int | None = None,
+    finish_reason: str = "",
     calls: Sequence[Asked] = (),
     also: Callable[[], None] | None = None,
 ) -> tuple[Message, Message | None] | None:
@@ -112,6 +113,7 @@ def finish(
         "content": content,
         "token_count": tokens,
         "error": error,
+        "finish_reason": endings.kept(finish_reason),
         "first_token_ms": first_token_ms,
         **_over(reply_id),
         **(records.note(sent) | records.paid(sent.profile, spent) if sent else {}),

@@ -53,6 +53,7 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
         "content": message.content,
         "created_at": message.created_at.isoformat(),
         "status": message.status,
+        "finish_reason": message.finish_reason,
         "token_count": message.token_count,
         "is_protected": message.is_protected,
         "model": message.model,

@@ -55,6 +55,7 @@ class Running:
     sent: Sent | None = None
     spent: Spent | None = None
     first_token_ms: int | None = None
+    finish_reason: str = ""
     calls: tuple[Asked, ...] = ()
     number: int = 1
     """Of the requests that this turn has made."""
@@ -207,7 +208,7 @@ async def _stream(running: Running, work: Work, loaded: Loaded) -> None:
     assembled = prompt.assemble(loaded, may_call=running.number < MOST_REQUESTS and work.may_ask)
     running.sent = Sent(loaded, assembled, profile)
     id = str(running.reply_id)
-    async with aclosing(connect(profile).stream(running.sent.prompt)) as deltas:
+    async with aclosing(connect(profile, used=running.sent.used).stream(running.sent.prompt)) as deltas:
         async for delta in deltas:
             if delta.text:
                 if not running.pieces:
@@ -217,6 +218,7 @@ async def _stream(running: Running, work: Work, loaded: Loaded) -> None:
                 running.written += len(delta.text)
             running.spent = delta.spent or running.spent
             running.calls = delta.calls or running.calls
+            running.finish_reason = delta.finish_reason or running.finish_reason
 
 
 async def _end(running: Running, status: str, error: str) -> Running | None:
@@ -242,6 +244,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
         sent=running.sent,
         spent=running.spent,
         first_token_ms=running.first_token_ms,
+        finish_reason=running.finish_reason,
         calls=asked,
         also=None if status == Status.COMPLETE else partial(calls.abandon, running.conversation_id),
     )

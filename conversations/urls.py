@@ -81,6 +81,7 @@ urlpatterns = [
     path("c/<uuid:pk>/attachments/<uuid:attachment_id>/remove", attachments.remove, name="remove_attachment"),
     path("c/<uuid:pk>/stop", acts.stop, name="stop"),
     path("c/<uuid:pk>/retry/<uuid:message_id>", acts.retry, name="retry"),
+    path("c/<uuid:pk>/messages/<uuid:message_id>/continue", branches.go_on, name="continue"),
     path("c/<uuid:pk>/protect/<uuid:message_id>", acts.protect, name="protect"),
     path("c/<uuid:pk>/compact", acts.compact, name="compact"),
     path("c/<uuid:pk>/later", acts.later, name="later"),

@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import prompt, records, replies, room
+from conversations import endings, prompt, records, replies, room
 from conversations.agents import call_rows, calls, runs
 from conversations.agents.tools.planning import CONTINUE, MOST_TURNS
 from conversations.agents.tools.spec import Asked, ToolFailed
@@ -40,17 +40,19 @@ class Answer:
         self.calls: tuple[Asked, ...] = ()
         self.spent: Spent | None = None
         self.first_token_ms: int | None = None
+        self.finish_reason = ""
 
     async def read(self) -> None:
         """Raises ModelError."""
         pieces: list[str] = []
-        async with aclosing(connect(self.sent.profile).stream(self.sent.prompt)) as deltas:
+        async with aclosing(connect(self.sent.profile, used=self.sent.used).stream(self.sent.prompt)) as deltas:
             async for delta in deltas:
                 if delta.text and not pieces:
                     self.first_token_ms = milliseconds_since(self.id)
                 pieces.append(delta.text)
                 self.calls = delta.calls or self.calls
                 self.spent = delta.spent or self.spent
+                self.finish_reason = delta.finish_reason or self.finish_reason
         self.text = "".join(pieces)
 
 
@@ -106,6 +108,7 @@ def _store(work: Work, run: AgentRun, answer: Answer) -> None:
             conversation_id=run.thread_id,
             role=Message.Role.ASSISTANT,
             content=answer.text,
+            finish_reason=endings.kept(answer.finish_reason),
             created_at=runs.moment(run),
             token_count=call_rows.tokens_of(answer.text, answer.calls),
             first_token_ms=answer.first_token_ms,
@@ -134,7 +137,10 @@ def _told(run: AgentRun) -> str:
             f"PARTIAL RESULT (turn {run.turns} of {MOST_TURNS})\n{text}\n"
             f"[The executor waits: answer it with {CONTINUE}, or go on without it.]"
         )
-    return (text or "It answered nothing.") if step.kind == Kind.RESULT else ""
+    if step.kind != Kind.RESULT:
+        return ""
+    why = endings.told(step.message)
+    return (text or "It answered nothing.") + (f"\n[The executor's answer is not whole: {why}.]" if why else "")
 
 
 def _fail(work: Work, run: AgentRun, reason: str) -> None:

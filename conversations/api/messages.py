@@ -16,7 +16,7 @@ from django.utils import timezone
 from ninja import Router, Status
 
 from compression.models import Compaction
-from conversations import branches, forks, rounds, turn, usage
+from conversations import branches, continuing, forks, rounds, turn, usage
 from conversations.access import TO_READ, disposable_conversation, get_conversation, writable_conversation
 from conversations.api.auth import Request
 from conversations.api.openapi import EVENTS, refuses
@@ -84,6 +84,22 @@ async def regenerate(request: Request, conversation_id: UUID, message_id: UUID) 
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     require_body_if_declared(request)
     return await _answered(conversation, partial(_regenerate, conversation, message_id))
+
+
+@router.post(
+    "/{uuid:conversation_id}/messages/{uuid:message_id}/continue",
+    response={201: told(schema.Turn)},
+    summary="Have a reply continued",
+    openapi_extra=refuses(409, 413),
+)
+async def go_on(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
+    """The rest of the last reply, where it was cut off, stopped or interrupted: a message asks for it.
+
+    That is the `user_message`. Answered once the reply to it has ended.
+    """
+    conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
+    require_body_if_declared(request)
+    return await _answered(conversation, partial(continuing.go_on, conversation, message_id))
 
 
 @router.post(

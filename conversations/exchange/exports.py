@@ -92,6 +92,7 @@ def _message_entries(
     optional = {
         "name": message.name,
         "model": message.model,
+        "finish_reason": message.finish_reason,
         "tool_calls": [call_json(call) for call in calls],
         "attachments": files_json(message, known),
         "pastes": pastes_json(message),

@@ -32,6 +32,8 @@ STATUSES = tuple(
     str(status) for status in (Message.Status.COMPLETE, Message.Status.STOPPED, Message.Status.INTERRUPTED)
 )
 
+FINISH_REASONS = ("", *Message.FinishReason.values)
+
 
 class Reader:
     """Reads the messages of one file in order, and knows which calls have been made and answered so far.
@@ -74,11 +76,18 @@ class Reader:
             calls=self._read_calls(place, role, message),
             is_protected=read_flag(f"{place}.is_protected", message.get("is_protected")),
             status=read_choice(f"{place}.status", message.get("status", "complete"), STATUSES),
+            finish_reason=self._finish_reason(place, role, message),
             model=read_text(f"{place}.model", message.get("model"), limit=200),
             id=self._id(place, message.get("id")),
             is_kept=read_flag(f"{place}.is_kept", message.get("is_kept")),
             is_elided=read_flag(f"{place}.is_elided", message.get("is_elided")),
         )
+
+    def _finish_reason(self, place: str, role: str, message: dict[str, Any]) -> str:
+        """Of a reply in our own export; elsewhere the word may mean anything."""
+        if not self._with_outcomes or role != Message.Role.ASSISTANT:
+            return ""
+        return read_choice(f"{place}.finish_reason", message.get("finish_reason", ""), FINISH_REASONS)
 
     def _files(self, place: str, raw: object, role: str) -> tuple[Attachment, ...]:
         files = read_files(place, raw, role)

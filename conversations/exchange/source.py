@@ -52,6 +52,7 @@ class Line:
     calls: tuple[Call, ...] = ()
     is_protected: bool = False
     status: str = "complete"
+    finish_reason: str = ""
     model: str = ""
     id: str | None = None
     is_kept: bool = False

@@ -150,6 +150,7 @@ def _rows(ready: Ready) -> Iterator[Rows]:
             token_count=own + sum(calls),
             is_protected=line.is_protected,
             status=line.status,
+            finish_reason=line.finish_reason,
             model=line.model,
             images=noted(line.files),
         )

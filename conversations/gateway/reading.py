@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from importlib import import_module
@@ -14,7 +15,7 @@ from conversations.gateway.upstream import Upstream
 from conversations.llm.base import BrokenReply, Spent
 from conversations.llm.faults import Asked, explain
 from conversations.llm.openai import spent_of
-from conversations.llm.provider import WHOLE_REPLY
+from conversations.llm.provider import whole_seconds
 
 DONE = "[DONE]"
 LONGEST_ANSWER = 50_000_000
@@ -49,7 +50,7 @@ class Tally:
 async def whole(of: Upstream) -> tuple[bytes, Spent | None]:
     """A response that is one JSON object, as it came, and what it cost. Raises ModelError for anything else."""
     with of.faults_explained():
-        async with asyncio.timeout(of.who.timeout * WHOLE_REPLY):
+        async with asyncio.timeout(whole_seconds(of.who.timeout)):
             content = await _read(of)
         try:
             answer = json.loads(content)
@@ -79,9 +80,13 @@ async def events(of: Upstream, tally: Tally, *, with_usage: bool) -> AsyncGenera
     event: list[str] = []
     async with aclosing(_lines(of)) as lines:
         with of.faults_explained():
+            silence = 0.0
             while not tally.is_done:
-                async with asyncio.timeout(of.who.timeout):
+                began = time.monotonic()
+                async with asyncio.timeout(of.who.timeout - silence):
                     line = await anext(lines, None)
+                # A comment keeps a connection alive, and does not stay the time-out.
+                silence = 0.0 if line and line.startswith("data:") else silence + time.monotonic() - began
                 if line:
                     event.append(line)
                     continue

@@ -19,7 +19,7 @@ from conversations.llm.dialects import dialect_of, learn
 from conversations.llm.faults import Asked, explain
 from conversations.llm.known import ANTHROPIC_URL, OPENAI_URL
 from conversations.llm.openai import Options
-from conversations.llm.provider import CONNECT_SECONDS, WHOLE_REPLY
+from conversations.llm.provider import CONNECT_SECONDS, whole_seconds
 from conversations.models import ModelProfile
 
 _KEYS = re.compile(r"\b(sk|cs|key|Bearer)[-_ ][\w*.-]{6,}")
@@ -121,7 +121,7 @@ async def _opened(target: Target, body: dict[str, Any], who: Asked) -> Any:
     adds = bool(body.get("stream")) and "stream_options" not in body and getattr(dialect, "reports_usage", False)
     own = {"stream_options": {"include_usage": True}} if adds else {}
     sdk, http = import_module("openai"), import_module("httpx2")
-    patience = who.timeout if body.get("stream") else who.timeout * WHOLE_REPLY
+    patience = who.timeout if body.get("stream") else whole_seconds(who.timeout)
     how: dict[str, Any] = {
         "cast_to": http.Response,
         "stream": True,

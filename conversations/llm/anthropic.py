@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+from conversations.llm import lengths
 from conversations.llm.base import Spent
 from conversations.llm.blocks import blocks_of, tools_of
 from conversations.llm.calls import text_of
@@ -35,10 +36,10 @@ class Thinking(StrEnum):
     LITTLE = "little"
     UNSAID = "unsaid"
 
-    def options(self, max_tokens: int | None) -> dict[str, Any]:
+    def options(self, max_tokens: int | None, most: int | None = None) -> dict[str, Any]:
         limit = max_tokens or REPLY_TOKENS
         if self is Thinking.LITTLE:
-            return {"max_tokens": limit + THINKING_TOKENS, "output_config": {"effort": "low"}}
+            return {"max_tokens": lengths.least(limit + THINKING_TOKENS, most), "output_config": {"effort": "low"}}
         told = {} if self is Thinking.UNSAID else {"thinking": {"type": self.value}}
         return {"max_tokens": limit} | told
 
@@ -60,6 +61,10 @@ FIRST = {
 
 class Events(Reading):
     """The events of a streamed message. Thoughts are not part of the reply."""
+
+    @staticmethod
+    def is_news(event: Any) -> bool:
+        return not isinstance(event, dict) or event.get("type") != "ping"
 
     def __init__(self, name: str, prompt: Prompt) -> None:
         super().__init__(name, prompt)

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 class Dialect(Protocol):
     """One way to ask."""
 
-    def options(self, max_tokens: int | None) -> dict[str, Any]:
-        """What a request carries beside model and messages."""
+    def options(self, max_tokens: int | None, most: int | None = None) -> dict[str, Any]:
+        """What a request carries beside model and messages; `most` is for thoughts and reply together."""
         ...
 
     def corrected(self, complaint: str) -> Dialect | None:

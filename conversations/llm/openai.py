@@ -23,7 +23,7 @@ class Options:
     reports_usage: bool = True
     limit: str = "max_tokens"
 
-    def options(self, max_tokens: int | None) -> dict[str, Any]:
+    def options(self, max_tokens: int | None, most: int | None = None) -> dict[str, Any]:
         usage = {"stream_options": {"include_usage": True}} if self.reports_usage else {}
         return usage | ({self.limit: max_tokens} if max_tokens else {})
 
@@ -36,15 +36,41 @@ class Options:
         return None
 
 
+FINISH_REASONS = {
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "safety": "content_filter",
+    "recitation": "content_filter",
+    "prohibited_content": "content_filter",
+    "refusal": "content_filter",
+    "abort": "aborted",
+    "error": "aborted",
+    "insufficient_system_resource": "aborted",
+}
+"""Other servers' words for OpenAI's, in lower case: Mistral's, Gemini's, vLLM's, OpenRouter's, DeepSeek's."""
+
+
 class Chunks(Reading):
     """The chunks of a streamed chat completion."""
+
+    @staticmethod
+    def is_news(event: Any) -> bool:
+        """Not of an empty chunk, as some send while nothing comes; thoughts are told in fields of many names."""
+        choices = event.get("choices") if isinstance(event, dict) else None
+        if not choices or not isinstance(choices[0], dict):
+            return bool(isinstance(event, dict) and event.get("usage"))
+        delta = choices[0].get("delta")
+        said = delta.items() if isinstance(delta, dict) else ()
+        return bool(choices[0].get("finish_reason")) or any(value for name, value in said if name != "role")
 
     def take(self, event: dict[str, Any]) -> str:
         self.spent = spent_of(event.get("usage")) or self.spent
         if not event.get("choices"):
             return ""
         choice = event["choices"][0]
-        self.finish_reason = choice.get("finish_reason") or self.finish_reason
+        reason = choice.get("finish_reason")
+        self.finish_reason = FINISH_REASONS.get(str(reason).lower(), reason) or self.finish_reason
         delta = choice.get("delta") or {}
         refusal = str(delta.get("refusal") or "")
         self.refused = self.refused or bool(refusal)

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
-from conversations.llm import builtin, correction
+from conversations.llm import builtin, correction, lengths
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.attempts import ATTEMPTS
 from conversations.llm.base import Model, NotConfigured
@@ -102,8 +102,13 @@ def _in_role(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | Non
     return min(own, key=lambda profile: profile.provider != chat_profile.provider, default=None)
 
 
-def connect(profile: ModelProfile, *, timeout: float | None = None, attempts: int = ATTEMPTS) -> Model:
-    """The model behind a profile; nothing is opened or loaded before it is asked. `timeout`: None is the site's."""
+def connect(
+    profile: ModelProfile, *, used: int = 0, timeout: float | None = None, attempts: int = ATTEMPTS
+) -> Model:
+    """The model behind a profile; nothing is opened or loaded before it is asked. `timeout`: None is the site's.
+
+    `used` are the tokens of its window that the prompt of a stream takes: the rest bounds the reply.
+    """
     if profile.provider == Provider.BUILTIN:
         return builtin.shared()
     how: dict[str, Any] = {
@@ -115,7 +120,7 @@ def connect(profile: ModelProfile, *, timeout: float | None = None, attempts: in
         "attempts": attempts,
     }
     library = Anthropic if profile.provider == Provider.ANTHROPIC else OpenAICompatible
-    return library(max_tokens=reply_limit(profile), **how)
+    return library(max_tokens=reply_limit(profile, used=used), most=_most(profile, used=used), **how)
 
 
 def tells_of_tools(profile: ModelProfile, prompt: Prompt) -> bool:
@@ -124,10 +129,34 @@ def tells_of_tools(profile: ModelProfile, prompt: Prompt) -> bool:
     return isinstance(model, HttpProvider) and model.tells_of_tools(prompt)
 
 
-def reply_limit(profile: ModelProfile) -> int | None:
-    """Never more than the window keeps free for the reply; only Anthropic's API must be told a limit."""
-    must = profile.max_reply_tokens or profile.provider == Provider.ANTHROPIC
-    return profile.usable_window.reserve if must else None
+def reply_limit(profile: ModelProfile, *, used: int) -> int | None:
+    """Tokens that a reply is asked for, beside a prompt that takes `used` of the window; None: the server's own limit.
+
+    That of the profile, else the most that the model can write: only Anthropic's API must be told. Never more than the
+    window leaves, which is never less than what is kept free.
+    """
+    wanted = profile.max_reply_tokens
+    if profile.provider == Provider.ANTHROPIC:
+        wanted = wanted or lengths.most_of(profile.model_id, _address(profile)) or lengths.UNKNOWN
+    if not wanted:
+        return None
+    return lengths.least(wanted, _left(profile, used), lengths.learned(_address(profile), profile.model_id))
+
+
+def _most(profile: ModelProfile, *, used: int) -> int | None:
+    """For a reply with the thoughts before it: what the window leaves, and the model can write as far as is known."""
+    known = lengths.most_of(profile.model_id, _address(profile))
+    known = max(known, profile.max_reply_tokens or 0) if known else None
+    return lengths.least(known, _left(profile, used))
+
+
+def _address(profile: ModelProfile) -> str:
+    return profile.base_url or HOMES.get(profile.provider, "")
+
+
+def _left(profile: ModelProfile, used: int) -> int:
+    window = profile.usable_window
+    return max(window.size - used, window.reserve)
 
 
 def _openai() -> list[dict[str, Any]]:

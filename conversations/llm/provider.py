@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -12,7 +13,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 from conversations import metrics
-from conversations.llm import refusals
+from conversations.llm import lengths, refusals
 from conversations.llm.attempts import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
 from conversations.llm.base import (
     BrokenReply,
@@ -36,14 +37,22 @@ from conversations.prompt import Prompt, sendable
 CONNECT_SECONDS = 10.0
 LONGEST_REPLY = 1_000_000
 """Characters."""
-WHOLE_REPLY = 5
-"""How many time-outs a whole reply may take: the one between pieces never ends a server that drips."""
+WRITING = 5
+"""A reply that is waited for as a whole may take this many time-outs, which else never end a server that drips …"""
+WRITING_SECONDS = 300.0
+"""… and at most so long beyond the first of them: a summary that is still not there is better selected from the text."""
+
+
+def whole_seconds(timeout: float) -> float:
+    """How long a whole reply is waited for, from a model that may be silent for `timeout` seconds."""
+    return timeout + min((WRITING - 1) * timeout, WRITING_SECONDS)
 
 
 class Provider(ABC):
     """A model behind an address; see `base.Model`. One file a provider says what its API wants and how it answers.
 
-    `timeout` is in seconds, between two pieces of a reply. Each call makes at most `attempts` requests, or what is
+    `timeout` is in seconds, between two pieces of a reply. A reply has at most `max_tokens`, and `most` with what the
+    model thinks before it; None: nobody says. Each call makes at most `attempts` requests, or what is
     left of the budget that it is given, with short pauses (`sleep`); `stream` makes no further one once a piece has
     been given out. Closing the iterator of `stream`, or cancelling the task that reads it, closes the connection,
     which stops the model.
@@ -65,6 +74,7 @@ class Provider(ABC):
         base_url: str = "",
         api_key: str = "",
         max_tokens: int | None = None,
+        most: int | None = None,
         timeout: float = 60.0,
         attempts: int = ATTEMPTS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -72,7 +82,7 @@ class Provider(ABC):
         self.name = name
         self._asked = Asked(name, model, base_url or self.home, timeout, self.library)
         self._api_key = api_key
-        self._max_tokens = max_tokens
+        self._max_tokens, self._most = max_tokens, most
         self._attempts = attempts
         self._sleep = sleep
 
@@ -110,7 +120,7 @@ class Provider(ABC):
     async def complete(self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None) -> Reply:
         body = self.body(await with_bytes(sendable(prompt)), recurs=False)
         budget = attempts or Attempts(self._attempts)
-        limit = self._asked.timeout * WHOLE_REPLY
+        limit = whole_seconds(self._asked.timeout)
         try:
             async with asyncio.timeout(limit):
                 for failed in count(1):
@@ -183,14 +193,16 @@ class Provider(ABC):
             raise
 
     async def _events(self, stream: Any) -> AsyncGenerator[Any]:
-        """The events of a stream. A comment that keeps the connection alive is none, and does not stay the time-out."""
-        events = aiter(stream)
+        """The events of a stream. What only keeps the connection alive, as comments do, does not stay the time-out."""
+        events, silence = aiter(stream), 0.0
         while True:
-            async with asyncio.timeout(self._asked.timeout):
+            began = time.monotonic()
+            async with asyncio.timeout(self._asked.timeout - silence):
                 try:
                     event = await anext(events)
                 except StopAsyncIteration:
                     return
+            silence = 0.0 if self.reading.is_news(event) else silence + time.monotonic() - began
             yield event
 
     async def _open(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts) -> Any:
@@ -201,25 +213,30 @@ class Provider(ABC):
         sdk: Any = import_module(asked.library)
         dialect = dialect_of(asked.base_url, asked.model, first=self.first_dialect())
         refused = refusals.known(asked.base_url, asked.model)
+        most = lengths.least(self._most, lengths.learned(asked.base_url, asked.model))
         while budget.take():
-            told = refusals.less(body, refused)
+            told = refusals.less(body, refused) | dialect.options(lengths.least(max_tokens, most), most)
             try:
                 # Plain JSON both ways: the library's own types cost 0.5 ms a message sent and 0.2 ms a token read.
                 stream = await client.post(
                     self.path,
-                    body={"model": asked.model, "stream": True} | told | dialect.options(max_tokens),
+                    body={"model": asked.model, "stream": True} | told,
                     cast_to=object,
                     options={"timeout": sdk.Timeout(asked.timeout, connect=min(CONNECT_SECONDS, asked.timeout))},
                     stream=True,
                     stream_cls=sdk.AsyncStream[object],
                 )
             except sdk.APIStatusError as fault:
-                complaint = str(fault.body)
-                other = dialect.corrected(complaint) if fault.status_code in (400, 422) else None
-                found = frozenset() if other else refusals.named(complaint, told, status=fault.status_code)
-                if not (other or found) or not budget.left:
+                complaint, is_bad = str(fault.body), fault.status_code in (400, 422)
+                fewer = lengths.named(complaint, asked=_asked_for(told)) if is_bad else None
+                other = dialect.corrected(complaint) if is_bad and not fewer else None
+                found = frozenset() if other or fewer else refusals.named(complaint, told, status=fault.status_code)
+                if not (other or found or fewer) or not budget.left:
                     raise
                 dialect, refused = other or dialect, refused | found
+                most = fewer.tokens if fewer else most
+                if fewer and fewer.is_of_model:
+                    lengths.learn(asked.base_url, asked.model, fewer.tokens)
             else:
                 learn(asked.base_url, asked.model, dialect)
                 refusals.learn(asked.base_url, asked.model, refused)
@@ -233,6 +250,11 @@ class Provider(ABC):
             raise NotConfigured(f"{self.name} has no API key. Set {self.key_setting}, or the key of this model.")
         if not re.fullmatch(r"[!-~]*", self._api_key):
             raise NotConfigured(f"The API key of {self.name} has blanks or letters that no key has. Copy it again.")
+
+
+def _asked_for(body: dict[str, Any]) -> int | None:
+    """The tokens that a request allows its reply."""
+    return body.get("max_tokens") or body.get("max_completion_tokens")
 
 
 async def _whole(deltas: AsyncGenerator[Delta]) -> Reply:

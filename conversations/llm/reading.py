@@ -27,6 +27,11 @@ class Reading(ABC):
         self.something = False
         self.refused = False
 
+    @staticmethod
+    def is_news(event: Any) -> bool:
+        """Whether an event says that the model is at work, and not only that the connection is there."""
+        return True
+
     @abstractmethod
     def take(self, event: dict[str, Any]) -> str:
         """The text that one event of the stream adds; anything else than an event raises some error."""

@@ -28,6 +28,13 @@ class Message(models.Model):
         FAILED = "failed"
         INTERRUPTED = "interrupted"
 
+    class FinishReason(models.TextChoices):
+        """Why a reply ended before it was whole; "" for one that ended by itself, or of which nothing is known."""
+
+        LENGTH = "length", "cut off at the most tokens it could have"
+        CONTENT_FILTER = "content_filter", "stopped by the provider's content filter"
+        ABORTED = "aborted", "broken off by the provider"
+
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # The unique constraint below starts with the conversation: an index of the key alone would only be written.
     conversation = models.ForeignKey("Conversation", on_delete=models.CASCADE, related_name="messages", db_index=False)
@@ -60,6 +67,8 @@ class Message(models.Model):
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
     cached_tokens = models.PositiveIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
+    # As its provider told it; who stopped a reply here is in its status.
+    finish_reason = models.CharField(max_length=16, choices=FinishReason, blank=True, default="", db_default="")
     # Of a reply that was asked for here: what was sent for it (`conversations.records`), and how that went.
     # `saved_tokens` are those of the history that a summary stood for, less the summary's.
     request = models.JSONField(null=True, blank=True, editable=False)

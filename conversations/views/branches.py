@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
-from conversations import branches, forks
+from conversations import branches, continuing, forks
 from conversations import thread as threads
 from conversations.access import get_conversation
 from conversations.bubbles import bubble
@@ -34,6 +34,14 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         response = render(request, "conversations/_sure.html", context)
         return reswap(retarget(response, f"#acts-{row.pk}"), "innerHTML")
     branches.regenerate(conversation, row.pk)
+    return _converged()
+
+
+@member
+@require_POST
+def go_on(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """The rest of a reply that ended before it was whole."""
+    continuing.go_on(get_conversation(request.user, pk), message_id)
     return _converged()
 
 

@@ -38,6 +38,11 @@ class Message(BaseModel):
         "the site; what was written by then is kept.",
         "complete",
     )
+    finish_reason: Literal["", "length", "content_filter", "aborted"] = about(
+        "Why a reply ended before it was whole: `length`, it had no tokens left; `content_filter`, its provider stopped "
+        "it; `aborted`, its provider broke off. Empty for all else.",
+        "",
+    )
     token_count: Tokens = about("Tokens that it takes in a request, by our own count.", 14)
     is_protected: bool = about("Whether it is sent word for word, however old it is.", False)
     model: str = about("The model that wrote it; empty for what no model wrote.", "gpt-4.1-mini")
@@ -84,6 +89,7 @@ ASKED = {
     "content": "Which port does billing use?",
     "created_at": "2026-11-20T09:12:44.871021+00:00",
     "status": "complete",
+    "finish_reason": "",
     "token_count": 10,
     "is_protected": False,
     "model": "",

@@ -1,0 +1,55 @@
+"""A reply that ended before it was whole, gone on with: a message that a person sees asks for the rest of it.
+
+The history stays as strict providers want it, roles in turn, and what was written stays as it is. No model's prefill is
+needed, which newer ones refuse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from conversations import branches, endings, questions, replies
+from conversations.bubbles import state_of
+from conversations.errors import Conflict
+from conversations.events import publish
+from conversations.models import Conversation, Message
+from conversations.questions import Begun
+from conversations.shapes import message_json
+from conversations.transcript import CONTINUE
+
+
+def go_on(conversation: Conversation, message_id: UUID) -> Begun:
+    """Ask for the rest of the last reply, and have that answered after the commit.
+
+    Raises NotFound; Conflict where it is not the last message, whole, or part of a summary; TooLarge or TooMany.
+    """
+    branches.message_of(conversation, message_id)
+    asked = replace(questions.checked(conversation, CONTINUE), words="")  # these words are nobody's: no rule is in them
+    with transaction.atomic():
+        changed: dict[str, Any] = {} if conversation.model_id == asked.profile.pk else {"model": asked.profile}
+        replies.lock(conversation, **changed)
+        conversation.refresh_from_db(fields=["compressed_at", "verbatim_ids"])
+        _require_unfinished(conversation, branches.message_of(conversation, message_id))
+        begun = questions.store_question(conversation, asked)
+        for message in (begun.question, begun.reply):
+            told = message_json(message, is_bare=True)
+            transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))
+        replies.answer_later(begun.reply)
+    return begun
+
+
+def _require_unfinished(conversation: Conversation, reply: Message) -> None:
+    rows = Message.objects.filter(conversation=conversation, replaced_by=None)
+    if rows.order_by("-created_at").values_list("pk", flat=True).first() != reply.pk:
+        raise Conflict("Only the last message can be continued.", code="not_last")
+    if reply.is_streaming:
+        raise Conflict("The reply is still being written: stop it, or wait for it.", code="reply_running")
+    if not endings.can_continue(reply):
+        raise Conflict("This is no reply that ended before it was whole: there is nothing to continue.", code="whole")
+    if state_of(conversation, reply) == "compressed":
+        raise Conflict("The reply is part of a summary already. Undo the compaction, or ask for the rest.")

@@ -1,0 +1,27 @@
+"""Why a reply ended before it was whole: as it is stored, and as a person reads it."""
+
+from __future__ import annotations
+
+from conversations.models import Message
+
+Reason, Status = Message.FinishReason, Message.Status
+
+
+def kept(finish_reason: str) -> str:
+    """What is stored of a provider's reason: one of those that leave a reply unfinished, else ""."""
+    return finish_reason if finish_reason in Reason.values else ""
+
+
+def told(message: Message) -> str:
+    """In a few words without a full stop; "" where the reply is whole as far as its provider said."""
+    if message.finish_reason == Reason.LENGTH:
+        spent = message.completion_tokens
+        return f"cut off at {spent:,} tokens" if spent else f"cut off after about {message.token_count:,} tokens"
+    return str(Reason(message.finish_reason).label) if message.finish_reason else ""
+
+
+def can_continue(message: Message) -> bool:
+    """Whether it is the beginning of a reply, which can be gone on with: its words are part of the history."""
+    is_cut = bool(message.finish_reason) and message.status == Status.COMPLETE
+    is_ended_here = message.status in (Status.STOPPED, Status.INTERRUPTED)
+    return message.role == Message.Role.ASSISTANT and bool(message.content.strip()) and (is_cut or is_ended_here)
