@@ -58,18 +58,7 @@ class Loaded:
         """How many of the last are to be answered: what was said, or the results of tools that were called."""
         if self.head.kind == Conversation.Kind.GATEWAY:
             return sum(map(len, groups(self.live)[-1:]))
-        if self._is_continued:
-            return 2
         return int(bool(self.live) and self.live[-1].role == "user") or int(self.is_at_tools)
-
-    @property
-    def _is_continued(self) -> bool:
-        """Whether the rest of a reply is asked for: it is sent word for word, where it leaves room for the rest."""
-        *_, reply, asked = [None, None, *self.live[-2:]]
-        if not (reply and asked) or (reply.role, asked.role, asked.content) != ("assistant", "user", CONTINUE):
-            return False
-        window = self.head.window
-        return window is not None and 2 * window.corrected(reply.tokens) <= window.budget
 
     @property
     def is_at_tools(self) -> bool:

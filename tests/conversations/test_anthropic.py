@@ -37,7 +37,10 @@ async def test_a_message_is_answered_and_its_cost_is_recorded(chat: Chat) -> Non
     reply = await chat.say("which port?")
     assert (reply.status, reply.content, reply.model) == ("complete", "Port 5433 it is.", "Claude")
     assert (reply.prompt_tokens, reply.completion_tokens, reply.cached_tokens) == (100, 7, 60)
-    assert chat.llm.last_request.body["max_tokens"] == 1_000
+    asked = chat.llm.last_request.body["max_tokens"]
+    assert reply.request["max_tokens"] == asked
+    noted = reply.request["tokens"]
+    assert asked == 4_000 - sum(noted.values()), "all that the window leaves"
 
 
 async def test_every_message_is_in_the_next_request(chat: Chat) -> None:

@@ -201,8 +201,8 @@ async def test_a_profile_is_asked_with_its_address_key_and_limit():
         assert llm.last_request.headers["authorization"] == "Bearer sk-9"
 
 
-@pytest.mark.parametrize(("most", "sent"), [(None, 1_000), (300, 300), (50_000, 2_048)])
-async def test_a_profile_of_anthropic_is_asked_for_no_more_than_is_kept_free(most, sent):
+@pytest.mark.parametrize(("most", "sent"), [(None, 7_192), (300, 300), (50_000, 7_192)])
+async def test_a_profile_of_anthropic_is_asked_for_no_more_than_its_window_leaves(most, sent):
     with LlmServer() as llm:
         profile = ModelProfile(
             name="Mine",
@@ -212,7 +212,7 @@ async def test_a_profile_of_anthropic_is_asked_for_no_more_than_is_kept_free(mos
             api_key="sk-9",
             max_reply_tokens=most,
         )
-        model = connect(profile)
+        model = connect(profile, used=1_000)
         assert isinstance(model, Anthropic) and model.name == "Mine"
         [_ async for _ in model.stream(Prompt(({"role": "user", "content": "hi"},)))]
         assert llm.last_request.path == "/v1/messages"
