@@ -59,7 +59,6 @@ class Sent:
         unheard = spec.tokens(head.tools) if head.tools and not tells_of_tools(self.profile, self.prompt) else 0
         return prompt.system_tokens(head) - unheard + head.compressed_tokens + total_tokens(self.loaded.turns)
 
-
     @property
     def used(self) -> int:
         """What it takes of its model's window, as that is measured."""

@@ -39,7 +39,7 @@ _OF_MODEL = re.compile(
 _OF_WINDOW = re.compile(
     r"context limit: (?P<prompt>\d{1,9}) \+ \d{1,9} > (?P<window>\d{1,9})"  # Anthropic
     r"|\(\d{1,9} > (?P<window2>\d{1,9}) - (?P<prompt2>\d{1,9})\)"  # vLLM
-    r"|maximum context length is (?P<window3>\d{1,9}) tokens[^()]{0,200}\((?P<prompt3>\d{1,9}) in the messages"  # OpenAI
+    r"|maximum context length is (?P<window3>\d{1,9}) tokens[^()]{0,200}\((?P<prompt3>\d{1,9}) in the mess"  # OpenAI
 )
 
 _learned: dict[tuple[str, str], int] = {}

@@ -102,9 +102,7 @@ def _in_role(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | Non
     return min(own, key=lambda profile: profile.provider != chat_profile.provider, default=None)
 
 
-def connect(
-    profile: ModelProfile, *, used: int = 0, timeout: float | None = None, attempts: int = ATTEMPTS
-) -> Model:
+def connect(profile: ModelProfile, *, used: int = 0, timeout: float | None = None, attempts: int = ATTEMPTS) -> Model:
     """The model behind a profile; nothing is opened or loaded before it is asked. `timeout`: None is the site's.
 
     `used` are the tokens of its window that the prompt of a stream takes: the rest bounds the reply.

@@ -40,7 +40,7 @@ LONGEST_REPLY = 1_000_000
 WRITING = 5
 """A reply that is waited for as a whole may take this many time-outs, which else never end a server that drips …"""
 WRITING_SECONDS = 300.0
-"""… and at most so long beyond the first of them: a summary that is still not there is better selected from the text."""
+"""… and at most so long beyond the first of them: a summary that is not there by then is selected from the text."""
 
 
 def whole_seconds(timeout: float) -> float:

@@ -323,3 +323,14 @@ async def test_a_tool_of_our_own_that_takes_too_long_is_given_up(
     *_, last = await agent.asks("Which port?")
     assert (await agent.calls())[0].error == "search_history took longer than 0 s."
     assert last.content == "All right."
+
+
+async def test_a_result_that_was_cut_off_is_told_as_such_to_the_planner(agent: ToolChat) -> None:
+    agent.llm.enqueue("", calls=[task("Add 4 and 5.")])
+    agent.llm.enqueue("The sum is", finish_reason="length", usage={"prompt_tokens": 9, "completion_tokens": 1_000})
+    agent.llm.enqueue("It is nine.")
+    await agent.asks("What is 4 and 5?")
+    result = await Message.objects.aget(step__kind="result")
+    assert (result.content, result.finish_reason) == ("The sum is", "length")
+    told = agent.llm.chats[-1].messages[-1]["content"]
+    assert told == "The sum is\n[The executor's answer is not whole: cut off at 1,000 tokens.]"

@@ -39,8 +39,8 @@ class Message(BaseModel):
         "complete",
     )
     finish_reason: Literal["", "length", "content_filter", "aborted"] = about(
-        "Why a reply ended before it was whole: `length`, it had no tokens left; `content_filter`, its provider stopped "
-        "it; `aborted`, its provider broke off. Empty for all else.",
+        "Why a reply ended before it was whole: `length`, it had no tokens left; `content_filter`, its provider "
+        "stopped it; `aborted`, its provider broke off. Empty for all else.",
         "",
     )
     token_count: Tokens = about("Tokens that it takes in a request, by our own count.", 14)
