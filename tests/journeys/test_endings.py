@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.journeys.site import Person
 from tests.llm_server import LlmServer
@@ -69,7 +69,7 @@ def test_a_silent_model_is_waited_for_with_a_clock_that_survives_a_reload(alice:
 
 def test_the_clock_goes_when_the_first_word_comes(alice: Person, llm: LlmServer) -> None:
     alice.begins()
-    llm.enqueue("one two three four five", delay=3.5, drip=0.5)
+    llm.enqueue("one two three four five", delay=6, drip=0.5)
     alice.says("Think about it")
     timer = alice.page.get_by_role("timer")
     expect(timer).to_be_visible()
@@ -78,19 +78,3 @@ def test_the_clock_goes_when_the_first_word_comes(alice: Person, llm: LlmServer)
     alice.is_answered("five")
     expect(timer).to_have_count(0)
     assert alice.complaints == []
-
-
-def test_a_model_that_answers_at_once_has_no_clock(alice: Person, llm: LlmServer) -> None:
-    alice.page.add_init_script(
-        "new MutationObserver(() => { if (document.querySelector('.elapsed')) window.seen = true; })"
-        ".observe(document, { childList: true, subtree: true });"
-    )
-    alice.begins()
-    llm.enqueue("one two three", delay=0.5, drip=0.3)
-    alice.says("Quick")
-    alice.is_answered("three")
-    assert _seen(alice.page) is None
-
-
-def _seen(page: Page) -> object:
-    return page.evaluate("window.seen ?? null")
