@@ -30,12 +30,9 @@ check: $(VENV)/installed-dev
 	@$(PYTHON) manage.py makemigrations --check --dry-run > /dev/null
 
 bench: $(VENV)/installed-dev
-	@$(PYTHON) -m benchmarks.compaction
-	@$(PYTHON) -m benchmarks.stages
-	@$(PYTHON) -m benchmarks.context
-	@$(PYTHON) -m benchmarks.live
-	@$(PYTHON) -m benchmarks.gateway
-	@$(PYTHON) -m benchmarks.agents
+	@missed=0; for part in compaction stages context live gateway agents; do \
+		$(PYTHON) -m benchmarks.$$part || missed=1; \
+	done; exit $$missed
 
 bench-load: $(VENV)/installed-dev
 	@$(PYTHON) -m benchmarks.load

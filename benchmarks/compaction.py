@@ -17,14 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.conversations import DATA
+from benchmarks.goals import sized
 from benchmarks.site import site
 from tests.llm_server import LlmServer
 
+SETS = ("locomo", "swe")
 HEAD = "| conversation | messages | tokens before | after | reduction | facts kept | time |"
 
 
 def main() -> None:
-    files = sorted(DATA.glob("*/*.json"))
+    files = [path for path in sorted(DATA.glob("*/*.json")) if path.parent.name in SETS]
+    files = sized(files, small=files[:1])
     if not files:
         sys.exit(f"The conversations are not there: {DATA}")
     with LlmServer() as llm, site():

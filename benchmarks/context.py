@@ -14,20 +14,19 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks.load.figures import held
+from benchmarks.goals import end, held, sized
 from benchmarks.site import site
 
-SIZES = (200, 2_000, 200_000)
+SIZES = sized((200, 2_000, 200_000), small=(200, 2_000))
 LIVE = 20
-ROUNDS = 300
-TURNS = 150
+ROUNDS = sized(300, small=5)
+TURNS = sized(150, small=5)
 FLAT = 1.2
 """What the largest may cost, beside the smallest."""
 
@@ -56,7 +55,7 @@ def told(what: str, found: Times) -> None:
     for size, (cpu, wall) in found.items():
         print(f"{size:>8,} messages: {cpu:.2f} ms CPU, {wall:.2f} ms by the clock: {what}")
     ratios = (found[SIZES[-1]][which] / found[SIZES[0]][which] for which in (0, 1))
-    cpu, wall = (held(ratio, FLAT, "{:.2f}") for ratio in ratios)
+    cpu, wall = (held(ratio, FLAT, "{:.2f}", what=f"{what}, from few to many messages") for ratio in ratios)
     print(f"   ratio, {SIZES[-1]:,} to {SIZES[0]:,}: {cpu} of the CPU, {wall} by the clock", flush=True)
 
 
@@ -163,4 +162,5 @@ def written(conversation: Any) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
+    end()

@@ -14,18 +14,19 @@ from typing import Any
 
 import httpx2
 
+from benchmarks.goals import end, note, sized
 from benchmarks.live import model
 from tests.faults.serving import DaphneSite, UvicornSite
 from tests.furnishing import furnish
 from tests.journeys.site import Site
 
-CALLS = 150
+CALLS = sized(150, small=3)
 MESSAGES = 200
 TARGET_MS = 15
 
 
 def main() -> None:
-    for kind in (DaphneSite, UvicornSite):
+    for kind in sized((DaphneSite, UvicornSite), small=(DaphneSite,)):
         with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder, model() as url:
             key, _ = furnish(Path(folder))
             with kind(Path(folder), llm_url=url, window=8_000, COMPRESSION_COOLDOWN_SECONDS="0") as site:
@@ -50,7 +51,7 @@ def told(name: str, direct: list[float], through: list[float]) -> None:
     before, after = statistics.median(direct), statistics.median(through)
     p95 = statistics.quantiles(through, n=20)[-1]
     over = after - before
-    verdict = "" if over < TARGET_MS else f" (more than {TARGET_MS} ms)"
+    verdict = note(over < TARGET_MS, f"{name}: {over:.1f} ms added, not {TARGET_MS}")
     print(f"{name}: direct {before:.1f} ms, through the gateway {after:.1f} (p95 {p95:.1f}): {over:.1f} added{verdict}")
 
 
@@ -75,3 +76,4 @@ def history(count: int, *, words: int) -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     main()
+    end()

@@ -23,12 +23,13 @@ from urllib.request import Request, urlopen
 
 from websockets.asyncio.client import connect
 
+from benchmarks.goals import sized
 from benchmarks.site import site
 from tests.journeys.site import Site
 from tests.llm_server import closed_port
 
-POSTS = 60
-MESSAGES = 20_000
+POSTS = sized(60, small=10)
+MESSAGES = sized(20_000, small=500)
 
 
 def main() -> None:

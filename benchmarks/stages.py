@@ -17,11 +17,12 @@ from itertools import cycle
 from typing import Any
 
 from benchmarks.conversations import DATA
+from benchmarks.goals import sized
 from benchmarks.site import site
 from tests.llm_server import LlmServer
 
-SIZES = (25_000, 100_000, 400_000)
-ROUNDS = 3
+SIZES = sized((25_000, 100_000, 400_000), small=(10_000,))
+ROUNDS = sized(3, small=1)
 
 
 def main() -> None:

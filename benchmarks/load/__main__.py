@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 
+from benchmarks.goals import end
 from benchmarks.load import messages, sockets, storm, streams, turns
 
 PARTS = {part.__name__.rpartition(".")[2]: part.main for part in (streams, sockets, storm, messages, turns)}
@@ -18,6 +19,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # every process of it inherits that
     for name in asked:
         PARTS[name]()
+    end()
 
 
 if __name__ == "__main__":

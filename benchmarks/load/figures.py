@@ -1,19 +1,17 @@
-"""Figures as they are printed, and the goals that they are held against."""
+"""Figures as they are printed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
-    """The median, and what 99 % are not above."""
+    """The median, and what 99 % are not above; not a number where there is no value."""
+    if not values:
+        return nan, nan
     ordered = sorted(values)
     return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
-
-
-def held(value: float, goal: float, form: str) -> str:
-    """A figure that shall not be above its goal."""
-    return form.format(value) + ("" if value <= goal else " (missed)")
 
 
 def row(*cells: str) -> None:

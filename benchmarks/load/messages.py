@@ -11,10 +11,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from benchmarks.goals import sized
 from benchmarks.load.figures import row, spread, table
 from benchmarks.load.place import DATABASES, place
 
-SECONDS = 5.0
+SECONDS = sized(5.0, small=0.3)
 THREADS = (1, 8)
 QUESTION, ANSWER = "A question with some words. " * 10, "An answer with many more. " * 40
 

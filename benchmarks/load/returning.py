@@ -8,13 +8,14 @@ waits for an answer is asked after it.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import random
 import re
 import time
 from typing import Any, NamedTuple
 
 from benchmarks.load.figures import spread
-from benchmarks.load.pages import Heard, Socket, head, opened
+from benchmarks.load.page_socket import Heard, Socket, head, opened
 
 FETCH = "GET /c/{id}/thread?version={{version}} HTTP/1.1\r\nHX-Request: true\r\nConnection: close\r\n"
 VERSION = re.compile(rb'name="version" value="([^"]*)"')
@@ -29,6 +30,12 @@ class Answer(NamedTuple):
 
     status: str
     seconds: float
+
+
+def unpacked(answer: bytes) -> bytes:
+    """The body of an answer, as a browser shows it."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return gzip.decompress(body) if b"\r\ncontent-encoding: gzip" in head.lower() else body
 
 
 class Page:
@@ -71,7 +78,7 @@ class Page:
             writer.close()
         except OSError:
             answer = b""
-        status = answer[9:12].decode()
+        status, answer = answer[9:12].decode(), unpacked(answer)
         self.answers.append(Answer(status, time.monotonic() - began))
         if status == "503":
             await asyncio.sleep(RETRY_AFTER * (1 + random.random()))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 
-from benchmarks.load.figures import held, row, spread, table
-from benchmarks.load.place import place
+from benchmarks.goals import held, note, sized
+from benchmarks.load.figures import row, spread, table
+from benchmarks.load.place import SITES, place
 
-PAGES, MESSAGES = 1_000, 20
+PAGES, MESSAGES = sized(1_000, small=10), 20
 AWAITED = "Stored, and told to nobody."
 WITHIN = 20
 """Seconds from the kill until the last page has come back."""
@@ -16,7 +17,7 @@ WITHIN = 20
 def main() -> None:
     table("server killed", "pages back", "listens", "median page", "p99", "last page", "fetches refused",
           "fetch, p50 / p99", "server CPU", "generator CPU")  # fmt: skip
-    for database, kind in (("PostgreSQL", "uvicorn"), ("SQLite", "daphne")):
+    for database, kind in SITES:
         storm(database, kind)
 
 
@@ -40,11 +41,11 @@ def storm(database: str, kind: str) -> None:
     middle, slow = spread(took)
     row(
         f"{kind}, {database}",
-        f"{len(took):,} of {PAGES:,}" + (" (missed)" if back["late"] else ""),
+        f"{len(took):,} of {PAGES:,}" + note(not back["late"], f"{kind}: {back['late']} pages have not come back"),
         f"{listens:.1f} s",
         f"{middle:.1f} s",
         f"{slow:.1f} s",
-        held(took[-1], WITHIN, "{:.1f} s"),
+        held(took[-1], WITHIN, "{:.1f} s", what=f"{kind}, the last page back") if took else "none",
         f"{back['refused']:,}",
         "{:.2f} / {:.2f} s".format(*back["fetch"]),
         f"{used:.0f} s",

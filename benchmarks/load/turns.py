@@ -9,7 +9,7 @@ def main() -> None:
     for database in DATABASES:
         print(f"\n{database}", flush=True)
         with place(database) as site:
-            print(site.run("benchmarks.context"), end="", flush=True)
+            print(site.run("benchmarks.context", misses_allowed=True), end="", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from time import time
 from typing import Any
 
 import pytest
@@ -37,6 +38,29 @@ def test_a_person_who_asks_too_often_is_told_when_to_come_back(user: User, setti
     assert 1 <= detail["retry_after"] <= 60
     assert response["Retry-After"] == str(detail["retry_after"])
     assert Api(User.objects.create_user("bob")).get(ALL).status_code == 200
+
+
+def test_as_many_requests_as_the_setting_says_are_answered_and_not_one_more(user: User, settings: Any) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 5
+    api = Api(user)
+    while True:
+        minute = int(time() // 60)
+        cache.clear()
+        answers = [api.get(ALL).status_code for _ in range(7)]
+        if int(time() // 60) == minute:
+            break
+    assert answers == [200] * 5 + [429] * 2
+
+
+def test_as_many_wrong_keys_as_the_limit_says_are_looked_up_and_not_one_more(db: None) -> None:
+    client = Client(headers={"Authorization": "Bearer wrong"})
+    while True:
+        minute = int(time() // 60)
+        cache.clear()
+        answers = [client.get(ALL).status_code for _ in range(GUESSES_A_MINUTE + 2)]
+        if int(time() // 60) == minute:
+            break
+    assert answers == [401] * GUESSES_A_MINUTE + [429] * 2
 
 
 def test_keys_and_sessions_of_one_person_are_counted_together(user: User, settings: Any) -> None:

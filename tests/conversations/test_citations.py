@@ -43,6 +43,16 @@ def test_a_statement_of_two_messages_has_both_and_no_third() -> None:
     assert found == (1, 2)
 
 
+def test_a_word_in_common_is_no_source() -> None:
+    statements = [
+        "The archive is audited by seven lawyers from Lisbon before the merger closes in spring",
+        "Priya bought a violin, sold her boat, and moved with two cats into a lighthouse near Bergen",
+    ]
+    assert cite(statements, SOURCES) == [(), ()]
+    shorter = ["The nightly job writes the archive, which lawyers audit"]
+    assert cite(shorter, SOURCES) == [(0,)], "half of a statement is more than a word"
+
+
 @pytest.mark.parametrize(
     "statement", ["", "–", "the of and", "Something else entirely was decided", "They talked about it"]
 )

@@ -317,8 +317,9 @@ async def test_what_cannot_fit_even_compressed_fails_the_reply_and_names_the_par
 
 
 async def test_ten_compactions_a_minute_are_enough(filled: Conversation, chat: Chat) -> None:
-    for _ in range(10):
+    for _ in range(9):
         await Compaction.objects.acreate(conversation=filled, trigger="manual", status="skipped")
+    assert (await chat.compact()).status == "succeeded", "the tenth is one of ten"
     with pytest.raises(TooMany) as refused:
         await chat.start_compaction()
     assert 0 < refused.value.retry_after <= 60

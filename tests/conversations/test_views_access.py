@@ -102,6 +102,10 @@ def test_the_policy_forbids_inline_script_and_style(conversation: Conversation, 
     policy = response.headers["Content-Security-Policy"]
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy
+    told = dict(directive.strip().split(" ", 1) for directive in policy.split(";"))
+    barred = {name: told[name] for name in ("frame-ancestors", "object-src", "base-uri")}
+    assert barred == dict.fromkeys(barred, "'none'"), "no other page may frame this one"
+    assert told["form-action"] == "'self'"
     html = response.content.decode()
     assert " style=" not in html and "<style" not in html and " onclick=" not in html
     assert html.count("<script") == html.count("<script src=")

@@ -36,6 +36,24 @@ def test_a_flow_outgrows_its_own_history_however_large_the_window(
     assert Policy(**PRESETS[preset]).is_due(used(live), messages=messages) is due
 
 
+@pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95])
+def test_a_chat_is_due_at_its_threshold_and_not_a_token_before(threshold: float) -> None:
+    policy = Policy(threshold=threshold)
+    at = round(threshold * WINDOW.size) - used(0).total
+    assert used(at).total == threshold * WINDOW.size
+    assert policy.is_due(used(at))
+    assert not policy.is_due(used(at - 1))
+
+
+def test_a_chat_is_due_once_a_request_does_not_fit_and_not_where_it_just_does() -> None:
+    policy, narrow = Policy(threshold=0.95), Window(10_000, 2_500)
+    full = Usage(system=500, summary=200, protected=0, live=narrow.budget - 700, window=narrow)
+    assert full.total == narrow.budget
+    assert not full.over_budget and not policy.is_due(full)
+    over = replace(full, live=full.live + 1)
+    assert over.over_budget and policy.is_due(over)
+
+
 def test_the_smaller_target_counts() -> None:
     assert Policy().target(WINDOW) == 50_000
     assert Policy(target_tokens=8_000).target(WINDOW) == 8_000

@@ -84,6 +84,40 @@ async def test_no_result_is_written_after_the_lease_even_if_nobody_took_over(fil
     assert not await Checkpoint.objects.aexists()
 
 
+async def test_a_stale_worker_changes_nothing_while_anothers_lease_is_fresh(filled: Conversation, chat: Chat) -> None:
+    """By its token alone: the lease that is stored has not run out, and the row is at work."""
+    chat.llm.enqueue_summary(delay=0.4)
+    row = await sync_to_async(claimed)(filled, "auto")
+    stale = asyncio.create_task(compaction.run(row.pk))
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
+    another = uuid7()
+    await Compaction.objects.filter(pk=row.pk).aupdate(lease_token=another, lease_expires_at=expiry())
+    await stale
+    found = await Compaction.objects.aget(pk=row.pk)
+    assert (found.status, found.lease_token) == ("running", another)
+    await chat.refresh()
+    assert not chat.conversation.is_compressed
+    assert not await Checkpoint.objects.aexists()
+
+
+async def test_no_verb_of_a_lease_works_with_a_stale_token(filled: Conversation) -> None:
+    row = await sync_to_async(claimed)(filled)
+    stale = await sync_to_async(lease.start)(row.pk, uuid7())
+    assert stale is not None
+    another = uuid7()
+    await Compaction.objects.filter(pk=row.pk).aupdate(lease_token=another, lease_expires_at=expiry())
+    before = await Compaction.objects.filter(pk=row.pk).values().aget()
+    with pytest.raises(lease.LeaseLost):
+        await lease.advance(stale, "validate", 90, summariser="stale")
+    for status in ("succeeded", "failed"):
+        with pytest.raises(lease.LeaseLost):
+            await sync_to_async(lease.finish)(stale, status, error="stale")
+    await sync_to_async(lease.hand_back)(stale)
+    await sync_to_async(lease.release)(row.pk, error="stale", token=stale.lease_token)
+    assert await sync_to_async(lease.start)(row.pk, uuid7()) is None
+    assert await Compaction.objects.filter(pk=row.pk).values().aget() == before
+
+
 async def test_a_late_heartbeat_revives_no_lease(filled: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     row = await sync_to_async(claimed)(filled)
     row = await sync_to_async(lease.start)(row.pk, uuid7())
