@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from conversations import metrics
 from conversations.llm import refusals
+from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.attempts import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
 from conversations.llm.base import (
     BrokenReply,
@@ -45,8 +46,9 @@ class Provider(ABC):
 
     `timeout` is in seconds, between two pieces of a reply. Each call makes at most `attempts` requests, or what is
     left of the budget that it is given, with short pauses (`sleep`); `stream` makes no further one once a piece has
-    been given out. Closing the iterator of `stream`, or cancelling the task that reads it, closes the connection,
-    which stops the model.
+    been given out. A request that is put otherwise for the model's chat template is one more beside those; `remember`
+    is called with the template that was accepted. Closing the iterator of `stream`, or cancelling the task that reads
+    it, closes the connection, which stops the model.
     """
 
     library: ClassVar[Library]
@@ -68,6 +70,8 @@ class Provider(ABC):
         timeout: float = 60.0,
         attempts: int = ATTEMPTS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chat_template: str = ChatTemplate.FREE,
+        remember: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         self.name = name
         self._asked = Asked(name, model, base_url or self.home, timeout, self.library)
@@ -75,6 +79,8 @@ class Provider(ABC):
         self._max_tokens = max_tokens
         self._attempts = attempts
         self._sleep = sleep
+        self._template = chat_template
+        self._remember = remember
 
     @abstractmethod
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
@@ -201,8 +207,9 @@ class Provider(ABC):
         sdk: Any = import_module(asked.library)
         dialect = dialect_of(asked.base_url, asked.model, first=self.first_dialect())
         refused = refusals.known(asked.base_url, asked.model)
+        template = self._template
         while budget.take():
-            told = refusals.less(body, refused)
+            told = refusals.less(self.shaped(body, template), refused)
             try:
                 # Plain JSON both ways: the library's own types cost 0.5 ms a message sent and 0.2 ms a token read.
                 stream = await client.post(
@@ -215,6 +222,10 @@ class Provider(ABC):
                 )
             except sdk.APIStatusError as fault:
                 complaint = str(fault.body)
+                if stricter := self._stricter(template, complaint, body, status=fault.status_code):
+                    template = stricter
+                    budget.most += 1  # twice at most, in the life of a model
+                    continue
                 other = dialect.corrected(complaint) if fault.status_code in (400, 422) else None
                 found = frozenset() if other else refusals.named(complaint, told, status=fault.status_code)
                 if not (other or found) or not budget.left:
@@ -223,8 +234,22 @@ class Provider(ABC):
             else:
                 learn(asked.base_url, asked.model, dialect)
                 refusals.learn(asked.base_url, asked.model, refused)
+                await self._learn(template)
                 return stream
         raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False)
+
+    def shaped(self, body: dict[str, Any], template: str) -> dict[str, Any]:
+        """The body with its messages as the model's chat template takes them; an API with a shape of its own has it."""
+        return body
+
+    def _stricter(self, template: str, complaint: str, body: dict[str, Any], *, status: int) -> str | None:
+        return None
+
+    async def _learn(self, template: str) -> None:
+        if template != self._template:
+            self._template = template
+            if self._remember:
+                await self._remember(template)
 
     def _require_access(self) -> None:
         if not host_of(self._asked.base_url):
