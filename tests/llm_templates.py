@@ -6,6 +6,7 @@ Written after the templates of Qwen 3.5, Mistral 7B Instruct v0.3, Gemma 2 and M
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from tests.llm_answers import Answer, Request
@@ -32,7 +33,7 @@ def mistral(messages: Messages) -> str:
 
 def mistral_api(messages: Messages) -> str:
     """Mistral's own server has another say about what comes last, and after a result."""
-    for before, message in zip(messages, messages[1:], strict=False):
+    for before, message in pairwise(messages):
         if before["role"] == "tool" and message["role"] not in ("tool", "assistant"):
             return f"Unexpected role '{message['role']}' after role 'tool'"
         if message["role"] == "system":

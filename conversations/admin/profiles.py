@@ -80,6 +80,8 @@ class ModelProfileForm(forms.ModelForm):
         # None of them is there for who may only look.
         for name in self.fields.keys() & NOT_NEGATIVE:
             self.fields[name].validators.append(MinValueValidator(0))
+        if "chat_template" in self.fields:
+            self.fields["chat_template"].required = False
         if "model_id" in self.fields:
             self.fields["model_id"].widget.attrs["list"] = "offered-models"
 
@@ -87,9 +89,12 @@ class ModelProfileForm(forms.ModelForm):
         """What was learned of one model says nothing of another that is asked in its place."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         moved = {"base_url", "model_id"} & set(self.changed_data)
-        if self.instance.pk and moved and "chat_template" not in self.changed_data and "chat_template" in cleaned:
+        if self.instance.pk and moved and cleaned.get("chat_template") == self.initial.get("chat_template"):
             cleaned["chat_template"] = ModelProfile.ChatTemplate.FREE
         return cleaned
+
+    def clean_chat_template(self) -> str:
+        return self.cleaned_data["chat_template"] or str(self.instance.chat_template)
 
     def clean_api_key(self) -> str:
         return self.cleaned_data["api_key"] or str(self.instance.api_key)

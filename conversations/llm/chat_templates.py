@@ -1,4 +1,4 @@
-"""Chat templates that refuse histories which OpenAI's own models take: how servers say so, and the messages they accept.
+"""Chat templates that refuse histories which OpenAI's own models take: how servers say so, and what they accept.
 
 vLLM, llama.cpp, LM Studio and Mistral render a request with the template of the model. Many templates take one system
 message at the beginning and the roles user and assistant in turn; some take no system message at all.
@@ -37,7 +37,7 @@ _ORDER = re.compile(
 _NO_SYSTEM = re.compile(
     r"system (?:role|message|prompt|instruction)s?\b.{0,40}\bnot\b.{0,12}\b(?:support|allow|enabl)"
     r"|(?:not support|unsupported|invalid|unknown)\w* (?:a |the )?(?:role:? )?['\"]?system\b"
-    r"|only (?:the )?['\"]?user['\"]?,? (?:and |or )['\"]?(?:assistant|model)['\"]? roles? (?:are|is) (?:supported|allowed)",
+    r"|only (?:the )?['\"]?user['\"]?,? (?:and|or) ['\"]?(?:assistant|model)['\"]? roles? are (?:supported|allowed)",
     re.IGNORECASE,
 )
 

@@ -84,7 +84,7 @@ def learn_correction(profile: ModelProfile, owner_id: int, *, estimated: int, re
 
     One person's requests cannot move the correction past what others' say. A query only where something moved.
     """
-    before = {id: average for id, average in profile.token_reports}
+    before: dict[int, float] = dict(profile.token_reports)
     reports = correction.with_report(
         profile.token_reports, owner_id, profile.token_correction, estimated=estimated, reported=reported
     )
@@ -225,9 +225,7 @@ def _builtin() -> list[dict[str, Any]]:
     return [{"name": builtin.NAME, "always": always, "first": first}]
 
 
-def _upsert(
-    *, name: str, always: dict[str, Any], first: dict[str, Any], instead_of_unknown: int | None = None
-) -> None:
+def _upsert(*, name: str, always: dict[str, Any], first: dict[str, Any], instead_of_unknown: int | None = None) -> None:
     """`instead_of_unknown` is a window for a row that has none but `UNKNOWN_WINDOW`."""
     always = always | {"enabled": True}
     row, is_new = ModelProfile.objects.get_or_create(name=name, defaults=first | always | {"from_environment": True})

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from conversations import metrics
 from conversations.llm import refusals
-from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.attempts import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
 from conversations.llm.base import (
     BrokenReply,
@@ -25,6 +24,7 @@ from conversations.llm.base import (
     RequestRefused,
     Unavailable,
 )
+from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn
 from conversations.llm.faults import Asked, explain

@@ -17,9 +17,11 @@ from conversations.llm.profiles import connect, sync_profiles
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.prompt import assemble
 from conversations.records import Sent
-from tests.conversations.chat import START
+from tests.agents.conftest import ToolChat
+from tests.conversations.chat import START, fill
 from tests.conversations.pages import Pages
 from tests.llm_server import LlmServer
+from tests.llm_templates import complaint
 
 pytestmark = pytest.mark.once
 
