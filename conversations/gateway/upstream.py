@@ -129,7 +129,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
     }
     messages, template = body["messages"], profile.chat_template
     while True:
-        own = {"stream_options": {"include_usage": True}} if adds else {}
+        own: dict[str, Any] = {"stream_options": {"include_usage": True}} if adds else {}
         own |= {"messages": chat_templates.shaped(messages, template), "model": target.model}
         try:
             response = await client.post("/chat/completions", body=body | own, **how)

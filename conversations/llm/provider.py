@@ -177,6 +177,8 @@ class Provider(ABC):
             # A fault after the reason to finish has cost nothing of the reply.
             if reading.finish_reason is None:
                 begun = characters + reading.calls.characters > 0
+                if not begun:
+                    await self._learn_midway(fault, body)
                 raise explain(fault, self._asked, begun=begun) from None
         yield self._last(reading)
 
@@ -244,6 +246,13 @@ class Provider(ABC):
 
     def _stricter(self, template: str, complaint: str, body: dict[str, Any], *, status: int) -> str | None:
         return None
+
+    async def _learn_midway(self, fault: Exception, body: dict[str, Any]) -> None:
+        """Some servers accept a request, and refuse its roles by an event in the stream: the next attempt is right."""
+        complaint = getattr(fault, "body", None)
+        if complaint and not hasattr(fault, "status_code"):
+            stricter = self._stricter(self._template, str(complaint), body, status=400)
+            await self._learn(stricter or self._template)
 
     async def _learn(self, template: str) -> None:
         if template != self._template:

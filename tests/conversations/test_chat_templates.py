@@ -107,6 +107,15 @@ async def test_a_template_that_takes_nothing_ends_in_the_refusal(profile: ModelP
     assert await learned() == "free"
 
 
+async def test_a_refusal_within_the_stream_is_learned_from_too(profile: ModelProfile, llm: LlmServer) -> None:
+    complaint = 'Error rendering prompt with jinja template: "Conversation roles must alternate"'
+    llm.enqueue(events=[{"error": complaint}])
+    prompt = Prompt(tuple({"role": role, "content": role} for role in ("system", "system", "user")))
+    assert (await connect(profile).complete(prompt, max_tokens=5)).text == "All right."
+    assert [one["role"] for one in llm.last_request.messages] == ["system", "user"]
+    assert await learned() == "strict"
+
+
 async def test_a_budget_of_one_request_is_enough_to_learn(profile: ModelProfile, llm: LlmServer) -> None:
     llm.template = "llama-2"
     prompt = Prompt(tuple({"role": role, "content": role} for role in ("system", "system", "user", "user")))
