@@ -10,12 +10,16 @@ WEIGHT = 0.2
 """Of the newest report in the moving average."""
 
 
+def counts(*, estimated: int, reported: int) -> bool:
+    return estimated > 0 and estimated / 2 <= reported <= estimated * 2
+
+
 def learned(correction: float, *, estimated: int, reported: int) -> float:
     """The correction after one more report: tokens as we counted them, uncorrected, and as the provider did.
 
     A report outside half to twice the estimate says that one of the two measured something else, and is ignored.
     """
-    if estimated <= 0 or not estimated / 2 <= reported <= estimated * 2:
+    if not counts(estimated=estimated, reported=reported):
         return correction
     return round((1 - WEIGHT) * correction + WEIGHT * reported / estimated, 4)
 

@@ -82,15 +82,17 @@ def profile_for(profile_id: int | None) -> ModelProfile:
 def learn_correction(profile: ModelProfile, owner_id: int, *, estimated: int, reported: int) -> None:
     """Learn from what a provider reports for a person's request that we counted as `estimated` tokens.
 
-    One person's requests cannot move the correction past what others' say. A query only where something moved.
+    One person's requests cannot move the correction past what others' say. A query only where something moved, and
+    where a person is heard first: who agrees with the correction has a say in it too.
     """
-    before: dict[int, float] = dict(profile.token_reports)
-    reports = correction.with_report(
-        profile.token_reports, owner_id, profile.token_correction, estimated=estimated, reported=reported
-    )
-    found = correction.agreed(profile.token_correction, [average for _, average in reports])
-    own = before.get(owner_id, profile.token_correction)
-    if max(abs(found - profile.token_correction), abs(reports[-1][1] - own)) > 0.005:
+    if not correction.counts(estimated=estimated, reported=reported):
+        return
+    now, before = profile.token_correction, dict(profile.token_reports)
+    reports = correction.with_report(profile.token_reports, owner_id, now, estimated=estimated, reported=reported)
+    found = correction.agreed(now, [average for _, average in reports])
+    moved = max(abs(found - now), abs(reports[-1][1] - before.get(owner_id, now)))
+    is_first = owner_id not in before and len(before) < correction.OWNERS
+    if is_first or moved > 0.005:
         ModelProfile.objects.filter(pk=profile.pk).update(token_correction=found, token_reports=reports)
 
 

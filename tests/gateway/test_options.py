@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from conversations.errors import Invalid
+from conversations.gateway.addresses import require_reachable
+from conversations.models import ModelProfile
 from tests.faults.serving import serving
 from tests.gateway.caller import Caller
 from tests.gateway.conftest import SETTINGS
 from tests.llm_answers import Request
 from tests.llm_templates import complaint
+from tests.servers import wait_until
 
 INSIDE = "http://169.254.169.254/latest/meta-data/"
 PNG = "data:image/png;base64," + "iVBORw0KGgo" * 4
@@ -154,6 +159,35 @@ def test_an_administrator_allows_more(tmp_path: Path) -> None:
             require_refused(caller, asked(caller, image(url)), "messages[0].content[0].image_url.url")
 
 
+@pytest.mark.parametrize(
+    ("provider", "base_url", "passes"),
+    [
+        ("openai", "", True),
+        ("openai", "https://api.openai.com/v1", True),
+        ("anthropic", "", True),
+        ("openai", "https://openai.com.example.org/v1", False),
+        ("openai", "https://api.example.org/v1", False),
+        ("anthropic", "http://127.0.0.1:9/v1", False),
+        ("builtin", "", False),
+    ],
+)
+def test_public_addresses_pass_to_the_providers_themselves(
+    provider: str, base_url: str, passes: bool, settings: Any
+) -> None:
+    profile = ModelProfile(provider=provider, base_url=base_url)
+
+    def refused(url: str) -> str:
+        with suppress(Invalid):
+            require_reachable([{"role": "user", "content": [image(url)]}], profile)
+            return ""
+        return "messages[0].content[0].image_url.url"
+
+    assert bool(refused("https://example.com/cat.png")) is not passes
+    assert refused(INSIDE) and refused("http://example.com/cat.png")
+    settings.GATEWAY_IMAGE_URLS = "never"
+    assert refused("https://example.com/cat.png") and not refused(PNG)
+
+
 @pytest.mark.parametrize("template", ["qwen", "mistral", "gemma"])
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_a_strict_chat_template_is_met_here_too_and_every_process_knows(
@@ -192,6 +226,10 @@ def test_one_person_s_calls_do_not_move_the_counts_of_others(caller: Caller) -> 
         query = "SELECT token_correction AS found FROM conversations_modelprofile WHERE name = ?"
         return float(caller.rows(query, name)[0]["found"])
 
+    def reports() -> int:
+        query = "SELECT token_reports AS found FROM conversations_modelprofile WHERE name = ?"
+        return len(json.loads(caller.rows(query, name)[0]["found"]))
+
     def call(who: Caller, factor: float, times: int) -> None:
         for _ in range(times):
             messages = who.history(1, words=60)
@@ -201,12 +239,16 @@ def test_one_person_s_calls_do_not_move_the_counts_of_others(caller: Caller) -> 
 
     caller.rows(
         "UPDATE conversations_modelprofile SET token_correction = 0.76, token_reports = ? WHERE id > 0",
-        json.dumps([[1, 0.76]]),
+        "[]",  # as it was learned before anybody's reports were kept apart
     )
+    call(caller, 0.76, 1)
+    caller.call(count=1)
+    wait_until(lambda: reports() == 1, what="her report")
+    taught = correction()
     call(other, 1.9, 15)
-    caller.call(count=15)
-    assert correction() == 0.76
+    caller.call(count=16)
+    assert abs(taught - 0.76) < 0.001 and correction() == taught
     call(caller, 0.9, 15)
-    caller.call(count=30)
-    assert 0.76 < correction() < 0.92, "both have moved up: as far as who moved less"
+    caller.call(count=31)
+    assert taught < correction() < 0.92, "both have moved up: as far as who moved less"
     caller.rows("UPDATE conversations_modelprofile SET token_correction = 1.25, token_reports = '[]' WHERE id > ?", 0)
