@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.utils.decorators import sync_only_middleware
+from django.utils.deprecation import MiddlewareMixin
 
 from conversations import logged
 
@@ -24,6 +25,21 @@ class Compressed(GZipMiddleware):
         if response.status_code != 200 or kind not in COMPRESSED:
             return response
         return super().process_response(request, response)
+
+
+class Private(MiddlewareMixin):
+    """What a signed-in person is sent is kept by no cache, on the way or in the browser.
+
+    `no-store`, not `no-cache`: with the latter, Back after signing out shows pages again without asking, and they stay
+    on the disk. Back and Forward fetch a page anew, as they did: an open socket keeps it out of the browser's memory.
+    Static files and attachments, which say `public` or `private` with an age of their own, stay as they are.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        said = response.headers.get("Cache-Control", "")
+        if "max-age" not in said and "private, no-store" not in said:
+            response.headers["Cache-Control"] = "private, no-store"
+        return response
 
 
 @sync_only_middleware

@@ -123,6 +123,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "chatsite.middleware.Compressed",
+    "chatsite.middleware.Private",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
@@ -223,6 +224,9 @@ ANTHROPIC_MODEL = read("ANTHROPIC_MODEL")
 ANTHROPIC_FAST_MODEL = read("ANTHROPIC_FAST_MODEL")
 ANTHROPIC_STANDARD_MODEL = read("ANTHROPIC_STANDARD_MODEL")
 MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 600.0, float, "a number of seconds")
+# What a call of the gateway may carry beyond the options that always pass, and which addresses in its messages.
+GATEWAY_OPTIONS = listed("GATEWAY_OPTIONS", [])
+GATEWAY_IMAGE_URLS = read("GATEWAY_IMAGE_URLS", "provider")
 BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 # A model is asked for the title of a conversation, after its first reply.

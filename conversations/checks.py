@@ -13,6 +13,7 @@ from django.core.checks import CheckMessage, Error, register
 SHORTEST_KEY = 32
 SHORTEST_TOKEN = 16
 LOG_FORMATS = ("line", "json")
+IMAGE_URLS = ("never", "provider", "public")
 BROKERS = ("redis", "rediss", "amqp", "amqps")
 LEAST = {
     "WEB_CONCURRENCY": 1,
@@ -52,6 +53,8 @@ def _faults() -> Iterator[str]:
             yield f"{name} must be at least {least}."
     if settings.LOG_FORMAT not in LOG_FORMATS:
         yield f"LOG_FORMAT must be one of {', '.join(LOG_FORMATS)}."
+    if settings.GATEWAY_IMAGE_URLS not in IMAGE_URLS:
+        yield f"GATEWAY_IMAGE_URLS must be one of {', '.join(IMAGE_URLS)}."
     if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
         yield f"METRICS_TOKEN must have at least {SHORTEST_TOKEN} characters."
     yield from _faults_of_many()

@@ -48,6 +48,7 @@ class Head(NamedTuple):
     calls_tools: bool | None
     uses_tools: bool
     parent_id: UUID | None
+    owner_id: int
     tools: tuple[Spec, ...] = ()
     """Those that the model is offered."""
 
@@ -99,7 +100,7 @@ def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
         Exists(Message.objects.filter(conversation=OuterRef("pk"), status=STREAMING)),
         "model_id", "model__provider", "model__window", "model__max_reply_tokens", "model__is_local",
         "model__token_correction", "model__sees_images", "model__calls_tools",
-        "uses_tools", "parent_id",
+        "uses_tools", "parent_id", "owner_id",
     )  # fmt: skip
 
 

@@ -100,6 +100,7 @@ def note(sent: Sent) -> dict[str, Any]:
         "budget": window.budget,
         "correction": window.correction,
         "hash": digest(sent.prompt.messages),
+        **({} if sent.profile.sends_as_is else {"template": sent.profile.chat_template}),
     }
     saved = window.corrected(stood_for.tokens) - usage.summary if stood_for else 0
     return {"request": request, "saved_tokens": max(0, saved)}

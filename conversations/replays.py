@@ -23,7 +23,8 @@ from compression.records import value_of
 from conversations import records
 from conversations.agents.tools import spec
 from conversations.errors import NotFound
-from conversations.models import Conversation, Message, ToolCall, Wording
+from conversations.llm import chat_templates
+from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.transcript import BEGINNING, SAID, images_of, message_tokens, truncated
 
@@ -45,6 +46,17 @@ class Replayed:
     @property
     def is_exact(self) -> bool:
         return not self.gone
+
+    @property
+    def chat_template(self) -> str:
+        """How the messages were put when they left, for the model's template: "free" where they went as they are."""
+        return str(self.noted.get("template", ModelProfile.ChatTemplate.FREE))
+
+    @property
+    def put(self) -> int:
+        """The number of messages that they were put as then; 0 where they went as they are."""
+        is_free = self.chat_template == ModelProfile.ChatTemplate.FREE
+        return 0 if is_free else len(chat_templates.shaped(self.messages, self.chat_template))
 
     @property
     def messages(self) -> list[dict[str, Any]]:

@@ -129,7 +129,7 @@ def finish(
     else:
         ended = reply_lease.held(reply_id, token).update(**columns)
     if sent and spent:
-        learn_correction(sent.profile, estimated=sent.estimated, reported=spent.prompt)
+        learn_correction(sent.profile, sent.loaded.head.owner_id, estimated=sent.estimated, reported=spent.prompt)
     if not ended:
         return None
     reply = Message.objects.get(pk=reply_id)

@@ -120,8 +120,10 @@ class Request:
     @property
     def is_summary(self) -> bool:
         """Whether it asks for a summary. A compressed chat carries one too, but behind its marker."""
-        systems = (text_of(message) for message in self.messages if message["role"] == "system")
-        return any(SUMMARY in text and SUMMARY_MARKER not in text for text in systems)
+        systems = [text_of(message) for message in self.messages if message["role"] == "system"]
+        # To a model that takes no system message its instructions come as the beginning of the first of the user.
+        texts = systems or [text_of(message)[:2_000] for message in self.messages[:1]]
+        return any(SUMMARY in text and SUMMARY_MARKER not in text for text in texts)
 
     @property
     def tokens(self) -> int:

@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
 
+from tests import llm_templates
 from tests.llm_answers import Answer, Request, assert_every_message_represented, count_tokens, summary_of
 from tests.llm_wire import read, send
 
@@ -33,11 +34,13 @@ class LlmServer:
 
     Requests for a summary have a queue and a default of their own. `connections` counts connections that were
     opened, `open` those that still are, `aborted` the answers that a client did not wait for. `models` are the ids that
-    it lists; who asks for those is not recorded.
+    it lists; who asks for those is not recorded. `template` is the chat template by which chat completions are refused
+    (`tests.llm_templates`), "" for none; refused requests are recorded and take no scripted answer.
     """
 
     def __init__(self, *, port: int = 0, default: Answer | None = None) -> None:
         self.port = port
+        self.template = ""
         self.default = default or Answer()
         self.default_summary: Callable[[Request], str] = summary_of
         self.summary_delay = 0.0
@@ -105,6 +108,7 @@ class LlmServer:
             self._chats.clear()
             self._summaries.clear()
         self.summary_delay = 0.0
+        self.template = ""
 
     def wait_for(self, done: Callable[[LlmServer], bool], *, seconds: float = 30.0) -> None:
         """Block until `done(self)`; fails after `seconds`."""
@@ -172,6 +176,8 @@ class LlmServer:
             return Answer("\n".join(self.models))
         with self._lock:
             self._received.append(request)
+            if refusal := llm_templates.refusal(self.template, request):
+                return refusal
             if not request.is_summary:
                 return self._chats.popleft() if self._chats else self.default
             answer = self._summaries.popleft() if self._summaries else Answer("", delay=self.summary_delay)

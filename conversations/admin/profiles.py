@@ -80,8 +80,21 @@ class ModelProfileForm(forms.ModelForm):
         # None of them is there for who may only look.
         for name in self.fields.keys() & NOT_NEGATIVE:
             self.fields[name].validators.append(MinValueValidator(0))
+        if "chat_template" in self.fields:
+            self.fields["chat_template"].required = False
         if "model_id" in self.fields:
             self.fields["model_id"].widget.attrs["list"] = "offered-models"
+
+    def clean(self) -> dict[str, Any]:
+        """What was learned of one model says nothing of another that is asked in its place."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        moved = {"base_url", "model_id"} & set(self.changed_data)
+        if self.instance.pk and moved and cleaned.get("chat_template") == self.initial.get("chat_template"):
+            cleaned["chat_template"] = ModelProfile.ChatTemplate.FREE
+        return cleaned
+
+    def clean_chat_template(self) -> str:
+        return self.cleaned_data["chat_template"] or str(self.instance.chat_template)
 
     def clean_api_key(self) -> str:
         return self.cleaned_data["api_key"] or str(self.instance.api_key)
@@ -108,7 +121,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
                 "description": "In US dollars for a million tokens. Without them, costs are not known.",
             },
         ),
-        ("Abilities", {"fields": ["sees_images", "calls_tools", "parameters_billion"]}),
+        ("Abilities", {"fields": ["sees_images", "calls_tools", "chat_template", "parameters_billion"]}),
     ]
 
     @admin.action(description="Test the connection", permissions=["change"])
@@ -148,7 +161,8 @@ def told(trial: Trial) -> SafeString:
         fault = trial.fault.removeprefix(name) if trial.fault.startswith(name) else f": {trial.fault}"
         return format_html("<b>{}</b>{}{}", name, fault, _offered(trial))
     said = f": “{trial.words}”" if trial.words else ", but spent all the tokens of this test on thoughts."
-    return format_html("<b>{}</b> answered in {}{} {} {}", name, seconds(trial.ms), said, _tokens(trial), _price(trial))
+    answered = format_html("<b>{}</b> answered in {}{}", name, seconds(trial.ms), said)
+    return format_html("{} {} {}{}", answered, _tokens(trial), _price(trial), _template(trial))
 
 
 def _tokens(trial: Trial) -> str:
@@ -156,6 +170,13 @@ def _tokens(trial: Trial) -> str:
     told = f"{spent.prompt:,} tokens in and {spent.completion:,} out, it reports" if spent else "It reports no tokens"
     ours = f"{trial.estimated}, corrected (× {window.correction:g}) {window.corrected(trial.estimated)}"
     return f"{told}; our count is {ours}."
+
+
+def _template(trial: Trial) -> str:
+    """How messages are put for it; "" where they go as they are."""
+    profile = trial.profile
+    is_free = profile.chat_template == ModelProfile.ChatTemplate.FREE
+    return "" if is_free else f" Chat template: {profile.get_chat_template_display()}."
 
 
 def _price(trial: Trial) -> str:

@@ -119,7 +119,7 @@ def _store(work: Work, run: AgentRun, answer: Answer) -> None:
         call_rows.store(message, answer.calls)
         runs.answer(run, _kind(run, answer), message)
     if spent:
-        learn_correction(sent.profile, estimated=sent.estimated, reported=spent.prompt)
+        learn_correction(sent.profile, sent.loaded.head.owner_id, estimated=sent.estimated, reported=spent.prompt)
 
 
 def _kind(run: AgentRun, answer: Answer) -> str:

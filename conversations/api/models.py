@@ -41,6 +41,7 @@ def _told(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:
         "is_local": profile.is_local,
         "sees_images": profile.can_see,
         "calls_tools": profile.can_call,
+        "chat_template": profile.chat_template,
     }
 
 

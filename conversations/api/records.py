@@ -42,6 +42,7 @@ def _replayed_json(replayed: Replayed) -> dict[str, Any]:
         "model": reply.model,
         "model_id": noted["model"],
         "max_tokens": noted["max_tokens"],
+        "chat_template": replayed.chat_template,
         "messages": replayed.messages,
         "parts": [_part_json(part) for part in replayed.parts],
         "usage": replayed.tokens

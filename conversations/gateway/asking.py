@@ -13,9 +13,11 @@ from compression.core.policy import Policy
 from compression.core.values import Usage, Window, total_tokens
 from conversations.errors import Invalid, NotFound, TooLarge
 from conversations.gateway import known
+from conversations.gateway.addresses import require_reachable
 from conversations.gateway.history import History, read
 from conversations.gateway.known import State
 from conversations.gateway.messages import require_storable
+from conversations.gateway.options import LIMITS, passed
 from conversations.models import ModelProfile
 from conversations.usage import parts, too_large
 from conversations.validation import clean_text, parse_json
@@ -24,12 +26,11 @@ EXTRAS = ("tools", "functions", "response_format")
 """Fields whose text is part of the prompt too."""
 _UNSTORABLE = re.compile(r"\\u(0000|[dD][89a-fA-F])")
 """Escapes of NUL and of halves of characters: whether they stand alone, only a closer look can tell."""
-LIMITS = ("max_completion_tokens", "max_tokens")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One call, understood. `body` is the caller's, untouched."""
+    """One call, understood. `body` is the caller's, less what says nothing."""
 
     body: dict[str, Any]
     profile: ModelProfile
@@ -92,7 +93,9 @@ def understood(text: str) -> Asked:
             require_storable(name, body[name])
     extras = [body.get(name) for name in EXTRAS]
     history = read(body.get("messages"), extras, is_storable=is_storable)
-    return Asked(body, profile, history, _window(profile, body), conf.policy())
+    require_reachable(body["messages"], profile)
+    forwarded = passed(body, window=profile.window)
+    return Asked(forwarded, profile, history, _window(profile, body), conf.policy())
 
 
 def models() -> list[ModelProfile]:

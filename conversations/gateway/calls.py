@@ -118,7 +118,7 @@ def _store(call: Call, model: str, ended: float) -> None:
         duration_ms=round(1000 * (ended - call.began)),
     )
     if call.profile and spent:
-        learn_correction(call.profile, estimated=call.estimated, reported=spent.prompt)
+        learn_correction(call.profile, call.owner_id, estimated=call.estimated, reported=spent.prompt)
 
 
 def _cost(call: Call) -> Decimal | None:

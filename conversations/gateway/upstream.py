@@ -12,7 +12,7 @@ from django.conf import settings
 
 from conversations import metrics
 from conversations.errors import Refused
-from conversations.llm import base, builtin, faults
+from conversations.llm import base, builtin, chat_templates, faults
 from conversations.llm.base import BrokenReply, ModelError
 from conversations.llm.clients import client_for
 from conversations.llm.dialects import dialect_of, learn
@@ -84,7 +84,7 @@ async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable
         who = Asked(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")
         asking()
         try:
-            response = await _opened(target, body, who)
+            response = await _opened(profile, target, body, who)
         except Exception as fault:
             error = explain(fault, who, begun=False)
             metrics.provider_failed(who.name, error)
@@ -115,11 +115,11 @@ async def _target(profile: ModelProfile) -> AsyncIterator[Target]:
     yield Target(url, profile.api_key, profile.model_id)
 
 
-async def _opened(target: Target, body: dict[str, Any], who: Asked) -> Any:
+async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], who: Asked) -> Any:
+    """The response. A server that refuses our own option, or the order of roles, is asked again as it wants it."""
     client = await client_for("openai", target.base_url, target.api_key)
     dialect = dialect_of(target.base_url, target.model, first=Options())
     adds = bool(body.get("stream")) and "stream_options" not in body and getattr(dialect, "reports_usage", False)
-    own = {"stream_options": {"include_usage": True}} if adds else {}
     sdk, http = import_module("openai"), import_module("httpx2")
     patience = who.timeout if body.get("stream") else whole_seconds(who.timeout)
     how: dict[str, Any] = {
@@ -127,13 +127,25 @@ async def _opened(target: Target, body: dict[str, Any], who: Asked) -> Any:
         "stream": True,
         "options": {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout))},
     }
-    try:
-        return await client.post("/chat/completions", body=body | own | {"model": target.model}, **how)
-    except (sdk.BadRequestError, sdk.UnprocessableEntityError) as refusal:
-        if not adds or "stream_options" not in str(refusal.body):
-            raise
-        learn(target.base_url, target.model, Options(reports_usage=False))
-        return await client.post("/chat/completions", body=body | {"model": target.model}, **how)
+    messages, template = body["messages"], profile.chat_template
+    while True:
+        own: dict[str, Any] = {"stream_options": {"include_usage": True}} if adds else {}
+        own |= {"messages": chat_templates.shaped(messages, template), "model": target.model}
+        try:
+            response = await client.post("/chat/completions", body=body | own, **how)
+        except sdk.APIStatusError as refusal:
+            complaint, status = str(refusal.body), refusal.status_code
+            if adds and status in (400, 422) and "stream_options" in complaint:
+                learn(target.base_url, target.model, Options(reports_usage=False))
+                adds = False
+            elif stricter := chat_templates.corrected(template, complaint, messages, status=status):
+                template = stricter
+            else:
+                raise
+        else:
+            if template != profile.chat_template:
+                await chat_templates.remember(profile, template)
+            return response
 
 
 def _told(error: ModelError, fault: Exception, key: str) -> Exception:

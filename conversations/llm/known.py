@@ -131,11 +131,16 @@ _BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
 
 def window_of(model_id: str) -> int:
     """The context window in tokens; `UNKNOWN_WINDOW` for a model that is not known."""
+    return known_window(model_id) or UNKNOWN_WINDOW
+
+
+def known_window(model_id: str) -> int | None:
+    """The same, None for a model that is not known."""
     name = _SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]
     if "-chat" in name and name.startswith("gpt-5"):
         return 128_000
     fitting = [start for start in WINDOWS if re.match(rf"{re.escape(start)}(?![\d])", name)]
-    return WINDOWS[max(fitting, key=len)] if fitting else UNKNOWN_WINDOW
+    return WINDOWS[max(fitting, key=len)] if fitting else None
 
 
 def sees_images(model_id: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conversations.agents.tools.spec import as_functions
+from conversations.llm import chat_templates
 from conversations.llm.base import Spent
 from conversations.llm.calls import is_whole, object_of, text_of
 from conversations.llm.known import OPENAI_URL, is_openai
@@ -109,6 +110,12 @@ class OpenAICompatible(Provider):
         tools = [replace(one, name=fitting(one.name)) for one in prompt.tools]
         choice = {} if prompt.may_call else {"tool_choice": "none"}
         return messages | {"tools": as_functions(tuple(tools))} | choice
+
+    def shaped(self, body: dict[str, Any], template: str) -> dict[str, Any]:
+        return body | {"messages": chat_templates.shaped(body["messages"], template)}
+
+    def _stricter(self, template: str, complaint: str, body: dict[str, Any], *, status: int) -> str | None:
+        return chat_templates.corrected(template, complaint, body["messages"], status=status)
 
     def first_dialect(self) -> Options:
         return Options()

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
-from conversations.llm import builtin, correction, lengths
+from conversations.llm import builtin, chat_templates, correction, lengths
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.attempts import ATTEMPTS
 from conversations.llm.base import Model, NotConfigured
 from conversations.llm.known import (
     ANTHROPIC_URL,
     OPENAI_URL,
+    UNKNOWN_WINDOW,
     calls_tools,
     is_local,
     is_openai,
+    known_window,
     parameters_of,
     price_of,
     sees_images,
@@ -76,11 +79,21 @@ def profile_for(profile_id: int | None) -> ModelProfile:
     return profile
 
 
-def learn_correction(profile: ModelProfile, *, estimated: int, reported: int) -> None:
-    """Learn from what a provider reports for a request that we counted as `estimated` tokens."""
-    found = correction.learned(profile.token_correction, estimated=estimated, reported=reported)
-    if abs(found - profile.token_correction) > 0.005:
-        ModelProfile.objects.filter(pk=profile.pk).update(token_correction=found)
+def learn_correction(profile: ModelProfile, owner_id: int, *, estimated: int, reported: int) -> None:
+    """Learn from what a provider reports for a person's request that we counted as `estimated` tokens.
+
+    One person's requests cannot move the correction past what others' say. A query only where something moved, and
+    where a person is heard first: who agrees with the correction has a say in it too.
+    """
+    if not correction.counts(estimated=estimated, reported=reported):
+        return
+    now, before = profile.token_correction, dict(profile.token_reports)
+    reports = correction.with_report(profile.token_reports, owner_id, now, estimated=estimated, reported=reported)
+    found = correction.agreed(now, [average for _, average in reports])
+    moved = max(abs(found - now), abs(reports[-1][1] - before.get(owner_id, now)))
+    is_first = owner_id not in before and len(before) < correction.OWNERS
+    if is_first or moved > 0.005:
+        ModelProfile.objects.filter(pk=profile.pk).update(token_correction=found, token_reports=reports)
 
 
 def summary_profiles(quality: Quality, chat_profile: ModelProfile) -> list[ModelProfile]:
@@ -116,6 +129,8 @@ def connect(profile: ModelProfile, *, used: int = 0, timeout: float | None = Non
         "api_key": profile.api_key,
         "timeout": timeout or settings.MODEL_TIMEOUT_SECONDS,
         "attempts": attempts,
+        "chat_template": profile.chat_template,
+        "remember": partial(chat_templates.remember, profile),
     }
     library = Anthropic if profile.provider == Provider.ANTHROPIC else OpenAICompatible
     return library(max_tokens=reply_limit(profile, used=used), most=_most(profile, used=used), **how)
@@ -170,7 +185,7 @@ def _openai() -> list[dict[str, Any]]:
     )
     if window:
         rows[0]["always"]["window"] = window
-    return rows
+    return _inheriting(rows)
 
 
 def _anthropic() -> list[dict[str, Any]]:
@@ -178,12 +193,24 @@ def _anthropic() -> list[dict[str, Any]]:
     url = settings.ANTHROPIC_BASE_URL
     if not (settings.ANTHROPIC_API_KEY or url or settings.ANTHROPIC_MODEL):
         return []
-    return _rows(
+    rows = _rows(
         {"provider": Provider.ANTHROPIC, "base_url": url, "api_key": settings.ANTHROPIC_API_KEY},
         chat=settings.ANTHROPIC_MODEL or DEFAULT_ANTHROPIC_MODEL,
         fast=settings.ANTHROPIC_FAST_MODEL,
         standard=settings.ANTHROPIC_STANDARD_MODEL,
     )
+    return _inheriting(rows)
+
+
+def _inheriting(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same; those for summaries whose model nobody knows have the window of the chat model of their server."""
+    chat, *summaries = rows
+    stored = ModelProfile.objects.filter(name=chat["name"], from_environment=True).values_list("window", flat=True)
+    window = chat["always"].get("window") or stored.first() or chat["first"]["window"]
+    for row in summaries:
+        if known_window(row["always"]["model_id"]) is None:
+            row["first"]["window"] = row["instead_of_unknown"] = window
+    return rows
 
 
 def _rows(access: dict[str, str], *, chat: str, fast: str, standard: str) -> list[dict[str, Any]]:
@@ -227,10 +254,16 @@ def _builtin() -> list[dict[str, Any]]:
     return [{"name": builtin.NAME, "always": always, "first": first}]
 
 
-def _upsert(*, name: str, always: dict[str, Any], first: dict[str, Any]) -> None:
+def _upsert(*, name: str, always: dict[str, Any], first: dict[str, Any], instead_of_unknown: int | None = None) -> None:
+    """`instead_of_unknown` is a window for a row that has none but `UNKNOWN_WINDOW`."""
     always = always | {"enabled": True}
     row, is_new = ModelProfile.objects.get_or_create(name=name, defaults=first | always | {"from_environment": True})
     if not is_new and row.from_environment:
+        if instead_of_unknown and row.window == UNKNOWN_WINDOW:
+            always["window"] = instead_of_unknown
+        if any(getattr(row, field) != always[field] for field in ("base_url", "model_id") if field in always):
+            # What was learned of one server says nothing of another.
+            always["chat_template"] = ModelProfile.ChatTemplate.FREE
         for field, value in always.items():
             setattr(row, field, value)
         row.save(update_fields=always)

@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
@@ -25,6 +26,7 @@ from conversations.llm.base import (
     RequestRefused,
     Unavailable,
 )
+from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn
 from conversations.llm.faults import Asked, explain
@@ -48,14 +50,29 @@ def whole_seconds(timeout: float) -> float:
     return timeout + min((WRITING - 1) * timeout, WRITING_SECONDS)
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a server is asked for a model, as far as is known of it.
+
+    `dialect` names its options, `refused` lists those that it does not take, `template` is the chat template that the
+    messages are shaped for, and `most` the tokens that its longest reply has (None: not known).
+    """
+
+    dialect: Dialect
+    refused: frozenset[str]
+    template: str
+    most: int | None
+
+
 class Provider(ABC):
     """A model behind an address; see `base.Model`. One file a provider says what its API wants and how it answers.
 
     `timeout` is in seconds, between two pieces of a reply. A reply has at most `max_tokens`, and `most` with what the
     model thinks before it; None: nobody says. Each call makes at most `attempts` requests, or what is
     left of the budget that it is given, with short pauses (`sleep`); `stream` makes no further one once a piece has
-    been given out. Closing the iterator of `stream`, or cancelling the task that reads it, closes the connection,
-    which stops the model.
+    been given out. A request that is put otherwise for the model's chat template is one more beside those; `remember`
+    is called with the template that was accepted. Closing the iterator of `stream`, or cancelling the task that reads
+    it, closes the connection, which stops the model.
     """
 
     library: ClassVar[Library]
@@ -78,6 +95,8 @@ class Provider(ABC):
         timeout: float = 60.0,
         attempts: int = ATTEMPTS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chat_template: str = ChatTemplate.FREE,
+        remember: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         self.name = name
         self._asked = Asked(name, model, base_url or self.home, timeout, self.library)
@@ -85,6 +104,8 @@ class Provider(ABC):
         self._max_tokens, self._most = max_tokens, most
         self._attempts = attempts
         self._sleep = sleep
+        self._template = chat_template
+        self._remember = remember
 
     @abstractmethod
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
@@ -181,6 +202,8 @@ class Provider(ABC):
             # A fault after the reason to finish has cost nothing of the reply.
             if reading.finish_reason is None:
                 begun = characters + reading.calls.characters > 0
+                if not begun:
+                    await self._learn_midway(fault, body)
                 raise explain(fault, self._asked, begun=begun) from None
         yield self._last(reading)
 
@@ -206,42 +229,92 @@ class Provider(ABC):
             yield event
 
     async def _open(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts) -> Any:
-        """The stream of a request that was accepted; a server that refuses an option is asked without it."""
+        """The stream of a request that was accepted; a server that refuses a way of asking is asked in another one."""
         self._require_access()
-        asked = self._asked
+        asked, way = self._asked, self._known_way()
         client = await client_for(asked.library, asked.base_url, self._api_key)
         sdk: Any = import_module(asked.library)
-        dialect = dialect_of(asked.base_url, asked.model, first=self.first_dialect())
-        refused = refusals.known(asked.base_url, asked.model)
-        most = lengths.least(self._most, lengths.learned(asked.base_url, asked.model))
         while budget.take():
-            told = refusals.less(body, refused) | dialect.options(max_tokens and lengths.least(max_tokens, most), most)
+            sent = self._sent(body, max_tokens, way)
             try:
                 # Plain JSON both ways: the library's own types cost 0.5 ms a message sent and 0.2 ms a token read.
                 stream = await client.post(
                     self.path,
-                    body={"model": asked.model, "stream": True} | told,
+                    body={"model": asked.model, "stream": True} | sent,
                     cast_to=object,
                     options={"timeout": sdk.Timeout(asked.timeout, connect=min(CONNECT_SECONDS, asked.timeout))},
                     stream=True,
                     stream_cls=sdk.AsyncStream[object],
                 )
             except sdk.APIStatusError as fault:
-                complaint, is_bad = str(fault.body), fault.status_code in (400, 422)
-                fewer = lengths.named(complaint, asked=_asked_for(told)) if is_bad else None
-                other = dialect.corrected(complaint) if is_bad and not fewer else None
-                found = frozenset() if other or fewer else refusals.named(complaint, told, status=fault.status_code)
-                if not (other or found or fewer) or not budget.left:
+                other = self._other_way(way, str(fault.body), body, sent, status=fault.status_code)
+                if other is None:
                     raise
-                dialect, refused = other or dialect, refused | found
-                most = fewer.tokens if fewer else most
-                if fewer and fewer.is_of_model:
-                    lengths.learn(asked.base_url, asked.model, fewer.tokens)
+                if other.template != way.template:
+                    budget.most += 1  # twice at most, in the life of a model
+                elif not budget.left:
+                    raise
+                way = other
             else:
-                learn(asked.base_url, asked.model, dialect)
-                refusals.learn(asked.base_url, asked.model, refused)
+                await self._learn_way(way)
                 return stream
         raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False)
+
+    def _known_way(self) -> Way:
+        base_url, model = self._asked.base_url, self._asked.model
+        return Way(
+            dialect=dialect_of(base_url, model, first=self.first_dialect()),
+            refused=refusals.known(base_url, model),
+            template=self._template,
+            most=lengths.least(self._most, lengths.learned(base_url, model)),
+        )
+
+    def _sent(self, body: dict[str, Any], max_tokens: int | None, way: Way) -> dict[str, Any]:
+        """The messages and options of a request, as `way` puts them."""
+        limit = max_tokens and lengths.least(max_tokens, way.most)
+        return refusals.less(self.shaped(body, way.template), way.refused) | way.dialect.options(limit, way.most)
+
+    def _other_way(
+        self, way: Way, complaint: str, body: dict[str, Any], sent: dict[str, Any], *, status: int
+    ) -> Way | None:
+        """What a refusal says to do otherwise; None for one that nothing is learned from."""
+        if template := self._stricter(way.template, complaint, body, status=status):
+            return replace(way, template=template)
+        is_bad = status in (400, 422)
+        if is_bad and (fewer := lengths.named(complaint, asked=_asked_for(sent))):
+            if fewer.is_of_model:
+                lengths.learn(self._asked.base_url, self._asked.model, fewer.tokens)
+            return replace(way, most=fewer.tokens)
+        if is_bad and (dialect := way.dialect.corrected(complaint)):
+            return replace(way, dialect=dialect)
+        refused = refusals.named(complaint, sent, status=status)
+        return replace(way, refused=way.refused | refused) if refused else None
+
+    async def _learn_way(self, way: Way) -> None:
+        """The server has accepted this way: it is asked so from now on."""
+        learn(self._asked.base_url, self._asked.model, way.dialect)
+        refusals.learn(self._asked.base_url, self._asked.model, way.refused)
+        await self._learn(way.template)
+
+    def shaped(self, body: dict[str, Any], template: str) -> dict[str, Any]:
+        """The body with its messages as the model's chat template takes them; an API with a shape of its own has it."""
+        return body
+
+    def _stricter(self, template: str, complaint: str, body: dict[str, Any], *, status: int) -> str | None:
+        return None
+
+    async def _learn_midway(self, fault: Exception, body: dict[str, Any]) -> None:
+        """Some servers accept a request, and refuse its roles by an event in the stream: the next attempt is right."""
+        complaint = getattr(fault, "body", None)
+        if complaint and not hasattr(fault, "status_code"):
+            stricter = self._stricter(self._template, str(complaint), body, status=400)
+            await self._learn(stricter or self._template)
+
+    async def _learn(self, template: str) -> None:
+        if template != self._template:
+            self._template = template
+            if self._remember:
+                await self._remember(template)
 
     def _require_access(self) -> None:
         if not host_of(self._asked.base_url):

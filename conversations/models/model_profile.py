@@ -36,6 +36,13 @@ class ModelProfile(models.Model):
         FAST = "fast", "fast summaries"
         STANDARD = "standard", "standard summaries"
 
+    class ChatTemplate(models.TextChoices):
+        """Which histories the model's template takes, each stricter than the one before."""
+
+        FREE = "free", "free: messages as they are"
+        STRICT = "strict", "strict: one system message, then user and assistant in turn"
+        NO_SYSTEM = "no_system", "no system role: the same, the system message within the first of the user"
+
     name = models.CharField(max_length=100, unique=True)
     provider = models.CharField(max_length=16, choices=Provider, default=Provider.OPENAI)
     model_id = models.CharField(max_length=200)
@@ -52,10 +59,18 @@ class ModelProfile(models.Model):
     role = models.CharField(max_length=16, choices=Role, default=Role.CHAT)
     sees_images = models.BooleanField(default=False, help_text="Images are sent to it; to others, only their names.")
     calls_tools = models.BooleanField(default=False, help_text="Tools are offered to it.")
+    chat_template = models.CharField(
+        max_length=16,
+        choices=ChatTemplate,
+        default=ChatTemplate.FREE,
+        help_text="Learned where the server refuses messages for their roles, and kept. Anthropic's API needs none.",
+    )
     is_local = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
     from_environment = models.BooleanField(default=False, editable=False)
     token_correction = models.FloatField(default=1.25, editable=False)
+    token_reports = models.JSONField(default=list, editable=False)
+    """What the correction is learned from: see `conversations.llm.correction`."""
 
     class Meta:
         ordering = ["-enabled", "id"]
@@ -72,6 +87,11 @@ class ModelProfile(models.Model):
     def can_call(self) -> bool:
         """Whether tools are offered to it: the built-in one is too small for them."""
         return self.calls_tools and self.provider != self.Provider.BUILTIN
+
+    @property
+    def sends_as_is(self) -> bool:
+        """Whether messages are sent as they are assembled, rather than put otherwise for its chat template."""
+        return self.chat_template == self.ChatTemplate.FREE or self.provider != self.Provider.OPENAI
 
     @property
     def usable_window(self) -> Window:

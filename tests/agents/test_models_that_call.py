@@ -17,9 +17,11 @@ from conversations.llm.profiles import connect, sync_profiles
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.prompt import assemble
 from conversations.records import Sent
-from tests.conversations.chat import START
+from tests.agents.conftest import ToolChat
+from tests.conversations.chat import START, fill
 from tests.conversations.pages import Pages
 from tests.llm_server import LlmServer
+from tests.llm_templates import complaint
 
 pytestmark = pytest.mark.once
 
@@ -135,3 +137,21 @@ async def test_tools_that_a_server_refuses_are_not_reckoned_with(
     llm.enqueue(status=400, message="this model does not support tools")
     estimated, reported = await asked(conversation)
     assert estimated == reported < with_tools
+
+
+@pytest.mark.parametrize("template", ["qwen", "mistral", "mistral-api"])
+async def test_calls_and_results_are_valid_by_strict_chat_templates(agent: ToolChat, template: str) -> None:
+    agent.llm.template = template
+    await sync_to_async(fill)(agent.conversation, 12)
+    await agent.compact()
+    agent.llm.enqueue("I hand this over.", calls=[("delegate_task", '{"task": "Add 4 and 5."}')])
+    agent.llm.enqueue("", calls=[("calculate", '{"expression": "4 + 5"}')])
+    agent.llm.enqueue("The sum is 9.")
+    agent.llm.enqueue("It is nine.")
+    *_, last = await agent.asks("What is 4 and 5?")
+    assert (last.status, last.content) == ("complete", "It is nine.")
+    assert (await agent.run()).status == "done"
+    assert (await ModelProfile.objects.aget()).chat_template == "strict"
+    refused = [request for request in agent.llm.received if complaint(template, request)]
+    assert len(refused) == 1
+    assert {"calculate"} <= {call.name for call in await agent.calls()}

@@ -36,7 +36,7 @@ def path_of(profile: ModelProfile) -> str:
 
 
 def posted(profile: ModelProfile, **changes: Any) -> dict[str, Any]:
-    fields = ("name", "provider", "model_id", "base_url", "window", "role", "is_local", "enabled")
+    fields = ("name", "provider", "model_id", "base_url", "window", "role", "is_local", "enabled", "chat_template")
     return {field: getattr(profile, field) for field in fields} | {"api_key": ""} | changes
 
 
@@ -229,3 +229,33 @@ def test_a_model_of_the_environment_says_what_a_start_sets_again(client: Client,
 def test_it_is_set_whether_a_model_sees_images(client: Client, profile: ModelProfile) -> None:
     client.post(path_of(profile), posted(profile, sees_images="on"))
     assert ModelProfile.objects.get().sees_images
+
+
+def test_the_chat_template_that_was_learned_is_shown_changed_and_told_by_the_test(
+    client: Client, profile: ModelProfile, llm: LlmServer
+) -> None:
+    ModelProfile.objects.update(chat_template="strict")
+    profile.refresh_from_db()
+    page = client.get(path_of(profile)).content.decode()
+    assert '<option value="strict" selected>' in page and "Learned where the server refuses" in page
+    assert "Chat template: strict: one system message" in outcome(client, profile)
+    assert "Chat template" not in outcome(client, profile, chat_template="free")
+    profile.refresh_from_db()
+    assert profile.chat_template == "free"
+
+
+@pytest.mark.parametrize("changes", [{"model_id": "other"}, {"base_url": "http://127.0.0.1:9/v1"}])
+def test_what_was_learned_of_a_model_is_forgotten_with_it(
+    client: Client, profile: ModelProfile, changes: dict[str, str]
+) -> None:
+    ModelProfile.objects.update(chat_template="strict")
+    profile.refresh_from_db()
+    client.post(path_of(profile), posted(profile, window=5_000))
+    profile.refresh_from_db()
+    assert profile.chat_template == "strict"
+    client.post(path_of(profile), posted(profile, **changes))
+    profile.refresh_from_db()
+    assert profile.chat_template == "free"
+    client.post(path_of(profile), posted(profile, model_id="third", chat_template="no_system"))
+    profile.refresh_from_db()
+    assert profile.chat_template == "no_system", "said for the new one"

@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("DATA_DIR", "/dev/null"),
         ("DATABASE_URL", "sqlite:////proc/nowhere/y.sqlite3"),
         ("MODEL_TIMEOUT_SECONDS", "nan"),
+        ("GATEWAY_IMAGE_URLS", "all"),
         ("SECRET_KEY", "hunter2"),
     ],
 )

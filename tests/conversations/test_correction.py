@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.llm.correction import learned
+from conversations.llm.correction import OWNERS, agreed, learned, with_report
 
 pytestmark = pytest.mark.once
 
@@ -36,3 +38,40 @@ def test_it_settles_at_what_a_provider_keeps_reporting():
 @given(st.floats(0.5, 2.0), st.integers(-10, 10**9), st.integers(-10, 10**9))
 def test_no_report_leads_out_of_half_to_twice(correction, estimated, reported):
     assert 0.5 <= learned(correction, estimated=estimated, reported=reported) <= 2.0
+
+
+def after(calls: Iterable[tuple[int, float]], *, correction: float) -> float:
+    """The correction after reports of people (by number) that their requests took so many times our count."""
+    reports: list[list[float]] = []
+    for owner_id, factor in calls:
+        reports = with_report(reports, owner_id, correction, estimated=1_000, reported=round(1_000 * factor))
+        correction = agreed(correction, [average for _, average in reports])
+    return correction
+
+
+def test_one_person_alone_teaches_the_correction():
+    assert abs(after([(1, 0.76)] * 40, correction=1.25) - 0.76) < 0.001
+
+
+def test_one_person_s_calls_do_not_move_it_for_another():
+    taught = after([(1, 0.76)] * 40, correction=1.25)
+    assert after([(1, 0.76)] * 40 + [(2, 1.99)] * 500, correction=1.25) == taught
+
+
+def test_of_many_people_the_median_counts():
+    calls = [(owner, 0.9 + owner / 100) for owner in range(1, 6)] * 60
+    settled = after(calls, correction=1.25)
+    assert abs(settled - 0.93) < 0.01
+    assert after([*calls, *[(5, 2.0)] * 500], correction=1.25) == settled
+
+
+def test_when_all_report_otherwise_it_follows():
+    moved = after([*[(1, 0.8), (2, 0.8)] * 40, *[(1, 1.2), (2, 1.2)] * 60], correction=1.25)
+    assert abs(moved - 1.2) < 0.005
+
+
+def test_so_many_people_and_no_more_are_kept():
+    reports: list[list[float]] = []
+    for owner_id in range(100):
+        reports = with_report(reports, owner_id, 1.0, estimated=10, reported=11)
+    assert [id for id, _ in reports] == list(range(100 - OWNERS, 100))

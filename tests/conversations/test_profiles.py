@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -308,3 +309,41 @@ def test_openai_is_told_by_its_host():
     assert known.is_openai("") and known.is_openai("https://eu.api.openai.com/v1")
     assert not known.is_openai("https://openai.com.example/v1")
     assert not known.is_openai("http://localhost/openai.com")
+
+
+def own_server(environment: Any, **more: Any) -> None:
+    environment.OPENAI_BASE_URL, environment.OPENAI_MODEL = "http://127.0.0.1:8080/v1", "my-own-7b"
+    environment.OPENAI_FAST_MODEL, environment.OPENAI_STANDARD_MODEL = "my-fast-1b", "llama-3.1-8b-instruct"
+    for name, value in more.items():
+        setattr(environment, name, value)
+    sync_profiles()
+
+
+def windows() -> dict[str, int]:
+    return dict(ModelProfile.objects.values_list("role", "window"))
+
+
+def test_a_model_for_summaries_that_nobody_knows_has_the_window_of_its_server(environment):
+    own_server(environment, OPENAI_CONTEXT_WINDOW=60_000)
+    assert windows() == {"chat": 60_000, "fast": 60_000, "standard": 131_072}
+    ModelProfile.objects.filter(role="fast").update(window=12_000)
+    sync_profiles()
+    assert windows()["fast"] == 12_000, "what was edited stays"
+
+
+def test_one_that_was_made_without_it_has_it_from_the_next_start_on(environment):
+    own_server(environment)
+    assert windows() == {"chat": 8_192, "fast": 8_192, "standard": 131_072}
+    ModelProfile.objects.filter(role="chat").update(window=60_000)
+    sync_profiles()
+    assert windows()["fast"] == 60_000
+
+
+def test_what_was_learned_of_a_server_is_forgotten_with_its_address(environment):
+    own_server(environment)
+    ModelProfile.objects.update(chat_template="strict")
+    sync_profiles()
+    assert set(ModelProfile.objects.values_list("chat_template", flat=True)) == {"strict"}
+    environment.OPENAI_BASE_URL = "http://127.0.0.1:9090/v1"
+    sync_profiles()
+    assert set(ModelProfile.objects.values_list("chat_template", flat=True)) == {"free"}

@@ -31,7 +31,7 @@ def test_a_short_history_goes_through_untouched(caller: Caller) -> None:
     assert before == after > 0
 
 
-def test_tools_images_and_unknown_fields_pass_untouched(caller: Caller) -> None:
+def test_tools_images_and_fields_of_other_servers_pass_untouched(caller: Caller) -> None:
     messages = [
         {"role": "developer", "content": [{"type": "text", "text": "Exact.", "cache_control": {"type": "ephemeral"}}]},
         {"role": "user", "name": "Ann", "content": [{"type": "image_url", "image_url": {"url": PIXEL}}]},
@@ -40,7 +40,7 @@ def test_tools_images_and_unknown_fields_pass_untouched(caller: Caller) -> None:
         {"role": "tool", "tool_call_id": "c1", "content": "sunny " * 500},
         {"role": "user", "content": "And tomorrow?"},
     ]  # fmt: skip
-    body = {"model": "scripted", "messages": messages, "tools": [WEATHER], "x_unknown": {"a": [1, None]}, "top_k": 5}
+    body = {"model": "scripted", "messages": messages, "tools": [WEATHER], "top_k": 5, "min_p": 0.1}
     assert caller.post(json.dumps(body)).status_code == 200
     sent = caller.served.llm.last_request.body
     assert {name: sent[name] for name in body} == body

@@ -28,6 +28,9 @@ class Model(BaseModel):
     is_local: bool = about("Whether it runs on this machine or in its network.", False)
     sees_images: bool = about("Whether images are sent to it; others are told their names.", True)
     calls_tools: bool = about("Whether it is offered tools.", True)
+    chat_template: Literal["free", "strict", "no_system"] = about(
+        "Which messages its chat template takes: strict: one system message, then user and assistant in turn.", "free"
+    )
 
 
 class Models(BaseModel):

@@ -54,7 +54,10 @@ class PastRequest(BaseModel):
     model: str = about("The profile of the model that was asked.", "gpt-4.1-nano")
     model_id: str = about("Its name with its provider.", "gpt-4.1-nano")
     max_tokens: int | None = about("The most that the reply was allowed; null: not said.", None)
-    messages: list[SentMessage] = about("What was sent.")
+    chat_template: Literal["free", "strict", "no_system"] = about(
+        "How `messages` were put when they left: not `free`: neighbours of one role were joined for the model.", "free"
+    )
+    messages: list[SentMessage] = about("What was sent, by the messages of the conversation.")
     parts: list[RequestPart] = about("Of each of the messages: what it is, and what it costs.")
     usage: RequestUsage = about("Tokens of the request.")
     hash: str = about("SHA-256 of the messages that were sent, as canonical JSON.", DIGEST)

@@ -1,0 +1,126 @@
+"""Which options of a call pass: those that cost what they seem to and reach nothing but the model.
+
+Others are refused by name: they store what was said elsewhere, buy another service, replace the model's template, or
+lead a proxy behind this site to another address. An administrator adds what their own server needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+
+from conversations.errors import Invalid
+
+MOST_CHOICES = 4
+"""Answers to one call; each costs what a reply does, and is counted as the provider reports it."""
+PASSED = frozenset(
+    [
+        "model",
+        "messages",
+        "stream",
+        "stream_options",
+        "max_tokens",
+        "max_completion_tokens",
+        "n",
+        "stop",
+        "seed",
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "top_a",
+        "typical_p",
+        "frequency_penalty",
+        "presence_penalty",
+        "repetition_penalty",
+        "repeat_penalty",
+        "logit_bias",
+        "logprobs",
+        "top_logprobs",
+        "tools",
+        "tool_choice",
+        "parallel_tool_calls",
+        "functions",
+        "function_call",
+        "response_format",
+        "reasoning_effort",
+        "reasoning",
+        "thinking",
+        "enable_thinking",
+        "verbosity",
+        "chat_template_kwargs",
+        "modalities",
+        "user",
+        "safety_identifier",
+        "prompt_cache_key",
+    ]
+)
+"""Sampling, tools, formats, thinking, and names that only the caller's own requests are known by."""
+LIMITS = ("max_completion_tokens", "max_tokens")
+TOOLS = ("function", "custom")
+_TEMPLATES_OWN = {"chat_template", "tokenize", "messages", "tools", "documents"}
+
+
+def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
+    """The body to forward. Raises Invalid, naming the field, for what may not pass; `window` is the profile's."""
+    allowed = PASSED | set(settings.GATEWAY_OPTIONS)
+    for name in body.keys() - allowed:
+        if not _says_nothing(name, body[name]):
+            raise _refused(name)
+    _require_choices(body.get("n"))
+    for name in LIMITS:
+        _require_limit(name, body.get(name), window)
+    _require_tools(body.get("tools"))
+    if "chat_template_kwargs" not in settings.GATEWAY_OPTIONS:
+        _require_arguments(body.get("chat_template_kwargs"))
+    if "modalities" not in settings.GATEWAY_OPTIONS and body.get("modalities") not in (None, ["text"]):
+        raise Invalid('modalities: only ["text"] passes this gateway.', field="modalities")
+    return {name: value for name, value in body.items() if name in allowed}
+
+
+def _says_nothing(name: str, value: object) -> bool:
+    """Whether it asks for what would be without it, as some clients always send it: it is left out then."""
+    return value is None or (name == "store" and value is False) or (name == "service_tier" and value == "default")
+
+
+def _refused(name: str) -> Invalid:
+    field = name[:100]
+    return Invalid(
+        f"{field}: this option does not pass this gateway. An administrator can allow it by GATEWAY_OPTIONS.",
+        field=field,
+    )
+
+
+def _require_choices(wanted: object) -> None:
+    if wanted is not None and (type(wanted) is not int or not 1 <= wanted <= MOST_CHOICES):
+        raise Invalid(f"n: a whole number from 1 to {MOST_CHOICES}.", field="n", limit=MOST_CHOICES)
+
+
+def _require_limit(name: str, wanted: object, window: int) -> None:
+    if wanted is not None and (type(wanted) is not int or not 1 <= wanted <= window):
+        message = f"{name}: a whole number from 1 to {window:,}, the model's context window."
+        raise Invalid(message, field=name, limit=window)
+
+
+def _require_tools(tools: object) -> None:
+    """Functions that the caller carries out. Others would be carried out, and paid for, at the provider."""
+    if tools is None or "tools" in settings.GATEWAY_OPTIONS:
+        return
+    if not isinstance(tools, list):
+        raise Invalid("tools: must be a list.", field="tools")
+    for place, tool in enumerate(tools):
+        if not isinstance(tool, dict) or tool.get("type", TOOLS[0]) not in TOOLS:
+            field = f"tools[{place}].type"
+            raise Invalid(f"{field}: only {' and '.join(TOOLS)} pass this gateway.", field=field)
+
+
+def _require_arguments(arguments: object) -> None:
+    """Switches of the model's own template, never another template."""
+    if arguments is None:
+        return
+    field = "chat_template_kwargs"
+    if not isinstance(arguments, dict) or _TEMPLATES_OWN & arguments.keys():
+        raise Invalid(f"{field}: an object of switches, without a template.", field=field)
+    if not all(value is None or isinstance(value, str | int | float | bool) for value in arguments.values()):
+        raise Invalid(f"{field}: switches are text, numbers, true or false.", field=field)
