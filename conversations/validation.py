@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import isfinite
@@ -137,8 +138,8 @@ POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} appears twice")
+        times = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {next(key for key in times if times[key] > 1)!r} appears twice")
     return found
 
 
