@@ -1,0 +1,44 @@
+"""Files and texts that take far longer to read than they are long."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from functools import cache
+
+from PIL import Image
+
+SCAN = bytes.fromhex("ffda0008010100010502")
+"""The head of a scan of the first five coefficients of each block."""
+TABLE = 22
+"""Bytes of the table before it."""
+SLOW_CODE = {
+    "easytrieve": "\t" * 1_200,
+    "autoit": "#cs\n" * 2_500,
+    "c": "{" * 10_000,
+    "java": "a" * 10_000,
+}
+
+
+@cache
+def scans(count: int = 2_500, *, side: int = 8_000) -> bytes:
+    """A progressive JPEG of one colour, a scan of which is there over and over: each has all of its blocks looked at."""
+    file = io.BytesIO()
+    Image.new("L", (side, side), 128).save(file, "JPEG", progressive=True, quality=30)
+    data = file.getvalue()
+    start = data.index(SCAN) - TABLE
+    end = data.index(b"\xff\xc4", start + TABLE)
+    return data[:end] + data[start:end] * count + data[end:]
+
+
+@cache
+def costly_json(megabytes: int = 62) -> bytes:
+    """JSON of small objects that is told as one conversation, in a zip file of one hundredth of its size."""
+    part = b'"%s",' % os.urandom(40).hex().encode() + b'{"a":1},' * 800
+    body = b'[{"mapping":{},"x":[' + part * (megabytes * 1_000_000 // len(part)) + b"1]}]"
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", body)
+    return file.getvalue()
