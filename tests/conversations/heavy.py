@@ -36,8 +36,9 @@ def scans(count: int = 2_500, *, side: int = 8_000) -> bytes:
 @cache
 def costly_json(megabytes: int = 62) -> bytes:
     """JSON of small objects that is told as one conversation, in a zip file of one hundredth of its size."""
-    part = b'"%s",' % os.urandom(40).hex().encode() + b'{"a":1},' * 800
-    body = b'[{"mapping":{},"x":[' + part * (megabytes * 1_000_000 // len(part)) + b"1]}]"
+    objects = b'{"a":1},' * 800
+    parts = (b'"%s",' % os.urandom(60).hex().encode() + objects for _ in range(megabytes * 1_000_000 // len(objects)))
+    body = b'[{"mapping":{},"x":[' + b"".join(parts) + b"1]}]"
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", body)
