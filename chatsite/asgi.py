@@ -45,7 +45,8 @@ routes = ProtocolTypeRouter(
     }
 )
 
-
+FILES = ("/attachments", "/import")
+"""Where files come in."""
 programs = Programs()
 
 
@@ -64,7 +65,9 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
 
 
 async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
-    async with request_thread(is_page=not scope["path"].startswith((API, GATEWAY))) as thread:
+    is_page = not scope["path"].startswith((API, GATEWAY))
+    is_file = scope["method"] == "POST" and scope["path"].endswith(FILES)
+    async with request_thread(is_page=is_page, is_file=is_file) as thread:
         incoming = Incoming(scope, receive, thread)
         scope["let_go"] = thread.let_go
         try:

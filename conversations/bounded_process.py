@@ -7,9 +7,11 @@ by itself when it has had nothing to do for a while.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import pickle
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -23,6 +25,8 @@ from typing import Any, BinaryIO, cast
 
 from conversations import bounded_worker
 from conversations.bounded_worker import DONE, FAILED, ITEM, LENGTH, MEMORY, REFUSED
+
+logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parent.parent
 IDLE_SECONDS = 60.0
@@ -74,7 +78,7 @@ class Worker:
             elif kind == REFUSED:
                 raise value
             elif kind == MEMORY:
-                raise OverMemory
+                raise OverMemory("no more memory")
             elif kind == FAILED:
                 raise NotDone(value)
 
@@ -94,7 +98,7 @@ class Worker:
         parts = []
         while size:
             if not select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
-                raise OverTime
+                raise OverTime("the clock")
             part = os.read(pipe.fileno(), min(size, PIECE))
             if not part:
                 raise self._ended()
@@ -103,9 +107,10 @@ class Worker:
         return b"".join(parts)
 
     def _ended(self) -> NotDone:
-        """Why: the kernel has ended it for its time; without memory it may have ended itself."""
+        """Why: the kernel ends it for its time, and kills what takes the memory of the machine."""
+        ends: dict[int, type[NotDone]] = {-signal.SIGPROF: OverTime, -signal.SIGKILL: OverMemory}
         code = self.process.wait()
-        return OverTime() if code < 0 else NotDone(f"the process ended with {code}")
+        return ends.get(code, NotDone)(f"the process ended with {code}")
 
 
 class Pool:
@@ -138,6 +143,9 @@ class Pool:
             is_well = True
         except Refused:
             is_well = True
+            raise
+        except NotDone as error:
+            logger.warning("%s was given up: %s %s", self._module, type(error).__name__, error)
             raise
         finally:
             if is_well:

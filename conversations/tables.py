@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import table
 
 MAX_EMPTY = 2_000
 """Cells of a text that its rows are short of, and that would be filled in. What has more is shown as it is written."""
-_RULE = re.compile(r"[-:|][-:|\s]+")
-"""The line under a table's head."""
 
 
 def tables(parser: MarkdownIt) -> None:
@@ -22,7 +18,7 @@ def tables(parser: MarkdownIt) -> None:
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if state.env.get("too_many_cells"):
         return False
-    if not silent and start + 2 < end and _RULE.fullmatch(_line(state, start + 1)):
+    if not silent and table(state, start, end, True):
         empty = _empty(state, start + 1, end, state.env.get("empty_cells", 0))
         state.env["empty_cells"] = empty
         # Of a text that has too many, no further table is tried: each would be measured again.

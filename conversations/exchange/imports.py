@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 
-from conversations.bounded_process import OverMemory, OverTime, Pool
+from conversations.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.errors import Invalid
 from conversations.exchange import archive
 from conversations.exchange.documents import sources
@@ -66,6 +66,8 @@ def _bounded(payload: bytes) -> Iterator[Source]:
         raise fault("file", f"could not be read within {SECONDS:g} seconds: import it in parts.") from None
     except OverMemory:
         raise fault("file", f"could not be read within {MEGABYTES:,} MB of memory: import it in parts.") from None
+    except NotDone:
+        raise fault("file", "could not be read.") from None
 
 
 def _require_once(sources: list[Source]) -> None:

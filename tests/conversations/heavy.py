@@ -43,3 +43,23 @@ def costly_json(megabytes: int = 62) -> bytes:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", body)
     return file.getvalue()
+
+
+def large_export(size: int) -> bytes:
+    """ChatGPT's, of conversations of 40 messages, of about so many bytes."""
+    conversations: list[bytes] = []
+    while sum(map(len, conversations)) < size:
+        conversations.append(json.dumps(_conversation(len(conversations))).encode())
+    return b"[" + b", ".join(conversations) + b"]"
+
+
+def _conversation(number: int) -> dict[str, object]:
+    nodes: dict[str, object] = {"root": {"message": None, "parent": None}}
+    for at in range(40):
+        message = {
+            "author": {"role": "assistant" if at % 2 else "user"},
+            "create_time": 1_700_000_000 + at,
+            "content": {"content_type": "text", "parts": [f"Message {at} of {number}: " + "and so on, " * 100]},
+        }
+        nodes[str(at)] = {"message": message, "parent": str(at - 1) if at else "root"}
+    return {"title": f"Talk {number}", "mapping": nodes, "current_node": "39", "conversation_id": str(number)}
