@@ -63,3 +63,9 @@ def _conversation(number: int) -> dict[str, object]:
         }
         nodes[str(at)] = {"message": message, "parent": str(at - 1) if at else "root"}
     return {"title": f"Talk {number}", "mapping": nodes, "current_node": "39", "conversation_id": str(number)}
+
+
+def same_key(count: int) -> bytes:
+    """JSON of an object with so many keys, the last of which is there twice."""
+    keys = [f'"k{number}":1' for number in range(count)]
+    return ("{" + ",".join([*keys, keys[-1]]) + "}").encode()
