@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
+import sys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 
@@ -47,7 +49,14 @@ routes = ProtocolTypeRouter(
 
 FILES = ("/attachments", "/import")
 """Where files come in."""
+SWITCH_SECONDS = 0.001
+"""After which a thread that makes a page lets others go on: the loop waits for every one of them in turn."""
 programs = Programs()
+
+sys.setswitchinterval(SWITCH_SECONDS)
+# What is loaded by now stays: no collection of garbage looks at it again, while everything waits.
+gc.collect()
+gc.freeze()
 
 
 async def application(scope, receive, send):  # type: ignore[no-untyped-def]

@@ -47,8 +47,8 @@ def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
     """Keep a file for the next message of its owner; the same one again is the first one's row.
 
     Raises Invalid, with the field `file`: for an empty one, one that is neither an image nor text, one that is too
-    large, and one too many. Raises NotFound where the conversation was deleted meanwhile, TooMany or Busy where too many
-    images are being read.
+    large, and one too many. Raises NotFound where the conversation was deleted meanwhile, TooMany or Busy where too
+    many images are being read.
     """
     if not data:
         raise Invalid("file: is empty.", field="file")

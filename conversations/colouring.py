@@ -1,4 +1,4 @@
-"""Code with its colours, as HTML, in a process of its own: many of Pygments' patterns take longest on what is no code."""
+"""Code with its colours, as HTML, in a process of its own: many patterns take longest on what is no code."""
 
 from __future__ import annotations
 

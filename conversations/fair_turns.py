@@ -1,4 +1,4 @@
-"""Turns at what only a few may do at once: nobody has all of them, and nobody waits behind all that one person wants."""
+"""Turns at what only a few may do at once: nobody has all of them, and nobody waits for all that one person wants."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ SLOW_CODE = {
 
 @cache
 def scans(count: int = 2_500, *, side: int = 8_000) -> bytes:
-    """A progressive JPEG of one colour, a scan of which is there over and over: each has all of its blocks looked at."""
+    """A progressive JPEG of one colour, a scan of which is there over and over: each has all its blocks looked at."""
     file = io.BytesIO()
     Image.new("L", (side, side), 128).save(file, "JPEG", progressive=True, quality=30)
     data = file.getvalue()

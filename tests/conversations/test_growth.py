@@ -1,4 +1,4 @@
-"""What the site reads of others' texts takes time in proportion to their length, or is ended in a process of its own."""
+"""What the site reads of others' texts takes time in proportion to their length, or is ended in another process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations import cited, growing, pastes, search, titles
+from conversations import cited, growing, search, titles
 from conversations.agents.tools import calculator
 from conversations.agents.tools.spec import ToolFailed
 from conversations.api.docs import CODE
@@ -32,10 +32,86 @@ MESSAGE = 200_000
 MINUTE = timedelta(minutes=1)
 """Characters of the longest message."""
 FRAGMENTS = (
-    *(" ", "\t", "\n", "a", "a ", "1", ".", "-", "- ", "* ", "*", "**", "_", "`", "```\n", "~", "|", "|-", "|a", "||\n"),
-    *("[", "]", "[]", "[a](", "![", "(", ")", "<", "<a", "<!--", "&", "&#", "\\", "\\(", "$", "$a", "$$", "$$\n", "\\["),
-    *("#", "# ", ">", "> ", "1. ", "a. ", "~~", "===\n", "---\n", "|a|\n|-|\n", "http://", "@", "a@b.", "é", "漢", "\u200b"),
-    *('"', "'", "{", "}", ":", ",", "[x] ", "- [ ] ", "a_b_", "*a_", "**a*", "[[](", "`a``", "![a](b", "\r\n", "0.", "/"),
+    *(
+        " ",
+        "\t",
+        "\n",
+        "a",
+        "a ",
+        "1",
+        ".",
+        "-",
+        "- ",
+        "* ",
+        "*",
+        "**",
+        "_",
+        "`",
+        "```\n",
+        "~",
+        "|",
+        "|-",
+        "|a",
+        "||\n",
+    ),
+    *(
+        "[",
+        "]",
+        "[]",
+        "[a](",
+        "![",
+        "(",
+        ")",
+        "<",
+        "<a",
+        "<!--",
+        "&",
+        "&#",
+        "\\",
+        "\\(",
+        "$",
+        "$a",
+        "$$",
+        "$$\n",
+        "\\[",
+    ),
+    *(
+        "#",
+        "# ",
+        ">",
+        "> ",
+        "1. ",
+        "a. ",
+        "~~",
+        "===\n",
+        "---\n",
+        "|a|\n|-|\n",
+        "http://",
+        "@",
+        "a@b.",
+        "é",
+        "漢",
+        "\u200b",
+    ),
+    *(
+        '"',
+        "'",
+        "{",
+        "}",
+        ":",
+        ",",
+        "[x] ",
+        "- [ ] ",
+        "a_b_",
+        "*a_",
+        "**a*",
+        "[[](",
+        "`a``",
+        "![a](b",
+        "\r\n",
+        "0.",
+        "/",
+    ),
 )
 """What texts are made of that take long."""
 ENDINGS = ("\nx|", "", "x")
@@ -58,7 +134,7 @@ READERS: dict[str, tuple[Callable[[str], Any], int]] = {
     "a line of a list": (in_a_line, MESSAGE),
     "a text file": (lambda text: read_text_file(text.encode()), MESSAGE),
     "the words of a search": (terms_of, MESSAGE),
-    "a title": (lambda text: titles.WRAPPING.sub("", text), MESSAGE),
+    "a title": (lambda text: titles.cleaned(titles.Reply(f"a{text}", "stop")), MESSAGE),
 }
 
 
@@ -82,9 +158,15 @@ def make_json(kind: str) -> Callable[[int], str]:
 def test_no_text_of_repeated_pieces_takes_longer_than_its_length(reader: str) -> None:
     read, longest = READERS[reader]
     slow = {}
+    largest = longest if IS_WHOLE else longest // 4
     for fragment in FRAGMENTS:
         for after in ENDINGS if IS_WHOLE else ENDINGS[:1]:
-            found = growth(read, repeated(fragment, after=after), start=longest // 16, largest=longest if IS_WHOLE else longest // 4)
+            found = growth(
+                read,
+                repeated(fragment, after=after),
+                start=longest // 16,
+                largest=longest if IS_WHOLE else longest // 4,
+            )
             if not found.is_linear:
                 slow[fragment, after] = found.times
     assert not slow

@@ -57,11 +57,7 @@ def differences(ground: Ground, id: str) -> None:
 @attack(
     "sixty messages of slow code",
     prepare=conversation_of(
-        *(
-            f"```{language}\n{code}\n```\n{number}"
-            for number in range(15)
-            for language, code in heavy.SLOW_CODE.items()
-        )
+        *(f"```{language}\n{code}\n```\n{number}" for number in range(15) for language, code in heavy.SLOW_CODE.items())
     ),
     is_short=True,
 )
@@ -69,7 +65,11 @@ def code(ground: Ground, id: str) -> None:
     _pages(ground, id)
 
 
-@attack("sixty tables of 65,000 cells", prepare=conversation_of(*(f"{TABLE}\n{number}" for number in range(60))), is_short=True)
+@attack(
+    "sixty tables of 65,000 cells",
+    prepare=conversation_of(*(f"{TABLE}\n{number}" for number in range(60))),
+    is_short=True,
+)
 def tables(ground: Ground, id: str) -> None:
     _pages(ground, id)
 
@@ -135,5 +135,3 @@ def objects(ground: Ground, data: bytes) -> None:
 @attack("a large export, such as people have", prepare=lambda ground: heavy.large_export(20_000_000))
 def export(ground: Ground, data: bytes) -> None:
     ground.send("POST", "/api/conversations/import", data)
-
-
