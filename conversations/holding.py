@@ -26,6 +26,9 @@ class Holds(IContains):
 
     lookup_name = "holds"
 
+    def as_sql(self, compiler: Any, connection: Any) -> Any:
+        return IContains(self.lhs, self.rhs).as_sql(compiler, connection)
+
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         text, params = self.process_lhs(compiler, connection)
         return f"{FUNCTION}({text}, %s)", [*params, str(self.rhs).lower()]
