@@ -114,6 +114,13 @@ def test_a_key_that_appears_twice_is_named() -> None:
         parse_json('{"a": 1, "b": 2, "c": 3, "b": 4}')
 
 
+def test_a_body_has_so_many_values_at_most() -> None:
+    assert len(parse_json("[" + "1," * 999_000 + "1]")) == 999_001
+    with pytest.raises(Invalid, match="more than 1,000,000 commas and brackets"):
+        parse_json("[" + "1," * 1_000_001 + "1]")
+    assert parse_json(f'"{"a" * 2_000_000}"')
+
+
 @pytest.mark.parametrize(
     "texts",
     [
