@@ -45,6 +45,7 @@ torture: $(VENV)/installed-dev
 	@IN_A_ROW=60 $(PYTHON) -m pytest -q tests/core/test_strategies.py
 	@LIVES=300 $(PYTHON) -m pytest -q -s tests/faults/test_life.py
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s tests/faults/test_schema.py
+	@$(PYTHON) -m tests.torture.attacks
 	@$(PYTHON) -m tests.torture
 
 lock:

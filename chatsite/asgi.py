@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
+import sys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 
@@ -45,8 +47,16 @@ routes = ProtocolTypeRouter(
     }
 )
 
-
+FILES = ("/attachments", "/import")
+"""Where files come in."""
+SWITCH_SECONDS = 0.001
+"""After which a thread that makes a page lets others go on: the loop waits for every one of them in turn."""
 programs = Programs()
+
+sys.setswitchinterval(SWITCH_SECONDS)
+# What is loaded by now stays: no collection of garbage looks at it again, while everything waits.
+gc.collect()
+gc.freeze()
 
 
 async def application(scope, receive, send):  # type: ignore[no-untyped-def]
@@ -64,7 +74,9 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
 
 
 async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
-    async with request_thread(is_page=not scope["path"].startswith((API, GATEWAY))) as thread:
+    is_page = not scope["path"].startswith((API, GATEWAY))
+    is_file = scope["method"] == "POST" and scope["path"].endswith(FILES)
+    async with request_thread(is_page=is_page, is_file=is_file) as thread:
         incoming = Incoming(scope, receive, thread)
         scope["let_go"] = thread.let_go
         try:

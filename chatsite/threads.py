@@ -22,6 +22,8 @@ IDLE = 8
 """Threads that are kept for the next requests."""
 PAGES_AT_ONCE = 8
 """That are made at the same time: more would wait for each other with each row that they read, and take longer."""
+FILES_AT_ONCE = 8
+"""Uploads and imports that have begun: they wait for each other, and pages shall not wait for them."""
 PAGES_WAITING = 1_000
 """Pages that may wait for a thread, as after a restart, when all that are open come back."""
 MAX_WAITING = 200
@@ -76,7 +78,7 @@ class Places:
             turn.get_loop().call_soon_threadsafe(_give, turn)
 
 
-_pages, _calls = Places(waiting=PAGES_WAITING), Places()
+_pages, _calls, _files = Places(waiting=PAGES_WAITING), Places(), Places()
 _idle: list[ThreadPoolExecutor] = []
 _at_work: set[RequestThread] = set()
 
@@ -86,11 +88,14 @@ class RequestThread:
     a body that is still on its way takes no place.
     """
 
-    def __init__(self, *, is_page: bool) -> None:
-        """A page never waits for a model; a call of the API may, for as long as a reply takes."""
+    def __init__(self, *, is_page: bool, is_file: bool = False) -> None:
+        """A page never waits for a model; a call of the API may, for as long as a reply takes; a file that comes in
+        does for others, until it is its turn to be read."""
         self.executor = _idle.pop() if _idle else ThreadPoolExecutor(max_workers=1, thread_name_prefix="request")
         self._places = _pages if is_page else _calls
         self._most: int = PAGES_AT_ONCE if is_page else settings.MAX_REQUESTS
+        if is_file:
+            self._places, self._most = _files, FILES_AT_ONCE
         self.context = ThreadSensitiveContext(executor=self.executor)
         self.is_gone = False
         self._is_taken = False
@@ -133,8 +138,8 @@ class RequestThread:
 
 
 @asynccontextmanager
-async def request_thread(*, is_page: bool = True) -> AsyncIterator[RequestThread]:
-    thread = RequestThread(is_page=is_page)
+async def request_thread(*, is_page: bool = True, is_file: bool = False) -> AsyncIterator[RequestThread]:
+    thread = RequestThread(is_page=is_page, is_file=is_file)
     try:
         async with thread.context:
             yield thread

@@ -5,4 +5,8 @@ class ConversationsConfig(AppConfig):
     name = "conversations"
 
     def ready(self) -> None:
-        from conversations import checks  # noqa: F401 - registers them
+        from django.db.backends.signals import connection_created
+
+        from conversations import checks, holding  # noqa: F401 - registers them
+
+        connection_created.connect(holding.prepare, dispatch_uid="holding")

@@ -78,7 +78,7 @@ def forget(conversation_id: UUID, unsaid: Iterable[str]) -> None:
     before = rows.values_list("rules", flat=True).get()
     found = {rule.casefold() for text in unsaid for rule in find_rules(text)} if before else set()
     said = Message.objects.filter(HISTORY, conversation_id=conversation_id, role=Message.Role.USER)
-    gone = {rule for rule in before if rule.casefold() in found and not said.filter(content__icontains=rule).exists()}
+    gone = {rule for rule in before if rule.casefold() in found and not said.filter(content__holds=rule).exists()}
     if gone:
         rows.update(rules=[rule for rule in before if rule not in gone])
 

@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from conversations.access import CHATS, own_conversations
 from conversations.bubbles import State, state_of
 from conversations.errors import Invalid
+from conversations.holding import bounded
 from conversations.models import Conversation, Message
 from conversations.terms import contains, excerpt, pattern, terms_of
 from conversations.validation import clean_text
@@ -75,18 +76,19 @@ def find(user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | Non
     All words must occur, in whatever case; "words in quotes" are one. Replaced messages are not found. At most two
     queries. SQLite reads messages in the order in which they are told, and no further than a page needs, as does
     PostgreSQL for what is said often; what is said seldom or never has all of a person's messages read.
-    Raises Invalid for a query that is too long or no text, and for an `after` that no page had.
+    Raises Invalid for a query that is too long, no text, or takes too long, and for an `after` that no page had.
     """
     query = clean_text("q", query, limit=LONGEST, allow_blank=True)
     place, terms = (_read(after) if after else None), terms_of(query)
     if not terms:
         return Found(())
     rows: list[Conversation | Message] = []
-    if place is None or place.said_at is None:
-        rows += _titles(user, terms, place)[: limit + 1]
-        place = None
-    if len(rows) <= limit:
-        rows += _messages(user, terms, place)[: limit + 1 - len(rows)]
+    with bounded("q"):
+        if place is None or place.said_at is None:
+            rows += _titles(user, terms, place)[: limit + 1]
+            place = None
+        if len(rows) <= limit:
+            rows += _messages(user, terms, place)[: limit + 1 - len(rows)]
     hits = tuple(_hit(row, terms) for row in rows[:limit])
     return Found(hits, _write(hits[-1]) if len(rows) > limit else None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import isfinite
@@ -14,6 +15,8 @@ from conversations.errors import Invalid
 
 MAX_CONTENT = 200_000
 """Characters of one message."""
+MAX_VALUES = 1_000_000
+"""Commas and brackets of a request's JSON."""
 MAX_PROMPT = LONGEST_TEMPLATE
 """Characters of a summary's prompt."""
 
@@ -51,8 +54,14 @@ def clean_prompt(field: str, value: object) -> str:
     return text
 
 
-def parse_json(text: str) -> Any:
-    """JSON and nothing looser: no key twice, no NaN, no number beyond a float. Raises Invalid, naming the place."""
+def parse_json(text: str, *, most: int = MAX_VALUES) -> Any:
+    """JSON and nothing looser: no key twice, no NaN, no number beyond a float. Raises Invalid, naming the place.
+
+    `most` is for the commas and brackets of the text, those within its strings too: numbers without end are read in
+    one piece, in which nothing else is done.
+    """
+    if len(text) > most and sum(map(text.count, ",{[")) > most:
+        raise Invalid(f"not JSON that is read here: more than {most:,} commas and brackets.", limit=most)
     with json_faults():
         return STRICT.decode(text)
 
@@ -137,8 +146,8 @@ POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} appears twice")
+        times = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {next(key for key in times if times[key] > 1)!r} appears twice")
     return found
 
 

@@ -80,14 +80,17 @@ if (composer) {
   const goOn = () => (matchMedia("(hover: hover)").matches ? box : scroller).focus({ preventScroll: true });
   one("#stop").addEventListener("click", goOn);
 
-  // Files: each goes up by itself at once, and its chip comes back. Those that wait are sent with the next message.
+  // Files: they go up by themselves, one after the other, and each one's chip comes back. Those that wait are sent with
+  // the next message.
   const tray = one("#attachments"), chooser = one("#files"), main = one(".main");
+  let upload = Promise.resolve();
   const attach = (files) => {
     for (const file of files) {
       const chip = copyOf("upload-chip");
       one("b", chip).textContent = file.name;
       tray.append(chip);
-      htmx.ajax("POST", tray.dataset.upload, { source: chip, target: chip, swap: "outerHTML", values: { file } }).catch(() => {});
+      const begin = () => chip.isConnected && htmx.ajax("POST", tray.dataset.upload, { source: chip, target: chip, swap: "outerHTML", values: { file } });
+      upload = upload.then(begin).catch(() => {});
     }
   };
   // Another message, once other files go with it; and one with files may do without words. A file that was there

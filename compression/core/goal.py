@@ -18,9 +18,11 @@ LONGEST = 240
 MOST = 50
 """Steps, decisions and artifacts of each kind: beyond that what is done, open to change or oldest goes first."""
 
-_MARK = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\[(CHECKPOINT|DECISION|ARTIFACT)\][ \t]*(\S.*?)?[ \t]*$", re.MULTILINE)
-_STATUS = re.compile(rf"\s+-\s+({'|'.join(get_args(StepStatus))})\s*\Z", re.IGNORECASE)
-_LOCKED = re.compile(r"\s+-\s+LOCKED\s*\Z")
+_MARK = re.compile(
+    r"^[ \t]*+(?:[-*+][ \t]++)?+\[(CHECKPOINT|DECISION|ARTIFACT)\][ \t]*+(\S.*+)?$", re.MULTILINE
+)  # with the blanks at its end: a pattern that left them out would look for that end at each of them
+_STATUS = re.compile(rf"(?<=\s)-\s++({'|'.join(get_args(StepStatus))})\s*+\Z", re.IGNORECASE)
+_LOCKED = re.compile(r"(?<=\s)-\s++LOCKED\s*+\Z")
 _ACTION = re.compile(rf"\A({'|'.join(get_args(Action))})\s+(\S.*)\Z", re.IGNORECASE)
 
 
@@ -69,15 +71,18 @@ def parse(summary: str) -> tuple[str, Progress]:
     `[CHECKPOINT] text - COMPLETED|IN-PROGRESS|PENDING`, `[DECISION] text: rationale - LOCKED`,
     `[ARTIFACT] Created|Modified|Deleted path`.
     """
-    marks = Progress()
-    for kind, text in _MARK.findall(summary):
-        marks += _mark(kind, text)
+    found = [_mark(kind, text.rstrip(" \t")) for kind, text in _MARK.findall(summary)]
+    marks = Progress(
+        tuple(step for one in found for step in one.checkpoints),
+        tuple(decision for one in found for decision in one.decisions),
+        tuple(artifact for one in found for artifact in one.artifacts),
+    )
     return re.sub(r"\n{3,}", "\n\n", _MARK.sub("", summary)).strip(), marks
 
 
 def unmarked(summary: str) -> str:
     """The summary with the marks' words but without their brackets: where there is no goal that they could be of."""
-    return _MARK.sub(lambda found: f"- {found[2]}" if found[2] else "", summary)
+    return _MARK.sub(lambda found: f"- {found[2].rstrip(' \t')}" if found[2] else "", summary)
 
 
 def advanced(progress: Progress, marks: Progress, *, at: str) -> Progress:

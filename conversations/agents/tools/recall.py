@@ -14,6 +14,8 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from conversations.agents.tools.history import READ, SEARCH
 from conversations.agents.tools.spec import ToolFailed
+from conversations.errors import Invalid
+from conversations.holding import bounded
 from conversations.models import Message, ToolCall
 from conversations.terms import contains, excerpt, terms_of
 from conversations.transcript import HISTORY
@@ -35,7 +37,11 @@ def search_history(conversation_id: UUID, query: str) -> str:
     terms = terms_of(query)
     if not terms:
         raise ToolFailed("The query has no words.")
-    hits = list(_found(conversation_id, terms)[: MOST_HITS + 1])
+    try:
+        with bounded("query"):
+            hits = list(_found(conversation_id, terms)[: MOST_HITS + 1])
+    except Invalid as refusal:
+        raise ToolFailed(refusal.message) from None
     if not hits:
         return "No message has all of these words. Try fewer, or others."
     numbers = _numbers(conversation_id, [message.created_at for message in hits])
