@@ -9,11 +9,11 @@ from uuid import UUID
 
 from django.conf import settings
 
-from compression.core.values import Turn, Usage
+from compression.core.values import Turn, Usage, Window
 from conversations import system_prompt, transcript
 from conversations.agents.tools import spec
 from conversations.agents.tools.spec import Spec
-from conversations.heads import Head
+from conversations.heads import Head, tools_for
 from conversations.llm.known import UNKNOWN_WINDOW
 from conversations.models import Conversation
 from conversations.system_prompt import Instructions
@@ -99,6 +99,34 @@ def instructions_of(head: Head) -> Instructions:
 def system_tokens(head: Head) -> int:
     """What a request begins with, whatever was said: the system prompt, and the tools that are offered."""
     return system_prompt.tokens(instructions_of(head)) + spec.tokens(head.tools)
+
+
+def opening_tokens(
+    conversation: Conversation,
+    *,
+    window: Window | None,
+    rules: Sequence[str] | None = None,
+    goal: str | None = None,
+    calls: bool | None = None,
+) -> int:
+    """The same of a conversation that may not be stored yet, with other rules or another goal where these are given.
+
+    An executor's has its agent's prompt and rules. `calls` says whether the model that it will be sent to can call
+    tools (None: its own).
+    """
+    person = conversation.parent or conversation
+    can_call = bool(conversation.model and conversation.model.can_call) if calls is None else calls
+    tools = tools_for(conversation) if conversation.uses_tools and can_call else ()
+    instructions = Instructions(
+        conversation.mode,
+        person.system_prompt,
+        conversation.goal_text if goal is None else goal,
+        tuple(person.rules if rules is None else rules),
+        window.size if window else UNKNOWN_WINDOW,
+        conversation.kind,
+        bool(tools),
+    )
+    return system_prompt.tokens(instructions) + spec.tokens(tools)
 
 
 def shown(turns: Sequence[Turn]) -> Collection[str]:

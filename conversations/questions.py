@@ -12,18 +12,15 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from compression.core.rules import find_rules
-from conversations import image_files, replies, rules, system_prompt, titles, transcript
-from conversations.agents.tools import spec
+from conversations import image_files, prompt, replies, rules, titles, transcript
 from conversations.attachments import Attached, attach, chosen, noted
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
 from conversations.events import publish
-from conversations.heads import tools_for
 from conversations.llm.base import NotConfigured
 from conversations.llm.profiles import profile_for
 from conversations.models import Conversation, Message, ModelProfile, Paste
 from conversations.pastes import Pasted
 from conversations.shapes import message_json
-from conversations.system_prompt import Instructions
 from conversations.text_files import Place, inlined
 from conversations.validation import clean_text
 
@@ -148,17 +145,9 @@ def _profile_of(conversation: Conversation) -> ModelProfile:
 def _require_fit(conversation: Conversation, asked: Asked) -> None:
     """A message that is too large even alone is refused before it is stored."""
     profile, window = asked.profile, asked.profile.usable_window
-    tools = tools_for(conversation) if profile.can_call and conversation.uses_tools else ()
-    instructions = Instructions(
-        conversation.mode,
-        conversation.system_prompt,
-        conversation.goal_text,
-        tuple(rules.with_found(conversation.rules, find_rules(asked.words), window)),
-        window.size,
-        conversation.kind,
-        bool(tools),
-    )
-    system = window.corrected(system_prompt.tokens(instructions) + spec.tokens(tools))
+    in_force = rules.with_found(conversation.rules, find_rules(asked.words), window)
+    opening = prompt.opening_tokens(conversation, window=window, rules=in_force, calls=profile.can_call)
+    system = window.corrected(opening)
     message = window.corrected(asked.tokens)
     if system + message > window.budget:
         raise TooLarge(

@@ -77,8 +77,11 @@ def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversatio
     return [one.conversation for one in made]
 
 
-def _ready(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Ready:
+def _ready(
+    user: AbstractBaseUser, source: Source, default: ModelProfile | None, parent: Conversation | None = None
+) -> Ready:
     conversation = _conversation(user, source, default)
+    conversation.parent = parent
     costs = [_cost(source, line) for line in source.lines]
     tokens = [own + sum(calls) for own, calls in costs]
     with within(source.place):
@@ -88,9 +91,7 @@ def _ready(user: AbstractBaseUser, source: Source, default: ModelProfile | None)
 
 
 def _thread(user: AbstractBaseUser, parent: Conversation, run: Run, default: ModelProfile | None) -> Ready:
-    ready = _ready(user, run.thread, default)
-    ready.conversation.parent = parent
-    return ready
+    return _ready(user, run.thread, default, parent)
 
 
 def _complete(one: Ready) -> None:
