@@ -48,7 +48,9 @@ def executor_policy(overrides: Mapping[str, Any]) -> Policy:
     that the conversation names for its executors.
     """
     shared = {name: value for name, value in overrides.items() if name in SHARED}
-    budget = {name.removeprefix(OF_EXECUTORS): value for name, value in overrides.items() if name.startswith(OF_EXECUTORS)}
+    budget = {
+        name.removeprefix(OF_EXECUTORS): value for name, value in overrides.items() if name.startswith(OF_EXECUTORS)
+    }
     return policy(shared | budget, flow="executor").without_model
 
 

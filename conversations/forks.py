@@ -14,7 +14,7 @@ from compression.core.context import summaries
 from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import goals, rules, states, transcript
+from conversations import goals, provenance, rules, states, transcript
 from conversations.agents import call_rows
 from conversations.branches import message_of
 from conversations.copied_files import copy_files, name_copies
@@ -22,6 +22,7 @@ from conversations.errors import Conflict, NotFound
 from conversations.exchange.calls import CUT_OFF
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.models.conversation import MAX_TITLE
+from conversations.provenance import SUMMED_UP
 from conversations.transcript import HISTORY
 
 COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind", "uses_tools")
@@ -53,7 +54,7 @@ def fork(conversation: Conversation, message_id: UUID, *, kind: str | None = Non
         if copy.kind == source.kind:
             _copy_runs(source, copy, ids)
         later = Message.objects.filter(conversation=source, role=Message.Role.USER, created_at__gt=last.created_at)
-        rules.forget(copy.pk, later.values_list("content", flat=True))
+        rules.forget(copy.pk, map(provenance.typed, later.only("role", "content", "origin")))
     copy.refresh_from_db()
     return copy
 
@@ -72,6 +73,7 @@ def fresh(conversation: Conversation) -> Conversation:
             content=content,
             token_count=transcript.message_tokens(content),
             created_at=timezone.now(),
+            origin=SUMMED_UP,
         )
         _copy_goal(source, copy, states.state(transcript.head_of(source.pk)))
     copy.refresh_from_db()

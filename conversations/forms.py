@@ -78,7 +78,13 @@ MAIN = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahea
 """Of a policy, what most people come for."""
 PERCENT = ("threshold", "target_ratio")
 TEXTS = ("preset", "strategy", "summariser", "prompt")
-UNSET = {"preset": "Chat", "level": "by size", "summariser": "automatic", "target_tokens": "none", "history_tokens": "none"}
+UNSET = {
+    "preset": "Chat",
+    "level": "by size",
+    "summariser": "automatic",
+    "target_tokens": "none",
+    "history_tokens": "none",
+}
 """What holds where neither the site nor a preset says anything, in words."""
 
 
@@ -129,8 +135,9 @@ class PolicyForm(forms.Form):
         site, theirs = conf.policy(preset, flow=flow_of(conversation.kind)), conf.executor_policy({})
         for name, field in self.fields.items():
             field.show_hidden_initial = True
-            holds = getattr(theirs, name.removeprefix(conf.OF_EXECUTORS)) if name.startswith(conf.OF_EXECUTORS) else getattr(site, name, None)
-            self._show_default(name, _told(name, holds or None if name == "history_messages" else holds))
+            is_theirs = name.startswith(conf.OF_EXECUTORS)
+            held = getattr(theirs if is_theirs else site, name.removeprefix(conf.OF_EXECUTORS), None)
+            self._show_default(name, _told(name, held if name != "history_messages" else held or None))
 
     def clean(self) -> None:
         """What was changed in this form, over what is the conversation's own now: another tab may have saved too."""

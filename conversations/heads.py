@@ -96,7 +96,7 @@ def tools_for(conversation: Head | Conversation) -> tuple[Spec, ...]:
 
 def _of_the_person(name: str) -> Coalesce:
     """What a person has set, wherever that stands: an executor's own row has none of it."""
-    return Coalesce(f"parent__{name}", name, output_field=Conversation._meta.get_field(name))
+    return Coalesce(f"parent__{name}", name)
 
 
 def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:

@@ -80,7 +80,7 @@ def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
         messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
     visible = shown(loaded.turns) if loaded.head.can_see else ()
     for turn in loaded.turns:
-        messages.extend(as_messages(turn, with_images=turn.id in visible))
+        messages.extend(as_messages(turn, with_images=turn.id in visible, instructs=instructs(loaded.head)))
     return Prompt(tuple(messages), loaded.head.id, loaded.head.tools, may_call)
 
 
@@ -143,13 +143,17 @@ def shown(turns: Sequence[Turn]) -> Collection[str]:
     return found
 
 
-def as_messages(turn: Turn, *, with_images: bool = False) -> Iterator[dict[str, Any]]:
+def instructs(head: Head) -> bool:
+    """Whether a system message in its history is one to the model: a gateway's caller instructs as it likes."""
+    return head.kind == Conversation.Kind.GATEWAY
+
+
+def as_messages(turn: Turn, *, with_images: bool = False, instructs: bool = False) -> Iterator[dict[str, Any]]:
     """A message of the history as it is sent, then the results of its calls, which were cut when they were read.
 
-    Images are named where they are not sent.
+    Images are named where they are not sent. A system message that does not instruct is sent as a record.
     """
-    if turn.role == "tool":
-        # A result whose call is not known: no provider takes it as one.
+    if turn.role in transcript.TOLD_AS and not (instructs and turn.role == "system"):
         content = transcript.ELIDED if turn.elided else turn.content
         yield {"role": "user", "content": transcript.as_sent(turn.role, content)}
         return

@@ -79,7 +79,7 @@ def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source
             "mode": read_choice("conversation.mode", row.get("mode", Conversation.Mode.ASSISTANT), MODES),
             "policy": clean_policy("conversation.policy", row.get("policy", {})),
         },
-        rules=clean_rules("conversation.rules", row["rules"]) if "rules" in row else None,
+        rules=clean_rules("conversation.rules", row["rules"]) if "rules" in row else [],
         goal=read_goal(row.get("goal")),
         id=read_text("conversation.id", row.get("id"), limit=MAX_ID) or None,
     )

@@ -1,4 +1,4 @@
-"""What holds for agents as for chats: their person's rules, instructions and policy, and the history they begin from."""
+"""What holds for agents as for chats: rules, instructions and policy of their person, and a history to begin from."""
 
 from __future__ import annotations
 

@@ -33,7 +33,10 @@ ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "mi
 TITLE = "At most 200 characters; an empty one is made from the first message, and by a model after it."
 MODEL = "Name of a model, from `GET /api/models`; null is the site's default."
 MODE = "What a summary must not lose."
-SYSTEM_PROMPT = "The person's own instructions, sent whole with each request, to an agent's executors too; without blanks around them."
+SYSTEM_PROMPT = (
+    "The person's own instructions, sent whole with each request, to an agent's executors too. Stored without blanks "
+    "around them."
+)
 POLICY = "Its own settings of compression; the site's where they are not named."
 RULES = "What the model must always or never do: in every request, and in no summary."
 
