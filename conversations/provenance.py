@@ -6,10 +6,9 @@ A message's `origin` is null where all of them are typed. Else it is an object: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compression.core.rules import find_rules
 from compression.core.values import split_at
 from conversations.models import Message
 
@@ -47,11 +46,6 @@ def typed_in(content: str, origin: Mapping[str, Any] | None) -> str:
 
 def typed(message: Message) -> str:
     return typed_in(message.content, message.origin) if message.role == Message.Role.USER else ""
-
-
-def orders(words: Iterable[str]) -> list[str]:
-    """The rules in what was typed."""
-    return [rule for text in words for rule in find_rules(text)]
 
 
 def _untyped(message: Message) -> frozenset[str]:
