@@ -78,7 +78,13 @@ MAIN = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahea
 """Of a policy, what most people come for."""
 PERCENT = ("threshold", "target_ratio")
 TEXTS = ("preset", "strategy", "summariser", "prompt")
-UNSET = {"preset": "Chat", "level": "by size", "summariser": "automatic", "target_tokens": "none"}
+UNSET = {
+    "preset": "Chat",
+    "level": "by size",
+    "summariser": "automatic",
+    "target_tokens": "none",
+    "history_tokens": "none",
+}
 """What holds where neither the site nor a preset says anything, in words."""
 
 
@@ -109,6 +115,10 @@ class PolicyForm(forms.Form):
     summary_max_tokens = _text("Summary length", "tokens")
     level = _choice("Detail", LEVELS)
     summariser = _choice("Summariser", SUMMARISERS)
+    history_tokens = _text("History budget", "tokens")
+    history_messages = _text("And more than", "messages")
+    executor_history_tokens = _text("Executors' budget", "tokens")
+    executor_history_messages = _text("And more than", "messages")
     prompt = forms.CharField(
         label="Prompt of the summariser", required=False, strip=False, widget=forms.Textarea({"rows": 8})
     )
@@ -120,10 +130,14 @@ class PolicyForm(forms.Form):
         self.values: dict[str, Any] = {}
         self._offer_summarisers(own.get("summariser", ""))
         preset = {"preset": own["preset"]} if own.get("preset") else {}
-        site = conf.policy(preset, flow=flow_of(conversation.kind))
+        if conversation.kind != Conversation.Kind.AGENT:
+            del self.fields["executor_history_tokens"], self.fields["executor_history_messages"]
+        site, theirs = conf.policy(preset, flow=flow_of(conversation.kind)), conf.executor_policy({})
         for name, field in self.fields.items():
             field.show_hidden_initial = True
-            self._show_default(name, _told(name, getattr(site, name, None)))
+            is_theirs = name.startswith(conf.OF_EXECUTORS)
+            held = getattr(theirs if is_theirs else site, name.removeprefix(conf.OF_EXECUTORS), None)
+            self._show_default(name, _told(name, held if name != "history_messages" else held or None))
 
     def clean(self) -> None:
         """What was changed in this form, over what is the conversation's own now: another tab may have saved too."""

@@ -138,7 +138,7 @@ async def climb(
 
 def lost_rules(draft: Draft, pinned: Sequence[str]) -> tuple[str, ...]:
     """Rules that a person set in what is condensed, and that stand neither in the summary nor among the pinned ones."""
-    words = (turn.content for turn in draft.condensed if turn.role == "user")
+    words = (turn.typed for turn in draft.condensed)
     said = {normalised(rule) for text in (summaries(draft.folded), *words) for rule in find_rules(text)}
     said -= {normalised(rule) for rule in pinned}
     rules = [fact for fact in draft.facts if fact.kind == "rule" and normalised(fact.text) in said]

@@ -76,13 +76,13 @@ def tools_part(definitions: str, tokens: int) -> Part:
     return Part("tools", {"role": "system", "content": definitions}, tokens)
 
 
-def parts_of(turns: Sequence[Turn], *, with_images: bool) -> Iterator[Part]:
+def parts_of(turns: Sequence[Turn], *, with_images: bool, instructs: bool = False) -> Iterator[Part]:
     """Each message of each turn; what was counted for a turn is that of its results, and the rest of its own."""
     visible = shown(turns) if with_images else ()
     for turn in turns:
         kind: Kind = "protected" if turn.protected else "live"
         images = turn.images if turn.id in visible else ()
-        own, *results = as_messages(turn, with_images=bool(images))
+        own, *results = as_messages(turn, with_images=bool(images), instructs=instructs)
         left = turn.tokens
         costs = []
         for result in results:

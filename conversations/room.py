@@ -142,8 +142,8 @@ def is_full(loaded: Loaded) -> bool:
     policy, usage = policy_of(loaded.head), measured(loaded)
     if usage is None:
         return False
-    if usage.over_budget or not policy.enabled:
-        return usage.over_budget
+    if usage.over_budget:
+        return True
     due = policy.is_due(usage, messages=len(loaded.turns), local=bool(loaded.head.is_local))
     return due and (not policy.has_budget or pays(compaction.source(loaded, rebuild=False), policy, count=count_tokens))
 

@@ -43,5 +43,5 @@ def upcoming(conversation: Conversation) -> Upcoming:
         numbers = tuple(checkpoint.number for checkpoint in active_checkpoints(head.id))
         opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))
     window = head.window or ModelProfile().usable_window
-    turns = parts_of(loaded.turns, with_images=head.can_see)
+    turns = parts_of(loaded.turns, with_images=head.can_see, instructs=prompt.instructs(head))
     return Upcoming(tuple(as_counted([*opening, *turns], window)), measured(loaded))

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 
 from compression.core.instructions import LONGEST_TEMPLATE, fault_of
-from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, PRESETS, STRATEGIES
+from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD, PRESETS, STRATEGIES
 from conversations.errors import Invalid
 
 MAX_CONTENT = 200_000
@@ -124,6 +124,9 @@ def _or(
     return lambda value: value == also or allowed(value), f"{what}, or {named}"
 
 
+_HISTORY_TOKENS = _between(MIN_HISTORY_TOKENS, 10_000_000, whole=True)
+_HISTORY_MESSAGES = _between(1, 1_000, whole=True)
+
 POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
     "preset": _one_of(*PRESETS),
     "enabled": (lambda value: isinstance(value, bool), "true or false"),
@@ -140,6 +143,10 @@ POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
     "level": _or(_between(1, 3, whole=True), also=None, named="null"),
     "summariser": _text(200),
     "prompt": _text(MAX_PROMPT),
+    "history_tokens": _HISTORY_TOKENS,
+    "history_messages": _HISTORY_MESSAGES,
+    "executor_history_tokens": _HISTORY_TOKENS,
+    "executor_history_messages": _HISTORY_MESSAGES,
 }
 
 

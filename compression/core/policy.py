@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal, get_args
 
@@ -20,6 +20,8 @@ AHEAD_BY = 0.15
 LOCAL_SHARE = 0.75
 """Of what a local model has beside its instructions and a reply: verbatim text beyond it is condensed."""
 LOCAL_REPLY = 1_000
+MIN_HISTORY_TOKENS = 200
+"""The least that a budget of history can be: a summary, its frame, and a few words."""
 LEFT_FOR_SUMMARY = 100
 """Tokens of a flow's own budget of history that its latest messages leave at least to what its summaries say."""
 
@@ -103,6 +105,11 @@ class Policy:
         """Times that a summary must be smaller than the messages that it condenses, or there is none."""
         return 2 if self.has_budget else 3
 
+    @property
+    def without_model(self) -> Policy:
+        """What holds where it is not enabled: a flow keeps its last messages, as many as its budget has room for."""
+        return replace(self, keep_recent=self.history_messages) if self.has_budget and not self.enabled else self
+
     def most_of_summary(self, condensed: int) -> float:
         """Tokens that a new summary of messages of so many `condensed` ones may take, whatever room there is.
 
@@ -116,6 +123,8 @@ class Policy:
 
     def is_due(self, usage: Usage, *, messages: int = 0, local: bool = False) -> bool:
         """Whether the next request, with `messages` verbatim ones in it, should be preceded by a compaction."""
+        if not self.enabled:
+            return usage.over_budget or self._is_beyond_its_last(usage, messages)
         full = usage.ratio >= self.threshold or usage.over_budget
         outgrown = self.history(usage) > self._most_history(messages)
         return full or outgrown or (local and self._crowds_local(usage))
@@ -166,6 +175,12 @@ class Policy:
         if self.history_tokens is None or messages <= self.history_messages:
             return inf
         return self.history_tokens
+
+    def _is_beyond_its_last(self, usage: Usage, messages: int) -> bool:
+        """Whether a flow of which nothing is summarised holds more than its last messages, or than its budget."""
+        if self.history_tokens is None:
+            return False
+        return messages > self.history_messages or self.history(usage) > self.history_tokens
 
     def _crowds_local(self, usage: Usage) -> bool:
         room = _local_room(usage.window)

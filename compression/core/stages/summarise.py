@@ -6,9 +6,10 @@ from asyncio import to_thread
 from dataclasses import replace
 
 from compression.core.errors import CompactionFailed
-from compression.core.goal import Progress, parse, unmarked
+from compression.core.goal import Progress, parse, unmarked, without
 from compression.core.language import differs
 from compression.core.ports import OnStage, Summariser, TokenCounter
+from compression.core.quoting import marks_of
 from compression.core.retention import GATE_FACTS
 from compression.core.summary_text import accepted
 from compression.core.trimming import trimmed
@@ -30,6 +31,9 @@ async def summarise(draft: Draft, *, summariser: Summariser, count: TokenCounter
             marks += said
         # Each one is trimmed: the next passage was cut to fit beside a summary of this length.
         summary = await to_thread(trimmed, text, draft.facts[:GATE_FACTS], max_tokens=draft.max_tokens, count=count)
+    if marks:  # one that stands in what was summarised was copied from there
+        turns = [turn for passage in draft.passages for turn in passage.turns]
+        marks = without(marks, await to_thread(marks_of, turns, draft.passages[0].earlier))
     return replace(draft, summary=summary, marks=marks)
 
 
