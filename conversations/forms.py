@@ -80,6 +80,8 @@ PERCENT = ("threshold", "target_ratio")
 TEXTS = ("preset", "strategy", "summariser", "prompt")
 UNSET = {"preset": "Chat", "level": "by size", "summariser": "automatic", "target_tokens": "none"}
 """What holds where neither the site nor a preset says anything, in words."""
+ROOM = "by its room"
+"""Where a local model folds by itself: see `core.policy.Policy`."""
 
 
 def _text(label: str, unit: str) -> forms.CharField:
@@ -124,6 +126,9 @@ class PolicyForm(forms.Form):
         for name, field in self.fields.items():
             field.show_hidden_initial = True
             self._show_default(name, _told(name, getattr(site, name, None)))
+        if site.threshold is None:
+            by_itself = ROOM if conversation.model and conversation.model.is_local else _told("threshold", site.full_at)
+            self._show_default("threshold", by_itself)
 
     def clean(self) -> None:
         """What was changed in this form, over what is the conversation's own now: another tab may have saved too."""

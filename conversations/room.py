@@ -60,7 +60,7 @@ def prepare(conversation_id: UUID) -> None:
     policy, usage = policy_of(loaded.head), measured(loaded)
     if (
         usage is None
-        or not policy.is_near(usage)
+        or not policy.is_near(usage, local=bool(loaded.head.is_local))
         or _is_resting(loaded, max(policy.cooldown, LEAST_PAUSE), attempts=True)
     ):
         return

@@ -10,7 +10,7 @@ from ninja import Query, Router
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, prompt, states, summaries, usage
+from conversations import compaction, prompt, states, summaries, transcript, usage
 from conversations.access import (
     TO_READ,
     disposable_conversation,
@@ -28,8 +28,9 @@ from conversations.api.schemas.fields import told
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
 from conversations.flows import of_all_flows
+from conversations.meter import compacts_at
 from conversations.models import Conversation
-from conversations.shapes import compaction_json, usage_json
+from conversations.shapes import compaction_json, due_json, usage_json
 
 router = Router(tags=["context"])
 
@@ -46,10 +47,12 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Exactly what would be sent next."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     context = prompt.look(conversation)
+    due = compacts_at(transcript.load(conversation.pk), context.usage) if context.usage else None
     checkpoints = Checkpoint.objects.filter(conversation=conversation, active=True)
     return {
         "messages": context.messages,
         "usage": usage_json(context.usage) if context.usage else None,
+        "compacts_at": due_json(due, context.usage) if context.usage and due else None,
         "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
         "checkpoints": [checkpoint_json(row) for row in checkpoints],
     }
