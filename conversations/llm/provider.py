@@ -20,6 +20,7 @@ from conversations.llm.base import (
     Delta,
     ModelError,
     NotConfigured,
+    OnWritten,
     Reply,
     RequestRefused,
     Unavailable,
@@ -107,7 +108,9 @@ class Provider(ABC):
                     raise
                 await self._pause(error, failed, budget)
 
-    async def complete(self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None) -> Reply:
+    async def complete(
+        self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None, on_written: OnWritten | None = None
+    ) -> Reply:
         body = self.body(await with_bytes(sendable(prompt)), recurs=False)
         budget = attempts or Attempts(self._attempts)
         limit = self._asked.timeout * WHOLE_REPLY
@@ -115,7 +118,7 @@ class Provider(ABC):
             async with asyncio.timeout(limit):
                 for failed in count(1):
                     try:
-                        return await _whole(self._ask(prompt, body, max_tokens, budget))
+                        return await _whole(self._ask(prompt, body, max_tokens, budget), on_written)
                     except ModelError as error:
                         metrics.provider_failed(self.name, error)
                         await self._pause(error, failed, budget)
@@ -235,9 +238,15 @@ class Provider(ABC):
             raise NotConfigured(f"The API key of {self.name} has blanks or letters that no key has. Copy it again.")
 
 
-async def _whole(deltas: AsyncGenerator[Delta]) -> Reply:
+async def _whole(deltas: AsyncGenerator[Delta], on_written: OnWritten | None) -> Reply:
+    pieces: list[Delta] = []
+    written = 0
     async with aclosing(deltas):
-        pieces = [delta async for delta in deltas]
+        async for delta in deltas:
+            pieces.append(delta)
+            written += len(delta.text)
+            if on_written:
+                on_written(written)
     last = pieces[-1]
     text = "".join(piece.text for piece in pieces)
     return Reply(text, last.finish_reason or "", last.spent, last.refused)

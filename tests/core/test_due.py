@@ -27,9 +27,7 @@ def test_a_local_model_without_a_threshold_is_due_where_its_room_is_three_quarte
 
 @pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8])
 @pytest.mark.parametrize(("size", "reserve"), LOCAL[1:])
-def test_a_threshold_that_is_named_holds_for_local_models_as_for_any(
-    threshold: float, size: int, reserve: int
-) -> None:
+def test_a_threshold_that_is_named_holds_for_local_models_as_for_any(threshold: float, size: int, reserve: int) -> None:
     policy = Policy(threshold=threshold)
     for local in (True, False):
         assert policy.due_at(used(0, size, reserve), local=local).tokens == pytest.approx(threshold * size)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from compression.core.errors import CompactionFailed
 from compression.core.goal import Progress, parse, unmarked
 from compression.core.language import differs
-from compression.core.ports import OnStage, Summariser, TokenCounter
+from compression.core.ports import OnPart, OnStage, Summariser, TokenCounter, nobody
 from compression.core.retention import GATE_FACTS
 from compression.core.summary_text import accepted
 from compression.core.trimming import trimmed
@@ -17,11 +17,15 @@ from compression.core.values import Draft, Passage
 FROM_PERCENT, TO_PERCENT = 20, 85
 
 
-async def summarise(draft: Draft, *, summariser: Summariser, count: TokenCounter, on_stage: OnStage) -> Draft:
+async def summarise(
+    draft: Draft, *, summariser: Summariser, count: TokenCounter, on_stage: OnStage, on_part: OnPart = nobody
+) -> Draft:
     """The summary of everything that is condensed and of the earlier one. Raises CompactionFailed."""
     summary, marks = "", Progress()
+    parts, replaced = len(draft.passages), draft.condensed_tokens + draft.transcript.context_tokens
     for number, passage in enumerate(draft.passages):
-        await on_stage("summarise", FROM_PERCENT + (TO_PERCENT - FROM_PERCENT) * number // len(draft.passages))
+        await on_part(number, parts, replaced)
+        await on_stage("summarise", FROM_PERCENT + (TO_PERCENT - FROM_PERCENT) * number // parts)
         answer = await summariser.summarise(replace(passage, earlier=summary or passage.earlier))
         text = accepted(answer)
         _require_language(text, passage)
@@ -30,6 +34,7 @@ async def summarise(draft: Draft, *, summariser: Summariser, count: TokenCounter
             marks += said
         # Each one is trimmed: the next passage was cut to fit beside a summary of this length.
         summary = await to_thread(trimmed, text, draft.facts[:GATE_FACTS], max_tokens=draft.max_tokens, count=count)
+    await on_part(parts, parts, replaced)
     return replace(draft, summary=summary, marks=marks)
 
 

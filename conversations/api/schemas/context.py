@@ -31,9 +31,9 @@ class CompactsAt(BaseModel):
     tokens: Tokens = about("Tokens of a request from which on it is preceded by a compaction.", 6_553)
     percent: float = about("The same in percent of the usable window.", 80.0, ge=0)
     reason: Literal["threshold", "reply", "local", "flow"] = about(
-        "`threshold`: the one that a setting or the policy names, else 0.8; `reply`: the reply needs the rest; `local`: "
-        "verbatim text fills three quarters of what a local model has beside its instructions, where nobody names a "
-        "threshold; `flow`: an agent's own budget of history.",
+        "`threshold`: the one that a setting or the policy names, else 0.8; `reply`: the reply needs the rest; "
+        "`local`: verbatim text fills three quarters of what a local model has beside its instructions, where nobody "
+        "names a threshold; `flow`: an agent's own budget of history.",
         "threshold",
     )
 
