@@ -10,7 +10,7 @@ from ninja import Router
 from conversations.api.auth import Request
 from conversations.api.schemas import profiles as schema
 from conversations.api.schemas.fields import told
-from conversations.llm.profiles import default_profile
+from conversations.llm.profiles import default_profile, summariser_of
 from conversations.models import ModelProfile
 
 router = Router(tags=["models"])
@@ -41,6 +41,7 @@ def _told(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:
         "is_local": profile.is_local,
         "sees_images": profile.can_see,
         "calls_tools": profile.can_call,
+        "summarisers": {"fast": summariser_of("fast", profile), "standard": summariser_of("standard", profile)},
     }
 
 

@@ -10,6 +10,7 @@ from compression.core.goal import Progress, parse, unmarked
 from compression.core.language import differs
 from compression.core.ports import OnPart, OnStage, Summariser, TokenCounter, nobody
 from compression.core.retention import GATE_FACTS
+from compression.core.substance import require_substance
 from compression.core.summary_text import accepted
 from compression.core.trimming import trimmed
 from compression.core.values import Draft, Passage
@@ -29,6 +30,8 @@ async def summarise(
         answer = await summariser.summarise(replace(passage, earlier=summary or passage.earlier))
         text = accepted(answer)
         _require_language(text, passage)
+        if summariser.marks_progress:  # a model's: the others can only write words of the source
+            await to_thread(require_substance, text, replace(passage, earlier=summary or passage.earlier))
         if summariser.marks_progress:
             text, said = parse(text) if passage.goal else (unmarked(text), Progress())
             marks += said

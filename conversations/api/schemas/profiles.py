@@ -17,6 +17,13 @@ class Prices(BaseModel):
     output: Money | None = about("Of a reply.", "1.6000")
 
 
+class Summarisers(BaseModel):
+    """Who summarises its conversations, where no policy names another. Two qualities of one name are one model."""
+
+    fast: str = about("Of quality `fast`: by itself, and by the API unless it asks for the other.", "gpt-4.1-nano")
+    standard: str = about("Of quality `standard`: for the button.", "gpt-4.1")
+
+
 class Model(BaseModel):
     name: str = about("How conversations name it.", "gpt-4.1-mini")
     provider: Literal["openai", "anthropic", "builtin"] = about("What it is spoken to as.", "openai")
@@ -28,6 +35,7 @@ class Model(BaseModel):
     is_local: bool = about("Whether it runs on this machine or in its network.", False)
     sees_images: bool = about("Whether images are sent to it; others are told their names.", True)
     calls_tools: bool = about("Whether it is offered tools.", True)
+    summarisers: Summarisers
 
 
 class Models(BaseModel):
