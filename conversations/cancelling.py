@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from compression.models import Compaction
-from conversations import lease
+from conversations import lease, reply_lease
 from conversations.errors import Conflict
 from conversations.lease import LeaseLost
 
@@ -27,8 +27,10 @@ def cancel(row: Compaction) -> None:
         raise Conflict(f"This compaction is over already: {row.status}.", code="compaction_over", status=row.status)
 
 
-def cancel_blocking(conversation_id: UUID) -> None:
-    """Those that a reply waits for: of the conversation, or of the executor that works for it."""
+def cancel_waited_for(conversation_id: UUID) -> None:
+    """Those that a reply waits for, if one is pending: of the conversation, or of the executor that works for it."""
+    if not reply_lease.streaming().filter(conversation_id=conversation_id).exists():
+        return
     for row in _of(conversation_id).filter(status__in=Compaction.ACTIVE).exclude(trigger=Compaction.Trigger.AHEAD):
         _cancelled(row)
 

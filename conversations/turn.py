@@ -52,6 +52,8 @@ class Running:
     pieces: list[str] = field(default_factory=list)
     written: int = 0
     stopping: bool = False
+    makes_room: bool = False
+    """It may wait for a compaction, its own or another one."""
     sent: Sent | None = None
     spent: Spent | None = None
     first_token_ms: int | None = None
@@ -153,8 +155,8 @@ def stop(conversation: Conversation) -> bool:
     running = _running.get(conversation.pk)
     if running is not None:
         running.stopping = True  # first: a reply that waits for a compaction must not begin once that is cancelled
-    if reply_lease.streaming().filter(conversation_id=conversation.pk).exists():
-        cancelling.cancel_blocking(conversation.pk)
+    if running is None or running.makes_room:
+        cancelling.cancel_waited_for(conversation.pk)
     return _stop_here(conversation.pk) or orphans.stop(conversation.pk) or running is not None
 
 
@@ -208,7 +210,9 @@ async def _answer(running: Running, work: Work) -> None:
 
 async def _with_room(running: Running, *, overflowed: bool = False) -> Loaded:
     """The conversation as it can be sent. Raises CancelledError where a person stopped what it waited for."""
+    running.makes_room = True
     loaded = await room.ensure(running.conversation_id, overflowed=overflowed)
+    running.makes_room = False
     if running.stopping:
         raise asyncio.CancelledError
     return loaded
