@@ -202,7 +202,7 @@ async def summarised(chat: Chat, times: int) -> None:
     """So many summaries of a few hundred tokens each, and nothing verbatim beside them."""
     for number in range(times):
         await sync_to_async(fill_after)(chat.conversation, 6, start=6 * number)
-        lines = "\n".join(f"- Message {number} says it says port {number}{line:03}." for line in range(25))
+        lines = "\n".join(f"- Server {number}-{line} listens on port {number}{line:03}." for line in range(25))
         chat.llm.enqueue_summary(SUMMARY + lines)
         assert (await chat.compact(trigger="api", keep_recent=0)).status == "succeeded"
 
