@@ -83,7 +83,7 @@ def check_settings(**_: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = [
         Error(f"{name} must be from {low} to {high}, not {getattr(settings, name)}.", id="compression.E001")
         for name, (low, high) in RANGES.items()
-        if not low <= getattr(settings, name) <= high
+        if getattr(settings, name) is not None and not low <= getattr(settings, name) <= high
     ]
     if settings.COMPRESSION_SUMMARY_ROLE not in SUMMARY_ROLES:
         found.append(

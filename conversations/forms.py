@@ -86,6 +86,8 @@ UNSET = {
     "history_tokens": "none",
 }
 """What holds where neither the site nor a preset says anything, in words."""
+ROOM = "by its room"
+"""Where a local model folds by itself: see `core.policy.Policy`."""
 
 
 def _text(label: str, unit: str) -> forms.CharField:
@@ -138,6 +140,9 @@ class PolicyForm(forms.Form):
             is_theirs = name.startswith(conf.OF_EXECUTORS)
             held = getattr(theirs if is_theirs else site, name.removeprefix(conf.OF_EXECUTORS), None)
             self._show_default(name, _told(name, held if name != "history_messages" else held or None))
+        if site.threshold is None:
+            by_itself = ROOM if conversation.model and conversation.model.is_local else _told("threshold", site.full_at)
+            self._show_default("threshold", by_itself)
 
     def clean(self) -> None:
         """What was changed in this form, over what is the conversation's own now: another tab may have saved too."""

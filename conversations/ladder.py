@@ -170,6 +170,7 @@ def _models(
         "template": conf.template(head.mode),
         "answers": KeptAnswers(owner_id, head.id),
         "attempts": Attempts(),
+        "quality": steering.quality,
     }
     models = [
         ModelSummariser(profile, connect(profile), others=number, **shared)
@@ -213,7 +214,8 @@ def _holds(model: ModelSummariser, source: Transcript, policy: Policy, steering:
 
 def _is_resting(conversation_id: UUID, name: str) -> bool:
     """Whether a model failed the last times it was asked, the last one just now; after a rest it gets one trial."""
-    rows = Compaction.objects.filter(conversation_id=conversation_id, finished_at__isnull=False).order_by("-created_at")
+    ended = Compaction.objects.filter(conversation_id=conversation_id, finished_at__isnull=False)
+    rows = ended.exclude(status=Compaction.Status.CANCELLED).order_by("-created_at")
     tried = [
         (row.finished_at, row.summariser != name)
         for row in rows.only("finished_at", "summariser", "steps")[:LOOKED_AT]

@@ -85,6 +85,7 @@ urlpatterns = [
     path("c/<uuid:pk>/protect/<uuid:message_id>", acts.protect, name="protect"),
     path("c/<uuid:pk>/compact", acts.compact, name="compact"),
     path("c/<uuid:pk>/later", acts.later, name="later"),
+    path("c/<uuid:pk>/cancel/<uuid:compaction_id>", acts.cancel, name="cancel"),
     path("c/<uuid:pk>/undo/<uuid:compaction_id>", acts.undo, name="undo"),
     path("c/<uuid:pk>/rename", manage.rename, name="rename"),
     path("c/<uuid:pk>/pin", manage.pin, name="pin"),

@@ -137,7 +137,7 @@ if (composer) {
     const busy = Boolean(one("[data-busy]", status));
     if (busy === box.disabled) return;
     if (busy) focused = composer.contains(document.activeElement) ? document.activeElement : null;
-    for (const control of [box, ...composer.querySelectorAll(".bar > button, .tray button")]) control.disabled = busy;
+    for (const control of [box, ...composer.querySelectorAll(".bar > button:not(#stop), .tray button")]) control.disabled = busy;
     if (!busy) focused?.focus();
   };
   new MutationObserver(settle).observe(status, { childList: true, subtree: true });

@@ -28,7 +28,7 @@ from conversations.views.sidebar import sidebar
 def chat(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     profile = answering.profile_of(conversation)
-    measured = meter(conversation)
+    measured, running = meter(conversation), fragments.busy(conversation)
     context = {
         "conversation": conversation,
         "sidebar": sidebar(request.user, current=conversation),
@@ -37,7 +37,8 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
         "pending": attachments.pending(conversation),
         "meter": measured,
         "flows": doings.flows(conversation, measured, oob=False),
-        "running": fragments.busy(conversation),
+        "running": running,
+        **fragments.progress_context(running),
         "trust": trust_of(conversation),
         **fragments.thread_context(conversation),
     }

@@ -282,7 +282,10 @@ def test_what_was_condensed_once_keeps_its_speaker_when_it_is_condensed_again(
 
 def test_pastes_and_files_that_were_stored_before_are_known_to_be_quotations(transactional_db: None) -> None:
     executor = MigrationExecutor(connection)
-    before, after = ("conversations", "0012_chat_templates_and_token_reports"), ("conversations", "0013_origin_of_words")
+    before, after = (
+        ("conversations", "0012_chat_templates_and_token_reports"),
+        ("conversations", "0013_origin_of_words"),
+    )
     try:
         executor.migrate([before])
         models = executor.loader.project_state([before]).apps

@@ -124,8 +124,9 @@ async def test_a_late_heartbeat_revives_no_lease(filled: Conversation, monkeypat
     assert row is not None
     monkeypatch.setattr(settings, "LEASE_SECONDS", 0.2)
     await sync_to_async(run_out)()
-    async with lease.renewed(row):
-        await asyncio.sleep(0.2)
+    with pytest.raises(lease.LeaseLost):
+        async with asyncio.timeout(10), lease.renewed(row):
+            await asyncio.Event().wait()
     assert await Compaction.objects.filter(pk=row.pk, lease_expires_at__lt=timezone.now()).aexists()
 
 

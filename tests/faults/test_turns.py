@@ -255,15 +255,16 @@ async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() ->
     assert await asyncio.create_task(quick()) < 2
 
 
-LONG = "They spoke of ports and words at length. "
-
-
 @pytest.mark.parametrize("sentences", [90, 300])
 async def test_summaries_of_any_length_leave_the_next_request_within_the_window(
     conversation: Conversation, chat: Chat, sentences: int
 ) -> None:
     await sync_to_async(fill)(conversation, 200, words=60)
-    chat.llm.enqueue_summary(f"## Summary\n{LONG * sentences}\n\n## State\n- Done: ports", times=30)
+    # Of the words of the conversation, and never the same ones in a row: else it would be refused for that.
+    said = ["Message", "says", "port", "spoke", "of", "ports", "and", "words", "at", "length"]
+    some = random.Random(1).choices(said, k=9 * sentences)
+    long = f"{' '.join(some)}."
+    chat.llm.enqueue_summary(f"## Summary\n{long}\n\n## State\n- Done: ports", times=30)
     await chat.compact()
     assert len(chat.llm.summaries) > 3
     assert max(asked.tokens + asked.body["max_tokens"] for asked in chat.llm.summaries) <= 4_000

@@ -32,7 +32,8 @@ class PolicySettings(BaseModel):
         default=None,
         ge=MIN_THRESHOLD,
         le=MAX_THRESHOLD,
-        description="Share of the window from which on it is compressed.",
+        description="Share of the window from which on it is compressed, local models too; null: 0.8, and a local "
+        "model's once verbatim text fills three quarters of its room.",
     )
     keep_recent: int | None = Field(default=None, ge=0, le=100, description="Latest messages that stay word for word.")
     keep_user_tokens: Annotated[int, Field(ge=0, le=1_000_000)] | Literal["all"] | None = Field(
