@@ -21,7 +21,10 @@ except ImproperlyConfigured as error:
     give_up(error)
 
 # These need the apps.
-from chatsite import logs
+from chatsite import logs, probes
+from chatsite.addresses import believe_proxy
+from chatsite.admitted import Admitted
+from chatsite.bodies import is_sign_in
 from chatsite.lifespan import lifespan
 from chatsite.middleware import API
 from chatsite.origins import same_origin
@@ -31,6 +34,7 @@ from chatsite.refusals import refuse
 from chatsite.signed_in import signed_in
 from chatsite.threads import request_thread
 from conversations import background
+from conversations.admission import watched
 from conversations.consumers import ConversationConsumer
 from conversations.errors import Refused
 
@@ -56,6 +60,7 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
     loop = asyncio.get_running_loop()
     if not background.attached_to(loop):
         background.attach(loop)
+    believe_proxy(scope)
     if scope["type"] == "http":
         with logs.of_request(scope, send) as sending:
             await _answer(scope, receive, sending)
@@ -64,13 +69,21 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
 
 
 async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
-    async with request_thread(is_page=not scope["path"].startswith((API, GATEWAY))) as thread:
-        incoming = Incoming(scope, receive, thread)
-        scope["let_go"] = thread.let_go
+    path = scope["path"]
+    if probes.is_probe(scope):
+        await probes.answer(scope, send)
+        return
+    how = {"is_page": not path.startswith((API, GATEWAY)), "is_sign_in": is_sign_in(scope["method"], path)}
+    async with request_thread(**how) as thread:
+        admitted = Admitted(send)
+        incoming = Incoming(scope, receive, thread, admitted)
+        scope["let_go"], scope["admission"] = thread.let_go, admitted.admission
         try:
-            incoming.require_size()
-            answer = programs if scope["path"].startswith(GATEWAY) else routes
-            await answer(scope, incoming.receive, thread.letting_go(send))
+            await incoming.require_size()
+            answer = programs if path.startswith(GATEWAY) else routes
+            with watched(admitted.admission):
+                await answer(scope, incoming.receive, thread.letting_go(admitted.send))
+            await admitted.end(scope)
         except Refused as refusal:
             await refuse(scope, None if incoming.is_whole else receive, send, refusal)
         finally:

@@ -24,6 +24,9 @@ PAGES_AT_ONCE = 8
 """That are made at the same time: more would wait for each other with each row that they read, and take longer."""
 PAGES_WAITING = 1_000
 """Pages that may wait for a thread, as after a restart, when all that are open come back."""
+SIGN_INS_AT_ONCE = 2
+"""Passwords that are hashed at the same time: each takes half a second of a processor."""
+SIGN_INS_WAITING = 50
 MAX_WAITING = 200
 """The same of other requests."""
 WAIT_SECONDS = 20.0
@@ -76,7 +79,7 @@ class Places:
             turn.get_loop().call_soon_threadsafe(_give, turn)
 
 
-_pages, _calls = Places(waiting=PAGES_WAITING), Places()
+_pages, _calls, _sign_ins = Places(waiting=PAGES_WAITING), Places(), Places(waiting=SIGN_INS_WAITING)
 _idle: list[ThreadPoolExecutor] = []
 _at_work: set[RequestThread] = set()
 
@@ -86,11 +89,13 @@ class RequestThread:
     a body that is still on its way takes no place.
     """
 
-    def __init__(self, *, is_page: bool) -> None:
+    def __init__(self, *, is_page: bool, is_sign_in: bool = False) -> None:
         """A page never waits for a model; a call of the API may, for as long as a reply takes."""
         self.executor = _idle.pop() if _idle else ThreadPoolExecutor(max_workers=1, thread_name_prefix="request")
         self._places = _pages if is_page else _calls
         self._most: int = PAGES_AT_ONCE if is_page else settings.MAX_REQUESTS
+        if is_sign_in:
+            self._places, self._most = _sign_ins, SIGN_INS_AT_ONCE
         self.context = ThreadSensitiveContext(executor=self.executor)
         self.is_gone = False
         self._is_taken = False
@@ -133,8 +138,8 @@ class RequestThread:
 
 
 @asynccontextmanager
-async def request_thread(*, is_page: bool = True) -> AsyncIterator[RequestThread]:
-    thread = RequestThread(is_page=is_page)
+async def request_thread(*, is_page: bool = True, is_sign_in: bool = False) -> AsyncIterator[RequestThread]:
+    thread = RequestThread(is_page=is_page, is_sign_in=is_sign_in)
     try:
         async with thread.context:
             yield thread

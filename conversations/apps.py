@@ -5,4 +5,6 @@ class ConversationsConfig(AppConfig):
     name = "conversations"
 
     def ready(self) -> None:
-        from conversations import checks  # noqa: F401 - registers them
+        from conversations import admission, checks  # noqa: F401 - registers them
+
+        admission.begin()

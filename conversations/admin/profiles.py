@@ -83,8 +83,16 @@ class ModelProfileForm(forms.ModelForm):
         if "model_id" in self.fields:
             self.fields["model_id"].widget.attrs["list"] = "offered-models"
 
-    def clean_api_key(self) -> str:
-        return self.cleaned_data["api_key"] or str(self.instance.api_key)
+    def clean(self) -> dict[str, Any]:
+        """A key goes only where whoever entered it has sent it. It stays while the address does."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if "api_key" not in cleaned or cleaned["api_key"]:
+            return cleaned
+        kept = str(self.instance.api_key)
+        if kept and {"provider", "base_url"} & set(self.changed_data):
+            self.add_error("api_key", "The address is another one: enter the key for it again.")
+        cleaned["api_key"] = kept
+        return cleaned
 
 
 @admin.register(ModelProfile)
