@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from argparse import REMAINDER, ArgumentParser
+from argparse import ArgumentParser
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -19,15 +19,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="models see it before the name of each tool: small letters, digits, - and _")
         parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="once for each variable")
-        parser.add_argument("command", nargs=REMAINDER, help="the program and its arguments; no shell reads it")
+        parser.add_argument("command", nargs="+", help="after --: the program and its arguments; no shell reads it")
 
     def handle(self, *, name: str, env: list[str], command: list[str], **_: Any) -> None:
-        words = command[1:] if command[:1] == ["--"] else command
-        if not words:
-            raise CommandError("command: say which program it is, as: add_stdio_tool clock mcp-server-time")
         server = ToolServer.objects.filter(name=name).first() or ToolServer(name=name)
         is_new = server.pk is None
-        server.transport, server.command = ToolServer.Transport.STDIO, shlex.join(words)
+        server.transport, server.command = ToolServer.Transport.STDIO, shlex.join(command)
         server.environment = "\n".join(env)
         # Another program may offer other tools under the same names: nobody has read those.
         server.allowed, server.tools, server.looked_at = [], [], None
