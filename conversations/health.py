@@ -54,8 +54,7 @@ class Check:
             pending = self.begin()
             if monotonic() - self._at > SECONDS:  # else it is asked, and nobody has to wait for that
                 await asyncio.wait([asyncio.wrap_future(pending)], timeout=SECONDS)
-                if not pending.done():
-                    return LATE
+                return pending.result() if pending.done() else LATE
         return self._latest
 
     def _answer(self, future: Future[str]) -> None:
