@@ -107,7 +107,7 @@ async def check() -> None:
 def ended(asked: list[Admission]) -> list[Admission]:
     """Those whose session, key or person would not be let in any more."""
     passwords = dict[int, int]()
-    for ids in batched({admission.user_id for admission in asked}, AT_ONCE):
+    for ids in batched({one.user_id for one in asked if one.user_id is not None}, AT_ONCE):
         rows = User.objects.filter(pk__in=ids, is_active=True).values_list("pk", "password")
         passwords.update((pk, hash(password)) for pk, password in rows.iterator())
     sessions, keys = set[str](), set[int]()

@@ -62,10 +62,10 @@ class PeopleGroupAdmin(GroupAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return _is_superuser(request) and super().has_add_permission(request)
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return _is_superuser(request) and super().has_change_permission(request, obj)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return _is_superuser(request) and super().has_delete_permission(request, obj)
 
 

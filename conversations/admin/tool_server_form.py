@@ -79,12 +79,16 @@ class ToolServerForm(forms.ModelForm):
                 self.fields[name].disabled = True
                 self.fields[name].required = False
             if "forget" in self.fields:
-                self.fields["forget"].choices = [("headers", "headers")]
+                self._choose("forget", [("headers", "headers")])
         elif "transport" in self.fields:
-            self.fields["transport"].choices = [(ToolServer.Transport.HTTP.value, ToolServer.Transport.HTTP.label)]
+            self._choose("transport", [(ToolServer.Transport.HTTP.value, ToolServer.Transport.HTTP.label)])
             self.initial["transport"] = ToolServer.Transport.HTTP.value
             for name in ("command", "environment"):
                 self.fields[name].disabled = True
+
+    def _choose(self, name: str, choices: list[Any]) -> None:
+        field: Any = self.fields[name]
+        field.choices = choices
 
     def _offer(self, field: Any) -> None:
         field.choices = [(tool["name"], _label(self.instance.name, tool)) for tool in self.instance.tools]

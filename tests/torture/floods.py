@@ -1,7 +1,7 @@
 """What strangers and people send at once, against a site that is really served: `python -m tests.torture.floods`.
 
-During each attack `/healthz` is asked every 20 ms: the longest answer may take 200 ms. `ATTACKS` are their names and what
-each does, for `Served` and until it returns.
+During each attack `/healthz` is asked every 20 ms: the longest answer may take 200 ms. `ATTACKS` are their names and
+what each does, for `Served` and until it returns.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _send_slowly(served: Served, head: bytes, piece: bytes = b"x" * 100_000) -> 
 
 
 class Watch:
-    """Asks `/healthz` every 20 ms: the longest answer, in ms; those that were no 200; and the server's peak of memory."""
+    """Asks `/healthz` every 20 ms: the longest answer in ms, those that were no 200, the server's peak of memory."""
 
     def __init__(self, served: Served) -> None:
         self.worst = self.failed = self.asked = 0
