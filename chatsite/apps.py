@@ -8,6 +8,7 @@ class ChatsiteConfig(AppConfig):
     name = "chatsite"
 
     def ready(self) -> None:
+        import_module("chatsite.sign_ins").begin()
         if settings.METRICS_DIR:
             import_module("chatsite.tallies").begin()
         if settings.CELERY_BROKER_URL:

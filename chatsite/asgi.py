@@ -23,7 +23,10 @@ except ImproperlyConfigured as error:
     give_up(error)
 
 # These need the apps.
-from chatsite import logs
+from chatsite import logs, probes
+from chatsite.addresses import believe_proxy
+from chatsite.admitted import Admitted
+from chatsite.bodies import is_sign_in
 from chatsite.lifespan import lifespan
 from chatsite.middleware import API
 from chatsite.origins import same_origin
@@ -31,8 +34,9 @@ from chatsite.programs import GATEWAY, Programs
 from chatsite.receiving import Incoming
 from chatsite.refusals import refuse
 from chatsite.signed_in import signed_in
-from chatsite.threads import request_thread
+from chatsite.threads import Kind, request_thread
 from conversations import background
+from conversations.admission import watched
 from conversations.consumers import ConversationConsumer
 from conversations.errors import Refused
 
@@ -66,6 +70,7 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
     loop = asyncio.get_running_loop()
     if not background.attached_to(loop):
         background.attach(loop)
+    believe_proxy(scope)
     if scope["type"] == "http":
         with logs.of_request(scope, send) as sending:
             await _answer(scope, receive, sending)
@@ -74,16 +79,30 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
 
 
 async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
-    is_page = not scope["path"].startswith((API, GATEWAY))
-    is_file = scope["method"] == "POST" and scope["path"].endswith(FILES)
-    async with request_thread(is_page=is_page, is_file=is_file) as thread:
-        incoming = Incoming(scope, receive, thread)
-        scope["let_go"] = thread.let_go
+    if probes.is_probe(scope):
+        await probes.answer(scope, send)
+        return
+    path = scope["path"]
+    async with request_thread(_kind_of(scope["method"], path)) as thread:
+        admitted = Admitted(send)
+        incoming = Incoming(scope, receive, thread, admitted)
+        scope["let_go"], scope["admission"] = thread.let_go, admitted.admission
         try:
-            incoming.require_size()
-            answer = programs if scope["path"].startswith(GATEWAY) else routes
-            await answer(scope, incoming.receive, thread.letting_go(send))
+            await incoming.require_size()
+            answer = programs if path.startswith(GATEWAY) else routes
+            with watched(admitted.admission):
+                await answer(scope, incoming.receive, thread.letting_go(admitted.send))
+            await admitted.end(scope)
         except Refused as refusal:
             await refuse(scope, None if incoming.is_whole else receive, send, refusal)
         finally:
             incoming.close()
+
+
+def _kind_of(method: str, path: str) -> Kind:
+    """Which places a request waits for."""
+    if is_sign_in(method, path):
+        return Kind.SIGN_IN
+    if method == "POST" and path.endswith(FILES):
+        return Kind.FILE
+    return Kind.CALL if path.startswith((API, GATEWAY)) else Kind.PAGE

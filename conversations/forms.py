@@ -15,6 +15,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from compression import conf
+from conversations import first_account
 from conversations.errors import Invalid, TooLarge
 from conversations.flows import flow_of
 from conversations.models import Conversation, ModelProfile
@@ -27,6 +28,19 @@ class SetupForm(UserCreationForm):
 
     class Meta(UserCreationForm.Meta):
         model = User
+
+    def __init__(self, *args: Any, needs_token: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if needs_token:
+            self.fields["token"] = forms.CharField(label="Token", max_length=200)
+
+    def clean_token(self) -> str:
+        token: str = self.cleaned_data["token"]
+        if not first_account.is_right(token):
+            raise forms.ValidationError(
+                "This is not the token. The server printed it, with its address, when it began."
+            )
+        return token
 
     def save_first(self) -> User | None:
         """The account; None where another one was made meanwhile."""

@@ -137,9 +137,8 @@ def test_every_variable_is_one_that_is_read() -> None:
     for name in OURS:
         assert set(SERVICES[name]["environment"]) <= known
     of_compose = set(re.findall(r"\$\{([A-Z_]+)", (ROOT / "compose.yaml").read_text()))
-    of_uvicorn = {"FORWARDED_ALLOW_IPS"}
     assert of_compose <= set(example())
-    assert set(example()) <= known | of_compose | of_uvicorn
+    assert set(example()) <= known | of_compose
 
 
 def test_a_process_is_given_longer_to_stop_than_it_takes() -> None:

@@ -112,8 +112,8 @@ def test_a_server_that_cannot_be_reached_is_told_from_a_host_that_is_not_known(
     client: Client, profile: ModelProfile
 ) -> None:
     with closed_port() as url:
-        assert "cannot be reached: nothing listens there." in outcome(client, profile, base_url=url)
-    page = outcome(client, profile, base_url="http://no-such-host.invalid/v1")
+        assert "cannot be reached: nothing listens there." in outcome(client, profile, base_url=url, api_key=KEY)
+    page = outcome(client, profile, base_url="http://no-such-host.invalid/v1", api_key=KEY)
     assert "no-such-host.invalid cannot be reached: no host of that name is known." in page
 
 
@@ -134,7 +134,7 @@ def test_a_model_that_thinks_first_has_answered(client: Client, profile: ModelPr
 
 def test_anthropics_api_is_tested_too(client: Client, profile: ModelProfile, llm: LlmServer) -> None:
     llm.enqueue("Hello!")
-    assert "</b> answered in" in outcome(client, profile, provider="anthropic")
+    assert "</b> answered in" in outcome(client, profile, provider="anthropic", api_key=KEY)
     assert llm.chats[-1].path == "/v1/messages"
     llm.models = ["claude-x"]
     llm.enqueue(status=404)
