@@ -27,7 +27,7 @@ def starts_processes(item: pytest.Item) -> bool:
 
 def _starts(function: Callable[..., Any], seen: set[FunctionType]) -> bool:
     function = getattr(function, "__wrapped__", function)
-    if not isinstance(function, FunctionType) or function in seen:
+    if not isinstance(function, FunctionType) or function in seen or "site-packages" in function.__code__.co_filename:
         return False
     seen.add(function)
     names = set(_names(function.__code__))
