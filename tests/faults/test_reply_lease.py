@@ -42,14 +42,15 @@ async def saved_beyond(reply: Message, content: str) -> Message:
 
 async def test_what_is_written_is_saved_at_each_beat(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "LEASE_SECONDS", 0.4)
-    chat.llm.enqueue("one two three four five six", drip=0.15)
+    text = "word " * 60
+    chat.llm.enqueue(text, drip=0.1)
     reply = await writing(chat)
     first = await saved_beyond(reply, "")
     second = await saved_beyond(reply, first.content)
     assert "" < first.content < second.content
     assert second.status == "streaming"
     assert second.lease_expires_at > first.lease_expires_at  # type: ignore[operator]
-    assert (await chat.ended(reply.pk)).content == "one two three four five six"
+    assert (await chat.ended(reply.pk)).content == text
 
 
 async def test_a_late_heartbeat_revives_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
