@@ -6,7 +6,7 @@ PYTHON := $(VENV)/bin/python
 # Python compiles what is imported; all that is installed would take half of the time.
 PIP_HOW := -qq --disable-pip-version-check --no-compile --require-hashes
 ON_POSTGRESQL := tests/conversations tests/compression tests/agents
-SECOND_TRIES := $(CURDIR)/$(VENV)/second-tries
+SECOND_TRIES := $(abspath $(VENV))/second-tries
 .DEFAULT_GOAL := run
 
 .PHONY: run setup test needs check lock bench bench-load bench-retention torture clean
