@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from tests.needs import POSTGRESQL, REDIS, found_or_skip
 
 PATIENCE = 30
 LOGS: dict[str, Path] = {}
@@ -44,17 +44,10 @@ def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = PATIENC
         time.sleep(0.05)
 
 
-def postgres_binaries() -> Path | None:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
-    return found[-1].parent if found else None
-
-
 @contextmanager
 def postgres() -> Iterator[str]:
     """The address of a PostgreSQL; the test skips where there is none on this machine."""
-    binaries = postgres_binaries()
-    if binaries is None:
-        pytest.skip("NOT TESTED: no PostgreSQL binaries on this machine")
+    binaries = found_or_skip(POSTGRESQL)
     home, port = Path(tempfile.mkdtemp(prefix="chatsite-postgres-")), free_port()
     as_user = None
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
@@ -85,7 +78,17 @@ class Redis:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        command = [
+            str(found_or_skip(REDIS)),
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         wait_until(lambda: listens(self.port), what="Redis")
 
@@ -99,8 +102,7 @@ class Redis:
 @contextmanager
 def redis() -> Iterator[Redis]:
     """A Redis; the test skips where there is none on this machine."""
-    if not shutil.which("redis-server"):
-        pytest.skip("NOT TESTED: no redis-server on this machine")
+    found_or_skip(REDIS)
     server = Redis()
     try:
         server.start()
@@ -112,8 +114,8 @@ def redis() -> Iterator[Redis]:
 def main() -> int:
     if sys.argv[1] != "postgres" or len(sys.argv) < 3:
         sys.exit(__doc__)
-    if postgres_binaries() is None:
-        print("SKIPPED, LOUDLY: no PostgreSQL binaries on this machine; nothing was tested on it.", file=sys.stderr)
+    if POSTGRESQL.find() is None:
+        print(POSTGRESQL.reason, file=sys.stderr)
         return 0
     with postgres() as url:
         return subprocess.run(sys.argv[2:], env=os.environ | {"DATABASE_URL": url}).returncode

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
+from threading import Event
 from typing import Any
 
 import pytest
@@ -142,19 +144,27 @@ def test_anthropics_api_is_tested_too(client: Client, profile: ModelProfile, llm
 
 
 def test_the_form_is_saved_before_it_is_tested_and_no_transaction_waits(
-    client: Client, profile: ModelProfile, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+    client: Client, profile: ModelProfile, llm: LlmServer
 ) -> None:
-    within: list[bool] = []
+    go_on = Event()
+    llm.enqueue("Hello!", holds={"Hello": go_on})
 
-    def seen(*args: Any, **how: Any) -> Any:
-        within.append(connection.in_atomic_block)
-        return told(*args, **how)
+    def test_it() -> None:
+        try:
+            outcome(client, profile, model_id="another")
+        finally:
+            connection.close()
 
-    monkeypatch.setattr("conversations.admin.profiles.told", seen)
-    llm.enqueue("Hello!")
-    outcome(client, profile, model_id="another")
+    with ThreadPoolExecutor() as threads:
+        testing = threads.submit(test_it)
+        try:
+            llm.wait_for(lambda server: bool(server.chats))
+            # Another connection sees what is saved, and may write, while the model is silent.
+            assert ModelProfile.objects.filter(pk=profile.pk, model_id="another").update(name="free") == 1
+        finally:
+            go_on.set()
+        testing.result(30)
     assert llm.chats[-1].body["model"] == "another"
-    assert within == [False]
     refused = client.post(path_of(profile), posted(profile, _test="1", window=1))
     assert refused.status_code == 200 and len(llm.chats) == 1
 

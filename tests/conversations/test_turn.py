@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -175,8 +176,9 @@ async def test_the_correction_is_learned_from_what_the_provider_reports(chat: Ch
 async def test_a_reply_ends_quietly_when_its_conversation_is_deleted(chat: Chat) -> None:
     chat.llm.enqueue("too late", delay=0.2)
     await chat.send("bye")
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.chats))
     await Conversation.objects.all().adelete()
-    await asyncio.sleep(0.4)
+    await chat.idle()
     assert not await Message.objects.aexists()
 
 
@@ -203,8 +205,12 @@ async def test_a_connection_that_was_lost_does_not_cost_the_lease(chat: Chat, mo
     while not turn.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     await sync_to_async(lose_connection)()
-    await asyncio.sleep(0.8)
-    row = await Message.objects.aget(pk=begun.reply.pk)
+    lost_at = timezone.now()
+    async with asyncio.timeout(5):
+        row = await Message.objects.aget(pk=begun.reply.pk)
+        while not row.lease_expires_at or row.lease_expires_at < lost_at + timedelta(seconds=settings.LEASE_SECONDS):
+            await asyncio.sleep(0.01)
+            row = await Message.objects.aget(pk=begun.reply.pk)
     assert row.lease_expires_at and row.lease_expires_at > timezone.now()
     assert (await chat.ended(begun.reply.pk)).content == "one two three four five six seven eight"
 

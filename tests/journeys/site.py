@@ -81,6 +81,7 @@ class Site:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.stop()
+        self.log.close()
 
 
 class Town(Site):
