@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -7,7 +9,8 @@ class ConversationsConfig(AppConfig):
     def ready(self) -> None:
         from django.db.backends.signals import connection_created
 
-        from conversations import admission, checks, holding  # noqa: F401 - registers them
+        from conversations import admission, holding
 
+        import_module("conversations.checks")  # registers them
         connection_created.connect(holding.prepare, dispatch_uid="holding")
         admission.begin()
