@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from conversations import preferences
+from conversations import preferences, rules
 from conversations.access import CHATS, own_conversations
 from conversations.errors import Invalid
 from conversations.exchange import imports
@@ -20,6 +20,7 @@ from conversations.views.guard import Request, member
 from conversations.views.parse import moment
 from conversations.views.sidebar import sidebar
 
+SAMPLE_RULES = ["And one rule for all of this: never restart anything on Fridays."]
 SAMPLE = Path(__file__).parent.parent / "sample" / "moving-a-service.json"
 
 
@@ -62,4 +63,5 @@ def new(request: Request) -> HttpResponse:
 def sample(request: Request) -> HttpResponse:
     """A conversation that is worth folding, for somebody who has none yet: imported as any other."""
     (conversation,) = imports.import_conversations(request.user, SAMPLE.read_bytes())
+    rules.set_rules(conversation, SAMPLE_RULES)  # an import puts none in force: this one is ours
     return redirect(f"{reverse('chat', args=[conversation.pk])}?sample")

@@ -263,7 +263,7 @@ def test_what_was_learned_of_a_model_is_forgotten_with_it(
     client.post(path_of(profile), posted(profile, window=5_000))
     profile.refresh_from_db()
     assert profile.chat_template == "strict"
-    client.post(path_of(profile), posted(profile, **changes))
+    client.post(path_of(profile), posted(profile, api_key="sk-again", **changes))
     profile.refresh_from_db()
     assert profile.chat_template == "free"
     client.post(path_of(profile), posted(profile, model_id="third", chat_template="no_system"))

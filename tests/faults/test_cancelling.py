@@ -46,7 +46,7 @@ async def thinking(chat: Chat, trigger: str = "manual") -> Compaction:
 
 
 async def closed(llm: LlmServer) -> None:
-    await asyncio.to_thread(llm.wait_for, lambda llm: llm.aborted > 0, seconds=5)
+    await asyncio.to_thread(llm.wait_for, lambda llm: llm.aborted > 0, seconds=20)
 
 
 async def assert_nothing_has_changed(chat: Chat) -> None:

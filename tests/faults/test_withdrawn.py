@@ -8,7 +8,8 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from http.client import HTTPConnection, HTTPResponse
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -70,11 +71,13 @@ def test_a_socket_is_closed_with_what_leads_to_the_sign_in(served: Served, withd
     assert denied.value.rcvd is not None and denied.value.rcvd.code == SIGNED_OUT
 
 
-def opened(served: Served, method: str, path: str, body: str = "") -> HTTPResponse:
-    connection = HTTPConnection("127.0.0.1", served.site.port, timeout=20)
-    headers = {"Authorization": f"Bearer {served.key}", "Content-Type": "application/json"}
-    connection.request(method, path, body.encode() or None, headers)
-    return connection.getresponse()
+@contextmanager
+def asked(served: Served, method: str, path: str, body: str = "") -> Iterator[HTTPConnection]:
+    """A connection with a request on it, whose answer has not been read."""
+    with closing(HTTPConnection("127.0.0.1", served.site.port, timeout=20)) as connection:
+        headers = {"Authorization": f"Bearer {served.key}", "Content-Type": "application/json"}
+        connection.request(method, path, body.encode() or None, headers)
+        yield connection
 
 
 @pytest.mark.parametrize("withdraw", [disable, revoke])
@@ -82,32 +85,27 @@ def opened(served: Served, method: str, path: str, body: str = "") -> HTTPRespon
 def test_a_stream_ends(served: Served, kind: str, withdraw: Callable[..., None]) -> None:
     served.llm.enqueue("word " * 400, drip=0.1)
     here = f"/api/conversations/{served.id}"
-    response = {
-        "events": lambda: opened(served, "GET", f"{here}/events"),
-        "reply": lambda: opened(served, "POST", f"{here}/messages", '{"content": "?", "stream": true}'),
-        "gateway": lambda: opened(
-            served,
-            "POST",
-            "/v1/chat/completions",
-            '{"model": "scripted", "stream": true, "messages": [{"role": "user", "content": "?"}]}',
-        ),
-    }[kind]()
-    assert response.status == 200 and response.readline()
-    withdraw(served)
-    assert seconds_to_end(response.read) < WITHIN
+    call = '{"model": "scripted", "stream": true, "messages": [{"role": "user", "content": "?"}]}'
+    request = {
+        "events": ("GET", f"{here}/events", ""),
+        "reply": ("POST", f"{here}/messages", '{"content": "?", "stream": true}'),
+        "gateway": ("POST", "/v1/chat/completions", call),
+    }[kind]
+    with asked(served, *request) as connection, connection.getresponse() as response:
+        assert response.status == 200 and response.readline()
+        withdraw(served)
+        assert seconds_to_end(response.read) < WITHIN
 
 
 def test_a_call_that_waits_for_its_reply_is_told_why_it_ends(served: Served) -> None:
     served.llm.enqueue("word " * 400, drip=0.1)
-    connection = HTTPConnection("127.0.0.1", served.site.port, timeout=20)
-    headers = {"Authorization": f"Bearer {served.key}", "Content-Type": "application/json"}
-    connection.request("POST", f"/api/conversations/{served.id}/messages", b'{"content": "?"}', headers)
-    served.llm.wait_for(lambda llm: len(llm.chats) == 1)
-    revoke(served)
-    began = time.monotonic()
-    response = connection.getresponse()
-    assert (response.status, b"taken back" in response.read()) == (401, True)
-    assert time.monotonic() - began < WITHIN
+    with asked(served, "POST", f"/api/conversations/{served.id}/messages", '{"content": "?"}') as connection:
+        served.llm.wait_for(lambda llm: len(llm.chats) == 1)
+        revoke(served)
+        began = time.monotonic()
+        with connection.getresponse() as response:
+            assert (response.status, b"taken back" in response.read()) == (401, True)
+        assert time.monotonic() - began < WITHIN
 
 
 def test_what_is_still_let_in_stays_open(served: Served) -> None:
