@@ -7,21 +7,22 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 
+import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator, WebsocketDenier
-from django.core.asgi import get_asgi_application
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path, re_path
 
 from chatsite.start import give_up
 
 try:
-    http = get_asgi_application()
+    django.setup(set_prefix=False)
 except ImproperlyConfigured as error:
     give_up(error)
 
 # These need the apps.
 from chatsite import logs
+from chatsite.handler import Handler
 from chatsite.lifespan import lifespan
 from chatsite.middleware import API
 from chatsite.origins import same_origin
@@ -40,7 +41,7 @@ sockets = [
 ]
 routes = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": Handler(),
         "websocket": AllowedHostsOriginValidator(same_origin(signed_in(URLRouter(sockets)))),
     }
 )
@@ -66,7 +67,7 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
 async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
     async with request_thread(is_page=not scope["path"].startswith((API, GATEWAY))) as thread:
         incoming = Incoming(scope, receive, thread)
-        scope["let_go"] = thread.let_go
+        scope["let_go"], scope["after_thread"] = thread.let_go, thread.after
         try:
             incoming.require_size()
             answer = programs if scope["path"].startswith(GATEWAY) else routes
