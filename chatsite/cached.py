@@ -8,7 +8,7 @@ from django_redis.client import DefaultClient
 
 
 class Client(DefaultClient):
-    """Values are JSON: a pickle would run the code of whoever can write to Redis. Unreadable ones are not cached ones."""
+    """Values are JSON: a pickle would run the code of whoever can write to Redis. What is unreadable is not cached."""
 
     def get(self, key: Any, default: Any = None, *args: Any, **options: Any) -> Any:
         try:

@@ -116,7 +116,7 @@ if REDIS_URL:
                 "SOCKET_TIMEOUT": 0.5,
                 "CLIENT_CLASS": "chatsite.cached.Client",
                 "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
-            },  # fmt: skip
+            },
         }
     }
     SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"

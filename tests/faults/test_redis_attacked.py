@@ -77,7 +77,7 @@ def test_a_worker_throws_a_pickled_message_away_and_goes_on(tmp_path: Path) -> N
         broker.lpush("celery", message(pickle.dumps(Attack(tmp_path / "loaded"))))
         site.start("worker0")
         try:
-            wait_until(lambda: "Can't decode message body" in site.log("worker0"), what="the refusal", seconds=60)
+            wait_until(lambda: "ContentDisallowed" in site.log("worker0"), what="the refusal", seconds=60)
             assert broker.llen("celery") == 0
             assert site.processes["worker0"].poll() is None
             assert REDIS_PASSWORD not in site.log("worker0")
