@@ -9,16 +9,16 @@ import sys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 
+import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator, WebsocketDenier
-from django.core.asgi import get_asgi_application
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path, re_path
 
 from chatsite.start import give_up
 
 try:
-    http = get_asgi_application()
+    django.setup(set_prefix=False)
 except ImproperlyConfigured as error:
     give_up(error)
 
@@ -27,6 +27,7 @@ from chatsite import logs, probes
 from chatsite.addresses import believe_proxy
 from chatsite.admitted import Admitted
 from chatsite.bodies import is_sign_in
+from chatsite.handler import Handler
 from chatsite.lifespan import lifespan
 from chatsite.middleware import API
 from chatsite.origins import same_origin
@@ -46,7 +47,7 @@ sockets = [
 ]
 routes = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": Handler(),
         "websocket": AllowedHostsOriginValidator(same_origin(signed_in(URLRouter(sockets)))),
     }
 )
@@ -86,7 +87,8 @@ async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
     async with request_thread(_kind_of(scope["method"], path)) as thread:
         admitted = Admitted(send)
         incoming = Incoming(scope, receive, thread, admitted)
-        scope["let_go"], scope["admission"] = thread.let_go, admitted.admission
+        scope["let_go"], scope["after_thread"] = thread.let_go, thread.after
+        scope["admission"] = admitted.admission
         try:
             await incoming.require_size()
             answer = programs if path.startswith(GATEWAY) else routes

@@ -99,9 +99,17 @@ METRICS_TOKEN = read("METRICS_TOKEN")
 # Where several processes add up what each has counted; one alone keeps it in memory.
 METRICS_DIR = read("METRICS_DIR") or (str(DATA_DIR / "metrics") if REDIS_URL else "")
 LOG_FORMAT = read("LOG_FORMAT", "line")
-# Of one process: the counters of a busy minute, and figures of days that are over.
+# Of one process: the counters of a busy minute.
 CACHES: dict[str, Any] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}
+}
+# Figures of days that are over are objects, kept as pickles: in the process's own memory, wherever the rest is.
+FIGURES: dict[str, Any] = {
+    "figures": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "figures",
+        "OPTIONS": {"MAX_ENTRIES": 50},
+    }
 }
 if REDIS_URL:
     # Not named "default": a socket would subscribe to that one by itself. One message carries the events of a moment
@@ -118,10 +126,18 @@ if REDIS_URL:
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": "chatsite",
             # What cannot be read from it is read from the database.
-            "OPTIONS": {"IGNORE_EXCEPTIONS": True, "SOCKET_CONNECT_TIMEOUT": 0.5, "SOCKET_TIMEOUT": 0.5},
+            "OPTIONS": {
+                "IGNORE_EXCEPTIONS": True,
+                "SOCKET_CONNECT_TIMEOUT": 0.5,
+                "SOCKET_TIMEOUT": 0.5,
+                "CLIENT_CLASS": "chatsite.cached.Client",
+                "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
+            },
         }
     }
     SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
+CACHES |= FIGURES
+SESSION_SERIALIZER = "django.contrib.sessions.serializers.JSONSerializer"
 
 INSTALLED_APPS = [
     "chatsite",  # first: it says where what others count is kept

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
@@ -147,6 +147,13 @@ class RequestThread:
         await self.context.__aexit__(None, None, None)
         # Only after what this request has left in it: nobody shall wait behind that.
         self.executor.submit(self.put_back)
+
+    def after(self, work: Callable[[], Any]) -> None:
+        """Do it when the thread has done what this request has left in it."""
+        if self.is_gone:
+            work()
+        else:
+            self.executor.submit(work)
 
     def put_back(self) -> None:
         """The last work of a request in its thread."""

@@ -18,9 +18,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import yaml
+
 from tests.needs import POSTGRESQL, REDIS, found_or_skip
 
 PATIENCE = 30
+COMPOSE = Path(__file__).parents[1] / "compose.yaml"
+REDIS_PASSWORD = "testsonly0123456789"
 LOGS: dict[str, Path] = {}
 """Of the processes that the running test has begun, by name: shown where it fails."""
 
@@ -70,26 +74,20 @@ def postgres() -> Iterator[str]:
 
 
 class Redis:
-    """A Redis that can be restarted; it keeps nothing."""
+    """A Redis as `compose.yaml` starts it, with a password; it can be restarted, and keeps nothing."""
 
     def __init__(self) -> None:
         self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}"
+        self.url = f"redis://:{REDIS_PASSWORD}@127.0.0.1:{self.port}"
+        self.folder = Path(tempfile.mkdtemp(prefix="chatsite-redis-"))
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = [
-            str(found_or_skip(REDIS)),
-            "--port",
-            str(self.port),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-        ]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        said = yaml.safe_load(COMPOSE.read_text())["services"]["redis"]["command"]
+        found_or_skip(REDIS)
+        command = [part.replace("$$", "$") for part in said] + ["--port", str(self.port), "--bind", "127.0.0.1"]
+        environment = os.environ | {"REDISCLI_AUTH": REDIS_PASSWORD}
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=self.folder, env=environment)
         wait_until(lambda: listens(self.port), what="Redis")
 
     def stop(self, how: int = signal.SIGTERM) -> None:
@@ -109,6 +107,7 @@ def redis() -> Iterator[Redis]:
         yield server
     finally:
         server.stop(signal.SIGKILL)
+        shutil.rmtree(server.folder, ignore_errors=True)
 
 
 def main() -> int:
