@@ -20,10 +20,10 @@ OPENING = 90
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?;。！？；])(?=\s)")
 _LABEL = r"(?:[^\W\d_][\w /&-]{0,40}:\s*)?"
 _NOTHING = re.compile(
-    rf"\W*{_LABEL}\W*(?:none|nothing|nil|n/?a|not applicable|unknown|tbd|no|not any)"
+    rf"\W*+{_LABEL}\W*+(?:none|nothing|nil|n/?a|not applicable|unknown|tbd|no(?= )|not any)"
     r"(?: (?:yet|so far|at all|at present|currently|known|open|pending|new|further|else|were|was|are|is|have|has|been|"
     r"mentioned|stated|given|noted|recorded|specified|discussed|made|decided|changed|identified|provided|remaining|"
-    r"files?|facts?|decisions?|goals?|tasks?|questions?|steps?|items?|artifacts?|constraints?|preferences?))*\W*",
+    r"files?|facts?|decisions?|goals?|tasks?|questions?|steps?|items?|artifacts?|constraints?|preferences?))*+\W*+",
     re.IGNORECASE,
 )
 """A statement that its section holds none, with or without the name of what it is none of."""

@@ -142,6 +142,8 @@ def test_a_section_that_holds_none_has_no_source(nothing: str) -> None:
     assert re.findall(r'href="(#source-\d)"', html) == ["#source-2"]
 
 
-@pytest.mark.parametrize("claim", ["None of the retries may be removed", "No files changed but /etc/hosts was lost"])
+@pytest.mark.parametrize(
+    "claim", ["None of the retries may be removed", "No files changed but /etc/hosts was lost", "Deployed it: no"]
+)
 def test_what_begins_like_none_and_says_something_has_its_source(claim: str) -> None:
     assert 'href="#source-1"' in cited.rendered(f"- {claim}\n", (claim, "Another thing."))

@@ -200,7 +200,7 @@ def test_the_page_says_where_only_the_demo_model_answers(pages: Pages, provider:
 def test_the_list_is_one_query(user: User, django_assert_num_queries: Any) -> None:
     Conversation.objects.bulk_create(Conversation(owner=user, title=f"talk {n}") for n in range(9))
     with django_assert_num_queries(1):
-        assert len(sidebar(user).recent) == 9
+        assert len(sidebar(user).conversations) == 9
 
 
 def test_the_sample_opens_with_a_hint_and_is_another_one_each_time(pages: Pages, profile: ModelProfile) -> None:
