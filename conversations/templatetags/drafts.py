@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from django import template
 
@@ -11,6 +11,6 @@ register = template.Library()
 
 
 @register.simple_tag
-def drafted(draft: Mapping[str, Any] | str, field: str, stored: object) -> object:
+def drafted(draft: Mapping[str, Any] | Literal[""], field: str, stored: object) -> object:
     """The field of a `draft` that has it, even an empty one; `stored` where there is no draft, or of another form."""
     return draft[field] if draft and field in draft else stored
