@@ -18,7 +18,7 @@ from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.views.guard import Request, member
 from conversations.views.parse import moment
-from conversations.views.sidebar import sidebar
+from conversations.views.sidebar import sidebar, used_last
 
 SAMPLE_RULES = ["And one rule for all of this: never restart anything on Fridays."]
 SAMPLE = Path(__file__).parent.parent / "sample" / "moving-a-service.json"
@@ -35,6 +35,7 @@ def home(request: Request) -> HttpResponse:
     profile = default_profile()
     context = {
         "sidebar": listed,
+        "recent": used_last(request.user, listed),
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
         "searches_first": not listed.is_unused,
