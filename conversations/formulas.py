@@ -113,7 +113,9 @@ def _rendered(self: Any, tokens: Sequence[Token], idx: int, options: Any, env: A
     token = tokens[idx]
     display = token.meta["display"]
     mathml = "" if token.meta["too_much"] else as_mathml(token.content, display)
-    html = mathml.replace("<math", f'<math data-tex="{escape(token.markup)}"', 1) or f"<code>{escape(token.markup)}</code>"
+    html = (
+        mathml.replace("<math", f'<math data-tex="{escape(token.markup)}"', 1) or f"<code>{escape(token.markup)}</code>"
+    )
     if token.block:
         html = f"<div {_scrolls('formula display')}>{html}</div>\n"
     elif display:

@@ -170,7 +170,9 @@ def test_a_formula_that_cannot_be_read_is_shown_as_it_was_written(formula: str) 
 def test_a_hostile_formula_is_inert(formula: str) -> None:
     for tag, attributes in tags_of(render(f"${formula}$")):
         assert tag in SAFE | formulas.TAGS
-        assert set(attributes) <= {"data-tex", "display", "mathvariant"}, "no link, no style, and nothing that pushes others away"
+        assert set(attributes) <= {"data-tex", "display", "mathvariant"}, (
+            "no link, no style, and nothing that pushes others away"
+        )
 
 
 def test_tasks_have_signs() -> None:

@@ -17,7 +17,17 @@ from tests.growth import growth, repeated
 
 @pytest.mark.parametrize(
     "typed",
-    ["/foo", "/foo ", "/foo\n", "/foo all of it, please!", "/Compct keep {x: 1}", "/compact-all", "/help me", "/hlep", "/compact: the ports"],
+    [
+        "/foo",
+        "/foo ",
+        "/foo\n",
+        "/foo all of it, please!",
+        "/Compct keep {x: 1}",
+        "/compact-all",
+        "/help me",
+        "/hlep",
+        "/compact: the ports",
+    ],
 )
 def test_a_command_that_there_is_not_is_refused(typed: str) -> None:
     with pytest.raises(Invalid, match="To send it as text, begin with a space"):
@@ -57,7 +67,9 @@ def test_help_alone_is_asked_for(typed: str) -> None:
     assert not is_help(" " + typed) and not is_help(f"{typed} me")
 
 
-@pytest.mark.parametrize(("typed", "guess"), [("/compct", "/compact"), ("/compact2 it", "/compact"), ("/hepl", "/help")])
+@pytest.mark.parametrize(
+    ("typed", "guess"), [("/compct", "/compact"), ("/compact2 it", "/compact"), ("/hepl", "/help")]
+)
 def test_a_misspelt_command_is_named(typed: str, guess: str) -> None:
     with pytest.raises(Invalid, match=rf"Did you mean {guess}\?"):
         require_text(typed)
