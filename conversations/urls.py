@@ -48,6 +48,7 @@ urlpatterns = [
     path("c/<uuid:pk>/thread", chat.thread, name="thread"),
     path("c/<uuid:pk>/status", chat.status, name="status"),
     path("c/<uuid:pk>/messages/<uuid:message_id>", chat.message, name="message"),
+    path("c/<uuid:pk>/messages/<uuid:message_id>/words", chat.words, name="words"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/request", records.what_was_sent, name="request"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/around", around.around, name="around"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/calls/<int:number>", runs.call, name="call"),

@@ -7,12 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import bubbles, cancelling, compaction, fragments, pastes, protection, turn, usage
+from conversations import bubbles, cancelling, compaction, fragments, pastes, protection, slash, turn, usage
 from conversations.access import TO_READ, get_conversation
 from conversations.errors import Conflict
 from conversations.models import Conversation
@@ -25,12 +25,15 @@ NOTHING: dict[str, list[Any]] = {part: [] for part in bubbles.PARTS}
 @member
 @require_POST
 def send(request: Request, pk: UUID) -> HttpResponse:
-    """The question's bubble and the reply's; or, for a command, the beginning of a compression."""
+    """The question's bubble and the reply's; or, for a command, the beginning of a compression or the help."""
     conversation = get_conversation(request.user, pk)
     shown, chosen = request.POST.get("content", "").replace("\r\n", "\n"), ids_of(request.POST, "attachments")
     written = pastes.read(request.POST["parts"]) if "parts" in request.POST else pastes.Written(shown)
+    if slash.is_help(shown):
+        return reswap(retarget(render(request, "conversations/_help.html"), "#reader"), "innerHTML")
     if compaction.command(shown) is not None:  # a paste is no command, but may be a part of its instructions
         return _compact(conversation, compaction.command(written.content) or "")
+    slash.require_text(shown)
     begun = turn.begin(
         conversation,
         content=written.content,

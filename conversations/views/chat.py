@@ -96,6 +96,16 @@ def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @member
 @never_cache
 @require_GET
+def words(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """A message as it is stored, without its files."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(conversation.messages.prefetch_related("attachments"), pk=message_id)
+    return HttpResponse(attachments.words_of(row), content_type="text/plain; charset=utf-8")
+
+
+@member
+@never_cache
+@require_GET
 def status(request: Request, pk: UUID) -> HttpResponse:
     """How a compression goes; `was` is the one that the page waited for, whose end it has not heard of."""
     conversation = get_conversation(request.user, pk)
