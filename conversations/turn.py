@@ -156,7 +156,7 @@ def stop(conversation: Conversation) -> bool:
     running = _running.get(conversation.pk)
     if running is not None:
         running.stopping = True  # first: a reply that waits for a compaction must not begin once that is cancelled
-    if running is None or running.makes_room:
+    if running is None or running.makes_room or running.sent is None:  # not asked yet: it is about to wait, or waits
         cancelling.cancel_waited_for(conversation.pk)
     return _stop_here(conversation.pk) or orphans.stop(conversation.pk) or running is not None
 
