@@ -18,6 +18,7 @@ from conversations import goals, provenance, rules, states, transcript
 from conversations.agents import call_rows
 from conversations.branches import message_of
 from conversations.copied_files import copy_files, name_copies
+from conversations.copied_requests import carry_to_fork
 from conversations.errors import Conflict, NotFound
 from conversations.exchange.calls import CUT_OFF
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
@@ -132,7 +133,7 @@ def _copy_goal(source: Conversation, copy: Conversation, state: Snapshot) -> Ids
 
 
 def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime) -> Ids:
-    """The history with calls, files and pastes. What its replies were asked with, and cost, stays with the original."""
+    """The history with calls, files and pastes, and what its replies were asked with and cost."""
     ids: Ids = {}
     rows = Message.objects.filter(HISTORY, conversation=source, created_at__lte=up_to).order_by("created_at")
     for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
@@ -140,10 +141,10 @@ def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime)
         calls = list(ToolCall.objects.filter(message__in=olds))
         for row in batch:
             _as_copy(row, copy, ids)
-            row.client_id = row.prompt_tokens = row.completion_tokens = row.cached_tokens = None
-            row.request = row.saved_tokens = row.cost_usd = row.first_token_ms = row.duration_ms = None
-            row.place = row.version = row.versions = None
+            row.copy_of = row.pk
+            row.client_id = row.place = row.version = row.versions = None
             row.images = name_copies(row.images, ids)
+        carry_to_fork(batch, source, copy, ids)
         Message.objects.bulk_create(batch)
         copy_files(copy, ids, of=olds)
         for call in calls:

@@ -125,6 +125,11 @@ def digest(messages: object) -> str:
     return hashlib.sha256(json.dumps(messages, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
+def text_digest(text: str) -> str:
+    """SHA-256 (hex) of a text, which its `Wording` is known by."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _messages_of(loaded: Loaded) -> dict[str, Any]:
     """Which messages were sent: those `kept` from before the cut, and the history in (`after`, `up_to`]."""
     head, turns = loaded.head, loaded.turns
@@ -140,7 +145,7 @@ def _messages_of(loaded: Loaded) -> dict[str, Any]:
 
 def _keep(conversation_id: UUID, text: str) -> str:
     """The digest of a system prompt, or of the definitions of tools, whose text is stored once."""
-    key = conversation_id, hashlib.sha256(text.encode()).hexdigest()
+    key = conversation_id, text_digest(text)
     if key not in _stored:
         row = Wording(conversation_id=conversation_id, digest=key[1], text=text)
         with suppress(IntegrityError):  # the conversation was deleted meanwhile

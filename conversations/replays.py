@@ -170,10 +170,13 @@ def _summary(reply: Message, noted: dict[str, Any], missing: list[str]) -> Itera
     numbers = tuple(noted["checkpoints"] or ())
     rows = Checkpoint.objects.filter(conversation_id=reply.conversation_id, number__in=numbers)
     found = {row.number: value_of(row) for row in rows}
-    if not numbers or len(found) < len(numbers):
+    text = render(found[number] for number in numbers) if numbers and len(found) == len(numbers) else None
+    if own := noted.get("summary"):  # a copy's: the checkpoints of these numbers may be others here
+        text, rendered = _wording(reply, own), text
+        numbers = numbers if text == rendered else ()
+    if text is None:
         missing.append("the summary")
         return
-    text = render(found[number] for number in numbers)
     yield Part("summary", {"role": noted["role"], "content": text}, message_tokens(text), checkpoints=numbers)
 
 

@@ -1,7 +1,7 @@
 """What replies, calls of the gateway and summaries took, cost and saved. docs/analytics.md defines each figure.
 
 Rows are added up in the database, by ranges of their keys: ids are ordered by time, and no table is read whole. Those
-that were imported or copied carry no usage, and are no requests.
+that were imported carry no usage, and are no requests; copies carry that of their originals, which counts there alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ SAMPLE = 20_000
 PARTS = 256
 """How many ends an id can have, of two hexadecimal digits: a sample is of the ids with some of them."""
 PRICES = ("name", "price_input", "price_output", "price_cached")
-ASKED = Q(prompt_tokens__isnull=False) | Q(duration_ms__isnull=False) | Q(status=Message.Status.FAILED)
+HERE = Q(copy_of=None)
+"""Messages that are no copies."""
+ASKED = HERE & (Q(prompt_tokens__isnull=False) | Q(duration_ms__isnull=False) | Q(status=Message.Status.FAILED))
 """Replies that were asked of a model here."""
 
 
@@ -108,7 +110,7 @@ def waits(days: Days, *, of: int) -> list[Wait]:
     if of > SAMPLE:
         part = PARTS * SAMPLE // of
         chosen = chosen.annotate(last=Right(Cast("id", TextField()), 2)).filter(last__lt=f"{max(1, part):02x}")
-    rows = Message.objects.filter(**_between(days), pk__in=chosen.order_by().values("pk"))
+    rows = Message.objects.filter(HERE, **_between(days), pk__in=chosen.order_by().values("pk"))
     rows = rows.filter(role=Message.Role.ASSISTANT, status=Message.Status.COMPLETE, duration_ms__isnull=False)
     found = rows.order_by().values_list("id", "model", "duration_ms", "first_token_ms")[: 2 * SAMPLE]
     return [Wait(day_of(id), model, ms or 0, first_ms) for id, model, ms, first_ms in found]

@@ -18,6 +18,7 @@ from compression.ids import uuid7
 from conversations import branches, provenance, replies, rules
 from conversations.bubbles import history, whole
 from conversations.copied_files import copy_files, name_copies
+from conversations.copied_requests import Ids, Moments, carry_to_end
 from conversations.errors import Conflict, NotFound
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 
@@ -84,9 +85,10 @@ def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message
             raise Conflict("This version is the current one.")
         begin = replies.next_moment(conversation.pk)
         branches.go_back(conversation, current.created_at)
-        kept = {"is_protected": head.is_protected or current.is_protected}
+        kept: dict[str, object] = {"is_protected": head.is_protected or current.is_protected}
         count = current.in_its_place["versions"] - 1  # nothing is added, and a reply that failed is none
-        first = _copy(_group(current, head), begin, **kept, place=current.place, version=number, versions=count)
+        fields = kept | {"place": current.place, "version": number, "versions": count}
+        first = _copy(_group(current, head), current, begin, **fields)
         branches.replace(current, by=first)
         _take_up_rules(conversation, first)
     conversation.refresh_from_db()
@@ -118,23 +120,22 @@ def _answered(rows: list[Message]) -> list[Message]:
     return [rows[0], *answers]
 
 
-def _copy(rows: QuerySet[Message], begin: datetime, **fields: object) -> Message:
-    """Store them anew from `begin` on; gives the first copy, which has these fields too.
-
-    What the replies among them were asked with, and cost, stays with the originals.
-    """
+def _copy(rows: QuerySet[Message], current: Message, begin: datetime, **fields: object) -> Message:
+    """Store them anew from `begin` on, in place of `current`; gives the first copy, which has these fields too."""
     first: Message | None = None
-    moment, ids = begin, {}
+    moment = begin
+    ids: Ids = {}
+    moments: Moments = {}
     for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
         olds = [row.pk for row in batch]
         calls = list(ToolCall.objects.filter(message__in=olds))
         for row in batch:
-            ids[str(row.pk)] = str(new := uuid7())
-            row.pk, row.created_at, row.replaced_by = new, moment, None
-            row.client_id = row.prompt_tokens = row.completion_tokens = row.cached_tokens = None
-            row.request = row.saved_tokens = row.cost_usd = row.first_token_ms = row.duration_ms = None
+            ids[str(row.pk)], moments[row.created_at] = str(new := uuid7()), moment
+            row.copy_of = row.copy_of or row.pk
+            row.pk, row.created_at, row.replaced_by, row.client_id = new, moment, None, None
             row.images = name_copies(row.images, ids)
             moment += timedelta(microseconds=1)
+        carry_to_end(batch, current, ids, moments)
         if first is None:
             first = batch[0]
             for name, value in fields.items():

@@ -63,6 +63,9 @@ class Message(models.Model):
     place = models.UUIDField(null=True, blank=True, editable=False)
     version = models.PositiveIntegerField(null=True, blank=True, editable=False)
     versions = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    # Of a copy of another message: the first one of this conversation that says the same, in a fork itself. A copied
+    # reply has the request and the figures of the original, which alone counts as spent.
+    copy_of = models.UUIDField(null=True, blank=True, editable=False)
     client_id = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001 - null is outside the constraint
     model = models.CharField(max_length=200, blank=True)
     prompt_tokens = models.PositiveIntegerField(null=True, blank=True)

@@ -97,8 +97,8 @@ async def test_a_fork_says_what_the_original_said_up_to_a_message(filled: Conver
     for name in forks.COPIED:
         assert getattr(copy.conversation, name) == ({"title": "Ports (fork)"}.get(name) or getattr(original, name))
     assert call.items() <= (await ToolCall.objects.values().aget(message__conversation=copy.conversation)).items()
-    paid = Message.objects.filter(conversation=copy.conversation).exclude(prompt_tokens=None, client_id=None)
-    assert not await paid.aexists()
+    copied = await copy.conversation.messages.aget(content=tenth.content)
+    assert (copied.prompt_tokens, copied.completion_tokens, copied.client_id) == (100, 5, None)
     await copy.say("and here?")
     await copy.check()
 

@@ -20,7 +20,6 @@ from compression.models import Checkpoint, Compaction
 from conversations import (
     branches,
     compaction,
-    forks,
     goals,
     orphans,
     prompt,
@@ -274,18 +273,6 @@ async def test_other_models_modes_rules_and_goals_do_not_change_what_was_sent(
     assert (await replayed(chat, reply)).is_exact
 
 
-async def test_a_forks_copies_carry_no_record_and_its_own_replies_do(filled: Conversation, chat: Chat) -> None:
-    await chat.compact()
-    reply = await said(chat, "one")
-    copy = Chat(await sync_to_async(forks.fork)(chat.conversation, reply.pk), chat.llm)
-    copied = [row async for row in Message.objects.filter(conversation=copy.conversation)]
-    figures = ("request", "saved_tokens", "cost_usd", "first_token_ms", "duration_ms")
-    assert {getattr(row, name) for row in copied for name in figures} == {None}
-    await said(copy, "and in the copy?")
-    await all_exact(copy)
-    await all_exact(chat)
-
-
 async def test_an_imported_conversation_is_recorded_from_its_first_reply_here(
     user: Any, profile: ModelProfile, chat: Chat
 ) -> None:
@@ -335,7 +322,8 @@ async def test_whatever_is_done_in_whatever_order_every_past_request_is_exact(
     random, conversations = Random(seed), {filled}
     await ModelProfile.objects.aupdate(window=6_000)
     acts = ("compact", "compact", "edit", "regenerate", "restore", "undo", "clear", "protect", "protect", "fork")
-    for number in range(12):
+    acts += ("use", "use")
+    for number in range(16):
         rows = Message.objects.filter(conversation=chat.conversation, replaced_by=None).order_by("-created_at")
         chosen = random.choice([row async for row in rows[: random.choice((4, 12, 40))]])
         with contextlib.suppress(Refused):
@@ -343,8 +331,10 @@ async def test_whatever_is_done_in_whatever_order_every_past_request_is_exact(
         conversations.add(chat.conversation)
         chat.llm.enqueue(f"reply {number} " + "pad " * 60)
         await said(chat, f"question {number} " + "pad " * 60)
-    asked = sum([len(await all_exact(Chat(one, chat.llm))) for one in conversations])
-    assert asked == len(chat.llm.chats)
+    last = await Message.objects.filter(conversation=chat.conversation, replaced_by=None).alatest("created_at")
+    conversations.add((await done(chat, "fork", last, random)).conversation)
+    found = [one for each in conversations for one in await all_exact(Chat(each, chat.llm))]
+    assert len([one for one in found if one.reply.copy_of is None]) == len(chat.llm.chats) < len(found)
 
 
 async def test_what_is_gone_is_said(filled: Conversation, chat: Chat) -> None:

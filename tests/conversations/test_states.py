@@ -13,7 +13,7 @@ from django.db import connections
 
 from compression.core.digest import extend
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches, compaction, forks, goals, states, transcript
+from conversations import branches, compaction, forks, goals, states, transcript, versions
 from conversations.errors import Conflict, Refused
 from conversations.models import Conversation, Goal, Message, ModelProfile
 from conversations.protection import protect
@@ -205,6 +205,11 @@ async def done(chat: Chat, act: str, chosen: Message, random: Random) -> Chat:
             await sync_to_async(states.clear)(chat.conversation)
         case "protect":
             await sync_to_async(protect)(chat.conversation, chosen.pk, on=random.random() < 0.5)
+        case "use":
+            rows = Message.objects.filter(conversation=chat.conversation, replaced_by=None, versions__gt=1)
+            if placed := [row async for row in rows]:
+                current, number = random.choice(placed), random.randint(1, 3)
+                await sync_to_async(versions.use)(chat.conversation, current.pk, number=number)
         case "fork":
             return replace(chat, conversation=await sync_to_async(forks.fork)(chat.conversation, chosen.pk))
     return chat
@@ -216,7 +221,7 @@ async def test_whatever_is_done_in_whatever_order_every_message_stays_represente
 ) -> None:
     random = Random(seed)
     await ModelProfile.objects.aupdate(window=6_000)
-    acts = ("compact", "compact", "compact", "edit", "regenerate", "restore", "undo", "clear", "protect", "fork")
+    acts = ("compact", "compact", "compact", "edit", "regenerate", "restore", "undo", "clear", "protect", "fork", "use")
     for number in range(25):
         rows = Message.objects.filter(conversation=chat.conversation, replaced_by=None).order_by("-created_at")
         chosen = random.choice([row async for row in rows[: random.choice((4, 12, 40))]])

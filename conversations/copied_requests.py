@@ -1,0 +1,118 @@
+"""The records of requests, as copies of replies carry them: the same requests, made of the messages that stand there.
+
+A record names messages by their ids and dates. The records of the replies in a history name messages of that history
+alone; so do those of the copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from compression.core.context import render
+from compression.models import Checkpoint
+from compression.records import value_of
+from conversations.models import Conversation, Message, Wording
+from conversations.records import text_digest
+
+Noted = dict[str, Any]
+Ids = dict[str, str]
+"""Of messages, and of their copies."""
+Moments = dict[datetime, datetime]
+"""Dates of messages, and of their copies."""
+DATES = ("after", "up_to")
+
+
+def carry_to_fork(rows: Sequence[Message], source: Conversation, copy: Conversation, ids: Ids) -> None:
+    """Copies of messages of `source` that are to be stored in `copy`, with the texts that their records refer to.
+
+    The dates of the copies are those of the originals. Summaries become texts of the copy's own: most of the
+    checkpoints that they were made of stay behind, and the copy numbers its own anew. A constant number of queries.
+    """
+    asked = [row for row in rows if row.request]
+    if not asked:
+        return
+    summaries = _summaries(source, [row.request for row in asked])
+    for row in asked:
+        row.request = _renamed(row.request, ids, {}) | _own_summary(row.request, summaries)
+    texts = {text_digest(text): text for text in summaries.values()}
+    digests = {digest for row in asked for digest in _wordings_of(row.request)} - texts.keys()
+    known = Wording.objects.filter(conversation=source, digest__in=digests)
+    texts |= dict(known.values_list("digest", "text"))
+    Wording.objects.bulk_create(
+        [Wording(conversation=copy, digest=digest, text=text) for digest, text in texts.items()], ignore_conflicts=True
+    )
+
+
+def carry_to_end(rows: Sequence[Message], current: Message, ids: Ids, moments: Moments) -> None:
+    """Copies that are to be stored in the conversation itself, in place of `current` and all after it.
+
+    `ids` and `moments` are those of the messages that were copied with them. What was said before these may stand in
+    the history as copies too, made since: they are named instead. Three queries at most.
+    """
+    asked = [row.request for row in rows if row.request]
+    named = {id for noted in asked for id in _ids_of(noted)} - ids.keys()
+    dated = {moment for noted in asked for moment in _moments_of(noted)} - moments.keys()
+    earlier_ids, earlier_moments = _standing(current, named, dated)
+    for row in rows:
+        if row.request:
+            row.request = _renamed(row.request, earlier_ids | ids, earlier_moments | moments)
+
+
+def _renamed(noted: Noted, ids: Mapping[str, str], moments: Mapping[datetime, datetime]) -> Noted:
+    dates = {name: datetime.fromisoformat(noted[name]) for name in DATES if noted[name]}
+    return (
+        noted
+        | {name: [ids.get(id, id) for id in noted[name]] for name in ("kept", "protected")}
+        | {"elided": {ids.get(id, id): tokens for id, tokens in noted["elided"].items()}}
+        | {name: moments.get(moment, moment).isoformat() for name, moment in dates.items()}
+    )
+
+
+def _standing(current: Message, named: set[str], dated: set[datetime]) -> tuple[Ids, Moments]:
+    """The messages of the history before `current` that repeat replaced ones, by the ids and dates of these."""
+    own = Message.objects.filter(conversation_id=current.conversation_id)
+    replaced = own.filter(replaced_by__isnull=False).values_list("pk", "created_at", "copy_of")
+    left = [*replaced.filter(created_at__in=dated)] if dated else []
+    left += replaced.filter(pk__in=named) if named else ()
+    if not left:
+        return {}, {}
+    first = {pk: origin or pk for pk, _, origin in left}
+    history = own.filter(replaced_by=None, created_at__lt=current.created_at, copy_of__in=set(first.values()))
+    found = {origin: (pk, moment) for pk, moment, origin in history.values_list("pk", "created_at", "copy_of")}
+    there = [(pk, moment, *found[first[pk]]) for pk, moment, _ in left if first[pk] in found]
+    return {str(old): str(new) for old, _, new, _ in there}, {then: now for _, then, _, now in there}
+
+
+def _summaries(source: Conversation, requests: Sequence[Noted]) -> dict[tuple[int, ...], str]:
+    """The texts that requests were sent with, by the numbers of their checkpoints; but for those that are not there."""
+    chosen = {tuple(noted["checkpoints"]) for noted in requests if noted["checkpoints"] and "summary" not in noted}
+    if not chosen:
+        return {}
+    rows = Checkpoint.objects.filter(conversation=source, number__in=set().union(*chosen))
+    values = {row.number: value_of(row) for row in rows}
+    there = [numbers for numbers in chosen if values.keys() >= set(numbers)]
+    return {numbers: render(values[number] for number in numbers) for numbers in there}
+
+
+def _own_summary(noted: Noted, summaries: Mapping[tuple[int, ...], str]) -> Noted:
+    """What says which text was sent as the summary; one that is not there any more has no checkpoints in a copy."""
+    if not noted["checkpoints"] or "summary" in noted:
+        return {}
+    text = summaries.get(tuple(noted["checkpoints"]))
+    return {"checkpoints": None} if text is None else {"summary": text_digest(text)}
+
+
+def _wordings_of(noted: Noted) -> Iterator[str]:
+    yield from (noted[name] for name in ("system", "tools", "summary") if noted.get(name))
+
+
+def _ids_of(noted: Noted) -> Iterator[str]:
+    yield from noted["kept"]
+    yield from noted["protected"]
+    yield from noted["elided"]
+
+
+def _moments_of(noted: Noted) -> Iterator[datetime]:
+    yield from (datetime.fromisoformat(noted[name]) for name in DATES if noted[name])
