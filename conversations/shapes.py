@@ -64,6 +64,7 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
             "completion_tokens": message.completion_tokens,
             "cached_tokens": message.cached_tokens,
         },
+        "is_copy": message.copy_of is not None,
         "attachments": [attachment_json(row) for row in message.attachments.all()] if may_have else [],
         "pastes": [paste_json(row) for row in message.pastes.all()] if may_have else [],
     }

@@ -14,6 +14,7 @@ from conversations.bubbles import whole
 from conversations.exchange.aims import goal_of
 from conversations.exchange.calls import call_json
 from conversations.exchange.chatsite import FORMAT, VERSION
+from conversations.exchange.figures import figures_json
 from conversations.exchange.files import bytes_to_tell, files_json, pastes_json
 from conversations.exchange.runs import run_entry, runs_of
 from conversations.exchange.states import checkpoints_json
@@ -96,6 +97,7 @@ def _message_entries(
         "tool_calls": [call_json(call) for call in calls],
         "attachments": files_json(message, known),
         "pastes": pastes_json(message),
+        "usage": figures_json(message),
     } | {name: str(message.id) in ids for name, ids in marks.items()}
     yield entry | {key: value for key, value in optional.items() if value}
     for call in calls:

@@ -8,6 +8,7 @@ from typing import Any
 
 from conversations.agents.tools.spec import MOST_CHARACTERS
 from conversations.exchange.calls import MAX_CALL_TEXT, cut_off, read_call
+from conversations.exchange.figures import read_figures
 from conversations.exchange.files import checked_words, pixels_of, read_files, read_pastes, require_pixels, room_of
 from conversations.exchange.reading import (
     fault,
@@ -39,8 +40,8 @@ class Reader:
     """Reads the messages of one file in order, and knows which calls have been made and answered so far.
 
     A result belongs to the latest call of its id: real transcripts use the same id again and again. Files and pastes
-    are read of our own export, `with_files`, and how calls went, `with_outcomes`; what others mean by those words is
-    another thing.
+    are read of our own export, `with_files`, and how calls and replies went, `with_outcomes`; what others mean by those
+    words is another thing.
     """
 
     def __init__(self, *, with_files: bool = False, with_outcomes: bool = False) -> None:
@@ -81,6 +82,7 @@ class Reader:
             id=self._id(place, message.get("id")),
             is_kept=read_flag(f"{place}.is_kept", message.get("is_kept")),
             is_elided=read_flag(f"{place}.is_elided", message.get("is_elided")),
+            figures=self._figures(place, role, message),
         )
 
     def _finish_reason(self, place: str, role: str, message: dict[str, Any]) -> str:
@@ -88,6 +90,11 @@ class Reader:
         if not self._with_outcomes or role != Message.Role.ASSISTANT:
             return ""
         return read_choice(f"{place}.finish_reason", message.get("finish_reason", ""), FINISH_REASONS)
+
+    def _figures(self, place: str, role: str, message: dict[str, Any]) -> dict[str, Any]:
+        """Likewise."""
+        is_ours = self._with_outcomes and role == Message.Role.ASSISTANT
+        return read_figures(f"{place}.usage", message.get("usage")) if is_ours else {}
 
     def _files(self, place: str, raw: object, role: str) -> tuple[Attachment, ...]:
         files = read_files(place, raw, role)

@@ -42,7 +42,7 @@ class Line:
     """One message that becomes a row. `created_at` is the file's own date, which may be missing or out of order.
 
     A kept one stands before the cut and is sent verbatim all the same, an elided one is sent without results of tools.
-    `files` are rows that are not stored yet.
+    `files` are rows that are not stored yet, `figures` are columns that say what a reply took.
     """
 
     role: str
@@ -59,6 +59,7 @@ class Line:
     is_elided: bool = False
     files: tuple[Attachment, ...] = ()
     pastes: tuple[Pasted, ...] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def images(self) -> tuple[Image, ...]:

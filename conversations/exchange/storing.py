@@ -147,7 +147,9 @@ def _rows(ready: Ready) -> Iterator[Rows]:
             model=line.model,
             images=noted(line.files),
             origin=_origin(line),
+            **line.figures,
         )
+        message.copy_of = message.pk if line.figures else None  # it was paid where it was asked for
         yield Rows(
             message,
             [_tool_call(message, source, *pair) for pair in zip(line.calls, calls, strict=True)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from decimal import Decimal
 from io import BytesIO
@@ -29,6 +30,8 @@ from conversations import (
     versions,
 )
 from conversations.api.records import _replayed_json
+from conversations.errors import Invalid
+from conversations.exchange import exports, imports
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.protection import protect
 from conversations.shapes import message_json
@@ -42,6 +45,7 @@ FIGURES = (
 )  # fmt: skip
 SAME = ("chat_template", "messages", "usage", "hash", "is_exact", "model", "model_id", "max_tokens", "why")
 """Of a past request, what the API tells of the original and of the copy alike."""
+HOUR = timedelta(hours=1)
 USAGE = {"prompt_tokens": 1_000, "completion_tokens": 50, "prompt_tokens_details": {"cached_tokens": 600}}
 
 
@@ -260,8 +264,8 @@ async def test_a_copy_says_what_is_gone_as_its_original_does(filled: Conversatio
 def test_copies_are_in_no_sum(conversation: Conversation) -> None:
     Message.objects.create(conversation=conversation, role="user", content="hello?", created_at=NOON)
     spent = {"cost_usd": Decimal("0.25"), "saved_tokens": 500, "duration_ms": 900, "first_token_ms": 80}
-    first, last = reply(conversation, content="one", **spent), reply(conversation, content="two", **spent)
-    broken = failed(conversation, "HTTP 500")
+    first, last = (reply(conversation, NOON + number * HOUR, content="said", **spent) for number in (1, 2))
+    broken = failed(conversation, "HTTP 500", NOON + 3 * HOUR)
     Message.objects.filter(pk=broken.pk).update(place=first.pk, version=2, versions=2)
     days = Days.until(timezone.now().date(), 3 + (timezone.now() - NOON).days)
     owner = conversation.owner
@@ -328,3 +332,51 @@ async def test_the_page_and_the_api_show_it_for_a_copy(filled: Conversation, cha
     thread, request = await sync_to_async(pages)()
     assert f'id="request-of-{row.pk}"' in thread and "1,000 in · 50 out" in thread
     assert "Exactly what was sent: the hash agrees." in request and "600 of them cached" in request
+
+
+async def test_a_file_brings_what_replies_took_and_it_counts_in_no_sum(
+    filled: Conversation, chat: Chat, user: Any
+) -> None:
+    await ModelProfile.objects.aupdate(price_input=Decimal(2), price_output=Decimal(8), price_cached=Decimal(1))
+    chat.llm.enqueue("Port 8443.", usage=USAGE)
+    await chat.say("which port?")
+    copy = await forked(chat)
+    data = await sync_to_async(exports.as_json)(copy.conversation)
+    data["conversation"]["id"] = str(chat.conversation.pk)
+    again = await sync_to_async(exports.as_json)(chat.conversation)
+    assert [row.get("usage") for row in data["messages"]] == [row.get("usage") for row in again["messages"]]
+    days = Days.until(timezone.now().date(), 2)
+    before = await sync_to_async(spending.replies)(days)
+    (back,) = await sync_to_async(imports.import_conversations)(user, json.dumps(data).encode())
+    row, original = await told(back, "Port 8443."), await told(filled, "Port 8443.")
+    kept = [name for name in FIGURES if name != "error"]
+    assert [getattr(row, name) for name in kept] == [getattr(original, name) for name in kept]
+    assert row.cost_usd == Decimal("0.0018") and row.duration_ms is not None and row.request is None
+    assert [message_json(one)["is_copy"] for one in (row, original)] == [True, False]
+    assert await sync_to_async(spending.replies)(days) == before
+    back_again = await sync_to_async(exports.as_json)(back)
+    assert [entry.get("usage") for entry in back_again["messages"]] == [
+        entry.get("usage") for entry in data["messages"]
+    ]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("usage", "place"),
+    [
+        ([], "usage: must be an object"),
+        ({"prompt_tokens": -1}, "usage.prompt_tokens: must be a whole number from 0"),
+        ({"duration_ms": 2**40}, "usage.duration_ms: must be a whole number from 0"),
+        ({"cost_usd": 0.5}, "usage.cost_usd: must be text"),
+        ({"cost_usd": "NaN"}, 'usage.cost_usd: must be US dollars as text, such as "0.0125", from 0 to 999,999'),
+        ({"cost_usd": "1000000"}, "usage.cost_usd: must be US dollars"),
+        ({"cost_usd": "-1"}, "usage.cost_usd: must be US dollars"),
+        ({"cost_usd": "cheap"}, "usage.cost_usd: must be US dollars"),
+    ],
+)
+def test_figures_of_a_file_that_cannot_be_are_refused(filled: Conversation, user: Any, usage: Any, place: str) -> None:
+    data = exports.as_json(filled)
+    data["messages"][1]["usage"] = usage
+    with pytest.raises(Invalid) as refused:
+        imports.import_conversations(user, json.dumps(data).encode())
+    assert f"messages[1].{place}" in refused.value.message

@@ -297,7 +297,8 @@ def test_pastes_and_files_that_were_stored_before_are_known_to_be_quotations(tra
         models.get_model("conversations", "Paste").objects.create(message=message, number=1, start=4, length=8)
         executor = MigrationExecutor(connection)
         executor.migrate([after])
-        assert Message.objects.get(pk=message.pk).origin == {"quoted": [[4, 8]]}
+        models = executor.loader.project_state([after]).apps
+        assert models.get_model("conversations", "Message").objects.get(pk=message.pk).origin == {"quoted": [[4, 8]]}
         assert Paste.objects.count() == 1
     finally:
         call_command("migrate", verbosity=0)

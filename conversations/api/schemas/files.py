@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from conversations.api.schemas.attachments import Paste
 from conversations.api.schemas.context import Checkpoint
-from conversations.api.schemas.fields import Mode, Role, Tokens, about
+from conversations.api.schemas.fields import Mode, Money, Role, Tokens, about
 from conversations.api.schemas.goals import Artifact, Decision, Priority, Step
 from conversations.api.schemas.policies import PolicySettings
 
@@ -55,6 +55,18 @@ class ExportedFile(BaseModel):
     data: str | None = Field(default=None, description="Of an image: its bytes as base64; null beyond 15 MB of a file.")
 
 
+class ExportedUsage(BaseModel):
+    """What a reply took where it was asked for; figures that are not known are left out."""
+
+    prompt_tokens: Tokens | None = Field(default=None, description="Tokens of the request.", examples=[1_204])
+    completion_tokens: Tokens | None = Field(default=None, description="Tokens of the reply.", examples=[86])
+    cached_tokens: Tokens | None = Field(default=None, description="Those of the request that the provider had kept.")
+    saved_tokens: Tokens | None = Field(default=None, description="Those that a summary kept out of the request.")
+    cost_usd: Money | None = Field(default=None, description="US dollars.", examples=["0.001017"])
+    first_token_ms: int | None = Field(default=None, description="Milliseconds to its first words.", ge=0)
+    duration_ms: int | None = Field(default=None, description="Milliseconds to its end.", ge=0)
+
+
 class ExportedMessage(BaseModel):
     """A message, or after it the result of a call that it made, as OpenAI's API has them."""
 
@@ -75,6 +87,7 @@ class ExportedMessage(BaseModel):
     tool_call_id: str | None = Field(default=None, description="The call that this is the result of.")
     attachments: list[ExportedFile] | None = Field(default=None, description="Its images and text files.")
     pastes: list[Paste] | None = Field(default=None, description="Long texts that were pasted into it.")
+    usage: ExportedUsage | None = Field(default=None, description="What a reply took.")
 
 
 class ExportedCheckpoint(Checkpoint):

@@ -48,6 +48,11 @@ class Message(BaseModel):
     model: str = about("The model that wrote it; empty for what no model wrote.", "gpt-4.1-mini")
     error: str = about("Why it failed, in words; empty where it did not.", "")
     usage: Spent
+    is_copy: bool = about(
+        "Whether it was copied: by a fork, with a version that is used again, or in with a file. Its `usage` is that "
+        "of the original, and was spent there alone.",
+        False,
+    )
     attachments: list[Attachment] = about("Images, and text files, which are part of `content`.", [])
     pastes: list[Paste] = about("Long texts that were pasted into it.", [])
 
@@ -95,6 +100,7 @@ ASKED = {
     "model": "",
     "error": "",
     "usage": {"prompt_tokens": None, "completion_tokens": None, "cached_tokens": None},
+    "is_copy": False,
     "attachments": [],
     "pastes": [],
 }

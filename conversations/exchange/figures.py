@@ -1,0 +1,43 @@
+"""What a reply took, in our own export: tokens, money and times as they were noted where it was asked for."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from conversations.exchange.reading import fault, read_number, read_object, read_text
+from conversations.models import Message
+from conversations.records import MOST_DOLLARS
+
+COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "saved_tokens", "first_token_ms", "duration_ms")
+COST = "cost_usd"
+CENTS = Decimal("0.000001")
+"""As exact as a row is."""
+LONGEST = 20
+"""Characters of an amount of money."""
+
+
+def figures_json(message: Message) -> dict[str, Any]:
+    """Those that are known; money as a decimal number in a string."""
+    found = {name: getattr(message, name) for name in COUNTS}
+    found[COST] = None if message.cost_usd is None else str(message.cost_usd)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def read_figures(place: str, raw: object) -> dict[str, Any]:
+    """As columns of a message. Raises Invalid."""
+    if raw is None:
+        return {}
+    told = read_object(place, raw)
+    found = {name: read_number(f"{place}.{name}", told[name]) for name in COUNTS if told.get(name) is not None}
+    return found | ({COST: _money(f"{place}.{COST}", told[COST])} if told.get(COST) is not None else {})
+
+
+def _money(place: str, value: object) -> Decimal:
+    try:
+        amount = Decimal(read_text(place, value, limit=LONGEST))
+        if amount.is_finite() and 0 <= amount <= MOST_DOLLARS:
+            return amount.quantize(CENTS)
+    except InvalidOperation:
+        pass
+    raise fault(place, f'must be US dollars as text, such as "0.0125", from 0 to {MOST_DOLLARS:,}.')
