@@ -10,12 +10,13 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
-from conversations import branches, turn, versions
+from conversations import branches, forks, turn, versions
 from conversations.agents.tools.planning import LONGEST_TASK, MOST_TURNS
 from conversations.agents.work import MOST_REQUESTS
 from conversations.events import hub
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ModelProfile
 from tests.agents.conftest import ToolChat
+from tests.conversations.test_copies import seen
 from tests.llm_server import Request
 
 pytestmark = pytest.mark.once
@@ -74,6 +75,24 @@ async def test_what_a_step_took_is_stored_with_its_message(agent: ToolChat) -> N
     message = await Message.objects.aget(step__kind="result")
     assert message.prompt_tokens and message.completion_tokens and message.request
     assert message.model == "scripted"
+
+
+async def test_what_planner_and_executor_saw_goes_with_a_fork(agent: ToolChat) -> None:
+    agent.llm.enqueue("I hand this over.", calls=[task("Add 4 and 5.")])
+    agent.llm.enqueue("", calls=[NINE])
+    agent.llm.enqueue("The sum is 9.")
+    agent.llm.enqueue("It is nine.")
+    *_, last = await agent.asks("What is 4 and 5?")
+    copy = await sync_to_async(forks.fork)(agent.conversation, last.pk)
+    thread = (await AgentRun.objects.select_related("thread").aget(conversation=copy)).thread
+    run = await AgentRun.objects.select_related("thread").aget(conversation=agent.conversation)
+    for original, other in ((agent.conversation, copy), (run.thread, thread)):
+        before = await sync_to_async(seen)(original)
+        assert len(before) == 2 and before[0][0]["parts"][1][0] == "tools"
+        assert await sync_to_async(seen)(other) == before
+    received = [request.messages for request in agent.llm.chats]
+    requests = await sync_to_async(lambda: seen(copy) + seen(thread))()
+    assert sorted(map(str, received)) == sorted(str(told["messages"]) for told, _ in requests)
 
 
 async def test_a_partial_result_is_answered_and_the_same_executor_goes_on(agent: ToolChat) -> None:

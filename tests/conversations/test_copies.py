@@ -20,6 +20,7 @@ from compression.models import Checkpoint
 from conversations import (
     accounts,
     attachments,
+    backups,
     branches,
     compaction,
     forks,
@@ -164,6 +165,18 @@ async def test_a_fork_shows_what_the_model_saw_as_the_original_does(filled: Conv
     assert await look(again) == before
     await again.say("and here?")
     assert (await look(again))[:-1] == before
+
+
+async def test_a_backup_holds_copies_with_their_records_and_marks(filled: Conversation, chat: Chat) -> None:
+    await eventful(chat)
+    copy = await forked(chat)
+    days = Days.until(timezone.now().date(), 2)
+    before, spent = await look(copy), await sync_to_async(spending.replies)(days)
+    file = BytesIO()
+    await sync_to_async(backups.to_stream)(file)
+    await sync_to_async(backups.restore)(BytesIO(file.getvalue()), replace=True)
+    assert await look(copy) == before
+    assert await sync_to_async(spending.replies)(days) == spent
 
 
 async def test_what_a_fork_does_later_does_not_change_what_was_seen(filled: Conversation, chat: Chat) -> None:
@@ -342,7 +355,6 @@ async def test_a_file_brings_what_replies_took_and_it_counts_in_no_sum(
     await chat.say("which port?")
     copy = await forked(chat)
     data = await sync_to_async(exports.as_json)(copy.conversation)
-    data["conversation"]["id"] = str(chat.conversation.pk)
     again = await sync_to_async(exports.as_json)(chat.conversation)
     assert [row.get("usage") for row in data["messages"]] == [row.get("usage") for row in again["messages"]]
     days = Days.until(timezone.now().date(), 2)
@@ -354,10 +366,8 @@ async def test_a_file_brings_what_replies_took_and_it_counts_in_no_sum(
     assert row.cost_usd == Decimal("0.0018") and row.duration_ms is not None and row.request is None
     assert [message_json(one)["is_copy"] for one in (row, original)] == [True, False]
     assert await sync_to_async(spending.replies)(days) == before
-    back_again = await sync_to_async(exports.as_json)(back)
-    assert [entry.get("usage") for entry in back_again["messages"]] == [
-        entry.get("usage") for entry in data["messages"]
-    ]
+    again = await sync_to_async(exports.as_json)(back)
+    assert [entry.get("usage") for entry in again["messages"]] == [entry.get("usage") for entry in data["messages"]]
 
 
 @pytest.mark.once

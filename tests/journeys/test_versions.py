@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -9,6 +11,17 @@ from tests.journeys.site import Person
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
+
+
+def saw_exactly(person: Person) -> None:
+    """The last reply, a copy, shows its figures and the request that it answers."""
+    expect(person.replies.last.locator(".acts")).to_contain_text(re.compile(r"[1-9]\d* in · [1-9]\d* out"))
+    person.replies.last.get_by_role("link", name="What the model saw").click()
+    reader = person.page.get_by_role("dialog")
+    expect(reader).to_contain_text("Exactly what was sent")
+    expect(reader.locator(".parts:not(.gone) .part").last).to_contain_text("Which port?")
+    person.page.keyboard.press("Escape")
+    expect(reader).to_be_hidden()
 
 
 def test_earlier_versions_are_flipped_through_in_place_and_used_again(alice: Person, llm: LlmServer) -> None:
@@ -42,6 +55,13 @@ def test_earlier_versions_are_flipped_through_in_place_and_used_again(alice: Per
     expect(page.locator("#thread .message")).to_have_count(2)
     expect(alice.replies.last).to_contain_text("The first answer.")
     expect(page.locator(".versions")).to_contain_text("1 / 2")
+    saw_exactly(alice)
+    thread = page.url
+    alice.replies.last.get_by_role("button", name="Fork").click()
+    page.wait_for_url(lambda url: "/c/" in url and url != thread)
+    expect(page.locator("#thread .message")).to_have_count(2)
+    saw_exactly(alice)
+    page.goto(thread)
     llm.enqueue("On 8443.")
     alice.says("Say it once more.")
     alice.is_answered("On 8443.")
