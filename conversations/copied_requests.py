@@ -30,14 +30,15 @@ def carry_to_fork(rows: Sequence[Message], source: Conversation, copy: Conversat
     The dates of the copies are those of the originals. Summaries become texts of the copy's own: most of the
     checkpoints that they were made of stay behind, and the copy numbers its own anew. A constant number of queries.
     """
-    asked = [row for row in rows if row.request]
-    if not asked:
+    requests = [row.request for row in rows if row.request]
+    if not requests:
         return
-    summaries = _summaries(source, [row.request for row in asked])
-    for row in asked:
-        row.request = _renamed(row.request, ids, {}) | _own_summary(row.request, summaries)
+    summaries = _summaries(source, requests)
+    for row in rows:
+        if row.request:
+            row.request = _renamed(row.request, ids, {}) | _own_summary(row.request, summaries)
     texts = {text_digest(text): text for text in summaries.values()}
-    digests = {digest for row in asked for digest in _wordings_of(row.request)} - texts.keys()
+    digests = {digest for noted in requests for digest in _wordings_of(noted)}
     known = Wording.objects.filter(conversation=source, digest__in=digests)
     texts |= dict(known.values_list("digest", "text"))
     Wording.objects.bulk_create(
@@ -49,15 +50,17 @@ def carry_to_end(rows: Sequence[Message], current: Message, ids: Ids, moments: M
     """Copies that are to be stored in the conversation itself, in place of `current` and all after it.
 
     `ids` and `moments` are those of the messages that were copied with them. What was said before these may stand in
-    the history as copies too, made since: they are named instead. Three queries at most.
+    the history as copies too, made since: `ids` and `moments` learn of those that are named. Three queries at most.
     """
     asked = [row.request for row in rows if row.request]
     named = {id for noted in asked for id in _ids_of(noted)} - ids.keys()
     dated = {moment for noted in asked for moment in _moments_of(noted)} - moments.keys()
     earlier_ids, earlier_moments = _standing(current, named, dated)
+    ids |= earlier_ids
+    moments |= earlier_moments
     for row in rows:
         if row.request:
-            row.request = _renamed(row.request, earlier_ids | ids, earlier_moments | moments)
+            row.request = _renamed(row.request, ids, moments)
 
 
 def _renamed(noted: Noted, ids: Mapping[str, str], moments: Mapping[datetime, datetime]) -> Noted:
