@@ -226,8 +226,8 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
         "compression.completed",
         id=str(row.pk),
         status=row.status,
-        before=row.pre_tokens,
-        after=row.post_tokens,
+        before=row.before,
+        after=row.after,
         error=endings.failure(row.error).fact or None,
     )
 

@@ -88,7 +88,7 @@ def test_acts_that_take_two_rows_can_be_hit_and_move_nothing(alice: Person, llm:
     llm.enqueue("It is **5433**.")
     alice.says("Which port?")
     alice.is_answered("It is 5433.")
-    acts = alice.replies.last.locator(".acts")
+    acts = alice.replies.first.locator(".acts")
     assert acts.evaluate("(row) => row.offsetHeight") == 26, "what a reply in the making keeps free"
     bubble = page.locator(".message.user").last
     asked, answered = bubble.bounding_box(), alice.replies.last.bounding_box()
