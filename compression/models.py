@@ -17,6 +17,10 @@ class Compaction(models.Model):
 
     `parts` are the passages to summarise. `eta_ms` is what was left at `advanced_at`, null where nobody knows;
     `started_at` is when its worker took it up. `answers` are the keys of the kept summaries that it was made of.
+
+    `pre_tokens` and `post_tokens` are what it condensed and what stands in its place, by our own count: runs are
+    compared by them. `request_before` and `request_after` are the next request, whole, right before and after it was
+    put in force, as the meter counted them; null where it never was, or no model was set.
     """
 
     class Trigger(models.TextChoices):
@@ -43,6 +47,8 @@ class Compaction(models.Model):
         EXECUTOR = "executor"
 
     ACTIVE = (Status.PENDING, Status.RUNNING)
+    IN_FORCE = (Status.SUCCEEDED, Status.UNDONE)
+    """Now, or at some time."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.ForeignKey(
@@ -67,6 +73,8 @@ class Compaction(models.Model):
     messages_condensed = models.PositiveIntegerField(default=0)
     pre_tokens = models.PositiveIntegerField(null=True)
     post_tokens = models.PositiveIntegerField(null=True)
+    request_before = models.PositiveIntegerField(null=True)
+    request_after = models.PositiveIntegerField(null=True)
     reduction_percent = models.FloatField(null=True)
     facts_found = models.PositiveIntegerField(default=0)
     facts_kept = models.PositiveIntegerField(default=0)
@@ -105,6 +113,27 @@ class Compaction(models.Model):
     @property
     def is_active(self) -> bool:
         return self.status in self.ACTIVE
+
+    @property
+    def was_in_force(self) -> bool:
+        return self.status in self.IN_FORCE
+
+    @property
+    def before(self) -> int | None:
+        """Tokens of the next request before it, as everybody is shown them; None where it was never in force.
+
+        Where the meter was not noted: what it condensed, by our own count.
+        """
+        if not self.was_in_force:
+            return None
+        return self.pre_tokens if self.request_before is None else self.request_before
+
+    @property
+    def after(self) -> int | None:
+        """The same after it; where the meter was not noted: what stands in the place of what it condensed."""
+        if not self.was_in_force:
+            return None
+        return self.post_tokens if self.request_after is None else self.request_after
 
     @property
     def instructions(self) -> str:

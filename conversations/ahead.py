@@ -85,7 +85,6 @@ def _commit(row: Compaction, conversation_id: UUID) -> None:
     if draft is None:
         raise Superseded
     states.commit(row, head, draft, summariser=row.summariser, duration_ms=row.duration_ms, prepared=None)
-    states.keep_protected(conversation_id)
 
 
 def _saved(head: Head, draft: Draft) -> dict[str, Any]:

@@ -62,6 +62,13 @@ class Bubble:
         return "" if self.goes_on else endings.told(self.message)
 
     @property
+    def failure(self) -> endings.Failure | None:
+        """Of a reply that failed or was interrupted."""
+        is_interrupted = self.message.status == Message.Status.INTERRUPTED
+        error = self.message.error or (endings.NO_REASON if is_interrupted else "")
+        return endings.failure(error) if error else None
+
+    @property
     def can_continue(self) -> bool:
         return self.state in ("live", "protected") and endings.can_continue(self.message)
 

@@ -19,7 +19,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
 from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints, store_checkpoints
-from conversations import lease, prompt, states
+from conversations import lease, prompt, states, usage
 from conversations.errors import Conflict
 from conversations.lease import LeaseLost
 from conversations.models import Conversation
@@ -119,13 +119,15 @@ def _carry_out(head: Head, relief: Relief) -> bool:
 @transaction.atomic
 def _commit(row: Compaction, head: Head, relief: Relief) -> None:
     """Put the new state in place of the one in `head`, all of it or nothing."""
+    before = states.hold(head)
     states.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
     rows = Conversation.objects.filter(pk=head.id, compression_version=head.version)
     if not rows.update(compression_version=head.version + 1, **relief.changed):
         raise Superseded
     if relief.draft:
         store_checkpoints(row, relief.draft, model=Extractive.name)
-    lease.finish(row, Compaction.Status.SUCCEEDED, **relief.figures)
+    figures = relief.figures | {"request_before": before, "request_after": usage.total(head.id)}
+    lease.finish(row, Compaction.Status.SUCCEEDED, **figures)
 
 
 def _end(row: Compaction, status: str, **fields: Any) -> None:

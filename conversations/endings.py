@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from conversations.models import Message
 
 Reason, Status = Message.FinishReason, Message.Status
+
+NO_REASON = "The reply was interrupted."
+_ADVICE = re.compile(r"(\A|(?<=[.;]) +|: )((?:press compact, or )?try again\b[^.;]*\.) *(?=;|\Z)", re.IGNORECASE)
+
+
+class Failure(NamedTuple):
+    """An error in words. `advice` is to try again, "" where that would not help: it fits only beside a button."""
+
+    fact: str
+    advice: str
+
+
+def failure(error: str) -> Failure:
+    """An error as it is stored, with the advice to try again apart from what happened."""
+    advice = next((found[2] for found in reversed(list(_ADVICE.finditer(error)))), "")
+    fact = _ADVICE.sub(lambda found: "." if found[1] == ": " else "", error)
+    return Failure(fact.replace(".;", ";"), advice[:1].upper() + advice[1:])
 
 
 def kept(finish_reason: str) -> str:

@@ -22,7 +22,7 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import beat_seconds, expiry
 from compression.models import Compaction
-from conversations import background, logged, metrics
+from conversations import background, endings, logged, metrics
 from conversations.errors import Conflict
 from conversations.events import publish
 from conversations.flows import flow_of
@@ -226,9 +226,9 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
         "compression.completed",
         id=str(row.pk),
         status=row.status,
-        before=row.pre_tokens,
-        after=row.post_tokens,
-        error=row.error or None,
+        before=row.before,
+        after=row.after,
+        error=endings.failure(row.error).fact or None,
     )
 
 

@@ -60,7 +60,8 @@ def compaction_ended(row: Compaction) -> None:
         compaction_seconds.labels(row.trigger).observe(row.duration_ms / 1000)
     if row.status == row.Status.SUCCEEDED and row.pre_tokens and row.post_tokens is not None:
         compaction_reduction.set(round(100 * (1 - row.post_tokens / row.pre_tokens), 1))
-        compaction_saved.inc(max(0, row.pre_tokens - row.post_tokens))
+    if row.status == row.Status.SUCCEEDED and row.before is not None and row.after is not None:
+        compaction_saved.inc(max(0, row.before - row.after))
 
 
 def prepared_in_vain(rows: int) -> None:

@@ -23,7 +23,7 @@ Status = Message.Status
 
 TAKEOVERS = 3
 """Workers that may go on with a turn whose worker has died, one after the other."""
-NOBODY = "No worker took this up. Your message is kept: try again, and tell the operator if it stays so."
+NOBODY = "No worker took this up. Your message is kept. Try again, and tell the operator if it stays so."
 
 
 def sweep() -> int:

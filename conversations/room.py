@@ -28,7 +28,7 @@ from conversations.usage import measured, parts, tell, too_large
 logger = logging.getLogger(__name__)
 
 Trigger = Compaction.Trigger
-UNCOMPRESSED = " Its compaction was cancelled: press Compact, or try again, and let it end."
+UNCOMPRESSED = " Its compaction was cancelled. Press Compact, or try again, and let it end."
 SETTLE_SECONDS = 0.1
 LEAST_PAUSE = 10
 """Seconds between two attempts to prepare a summary, whatever the policy's own pause is."""

@@ -7,6 +7,7 @@ from typing import Any
 from compression.core.policy import Due
 from compression.core.values import FlowUsage, Usage
 from compression.models import Compaction
+from conversations import endings
 from conversations.models import AgentRun, AgentStep, Attachment, Conversation, Goal, Message, Paste, ToolCall
 
 
@@ -47,6 +48,7 @@ def goal_json(goal: Goal) -> dict[str, Any]:
 def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
     """`is_bare` says that it has neither files nor pastes: nothing is looked for. Only a person's message has any."""
     may_have = message.role == Message.Role.USER and not is_bare
+    error, advice = endings.failure(message.error)
     return {
         "id": str(message.id),
         "role": message.role,
@@ -58,7 +60,8 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
         "token_count": message.token_count,
         "is_protected": message.is_protected,
         "model": message.model,
-        "error": message.error,
+        "error": error,
+        "advice": advice,
         "usage": {
             "prompt_tokens": message.prompt_tokens,
             "completion_tokens": message.completion_tokens,
@@ -91,7 +94,7 @@ def run_json(run: AgentRun) -> dict[str, Any]:
         "task": run.task,
         "status": run.status,
         "turns": run.turns,
-        "error": run.error or None,
+        "error": endings.failure(run.error).fact or None,
         "created_at": run.created_at.isoformat(),
         "finished_at": run.finished_at and run.finished_at.isoformat(),
     }
@@ -171,8 +174,8 @@ def compaction_json(compaction: Compaction) -> dict[str, Any]:
         "summariser": compaction.summariser,
         "instructions": compaction.instructions,
         "messages_condensed": compaction.messages_condensed,
-        "pre_tokens": compaction.pre_tokens,
-        "post_tokens": compaction.post_tokens,
+        "pre_tokens": compaction.before,
+        "post_tokens": compaction.after,
         "reduction_percent": compaction.reduction_percent,
         "facts_found": compaction.facts_found,
         "facts_kept": compaction.facts_kept,
@@ -184,7 +187,7 @@ def compaction_json(compaction: Compaction) -> dict[str, Any]:
         "cost_usd": str(compaction.cost_usd) if compaction.cost_usd is not None else None,
         "summary_preview": compaction.summary_preview,
         "steps": compaction.steps,
-        "error": compaction.error or None,
+        "error": endings.failure(compaction.error).fact or None,
         "created_at": compaction.created_at.isoformat(),
         "finished_at": compaction.finished_at and compaction.finished_at.isoformat(),
     }

@@ -16,7 +16,7 @@ from compression.core.digest import extend
 from compression.core.values import Draft
 from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
 from compression.records import store_checkpoints
-from conversations import goals, lease, transcript
+from conversations import goals, lease, transcript, usage
 from conversations.errors import Conflict, NotFound
 from conversations.events import publish
 from conversations.models import Conversation, Message
@@ -37,6 +37,7 @@ def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: 
     Raises Superseded, or LeaseLost where another worker has taken over.
     """
     with transaction.atomic():
+        before = hold(head)
         replaced = Conversation.objects.filter(pk=head.id, compression_version=head.version).update(
             compressed_context=draft.context,
             compressed_tokens=draft.context_tokens,
@@ -50,7 +51,20 @@ def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: 
         keep(head, Snapshot.Purpose.ROLLBACK, compaction=row)
         store_checkpoints(row, draft, model=summariser)
         goals.advance(head.id, draft.marks, window=draft.transcript.window.size)
+        keep_protected(head.id)
+        figures |= {"request_before": before, "request_after": usage.total(head.id)}
         lease.finish(row, Compaction.Status.SUCCEEDED, summariser=summariser, **figures)
+
+
+def hold(head: transcript.Head) -> int | None:
+    """Keep the state in `head` as it is until the end of the transaction; its tokens as the meter has them.
+
+    Raises Superseded where it is another one already.
+    """
+    same = Conversation.objects.filter(pk=head.id, compression_version=head.version)
+    if not same.update(compression_version=head.version):
+        raise Superseded
+    return usage.total(head.id)
 
 
 def _still_elided(head: transcript.Head, draft: Draft) -> dict[str, int]:

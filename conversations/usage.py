@@ -24,6 +24,12 @@ def measured(loaded: Loaded) -> Usage | None:
     return loaded.usage(system_tokens=prompt.system_tokens(loaded.head))
 
 
+def total(conversation_id: UUID) -> int | None:
+    """Tokens of the next request, as the meter shows them; None where no model is set."""
+    used = measured(transcript.load(conversation_id))
+    return used.total if used else None
+
+
 def of_flow(loaded: Loaded) -> FlowUsage | None:
     """How much an agent uses of its flow's own budget; None for a chat, and where no model is set."""
     policy, usage = policy_of(loaded.head), measured(loaded)

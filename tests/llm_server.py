@@ -35,12 +35,14 @@ class LlmServer:
     Requests for a summary have a queue and a default of their own. `connections` counts connections that were
     opened, `open` those that still are, `aborted` the answers that a client did not wait for. `models` are the ids that
     it lists; who asks for those is not recorded. `template` is the chat template by which chat completions are refused
-    (`tests.llm_templates`), "" for none; refused requests are recorded and take no scripted answer.
+    (`tests.llm_templates`), "" for none; refused requests are recorded and take no scripted answer. `counts` is
+    how many times our own count it reports as used (chat completions).
     """
 
     def __init__(self, *, port: int = 0, default: Answer | None = None) -> None:
         self.port = port
         self.template = ""
+        self.counts = 1.0
         self.default = default or Answer()
         self.default_summary: Callable[[Request], str] = summary_of
         self.summary_delay = 0.0
@@ -109,6 +111,7 @@ class LlmServer:
             self._summaries.clear()
         self.summary_delay = 0.0
         self.template = ""
+        self.counts = 1.0
 
     def wait_for(self, done: Callable[[LlmServer], bool], *, seconds: float = 30.0) -> None:
         """Block until `done(self)`; fails after `seconds`."""
@@ -150,7 +153,7 @@ class LlmServer:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while ahead is not None:
                 request = await read(reader, ahead)
-                ahead = await self._reply(self._answer(request), request, reader, writer)
+                ahead = await self._reply(self._counted(self._answer(request), request), request, reader, writer)
         writer.transport.abort()
         self.open -= 1
 
@@ -182,6 +185,12 @@ class LlmServer:
                 return self._chats.popleft() if self._chats else self.default
             answer = self._summaries.popleft() if self._summaries else Answer("", delay=self.summary_delay)
         return answer if answer.text else replace(answer, text=self.default_summary(request))
+
+    def _counted(self, answer: Answer, request: Request) -> Answer:
+        if self.counts == 1 or answer.usage != "counted" or request.is_listing:
+            return answer
+        prompt, completion = round(self.counts * request.tokens), round(self.counts * answer.tokens)
+        return replace(answer, usage={"prompt_tokens": prompt, "completion_tokens": completion})
 
 
 @contextmanager

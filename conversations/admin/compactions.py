@@ -20,8 +20,8 @@ class CompactionAdmin(ReadOnlyAdmin):
     """One run, its summary beside the messages that it was written from."""
 
     list_display = [
-        "created_at", "of", "flow", "trigger", "status", "progress", "summariser", "messages_condensed", "pre_tokens",
-        "post_tokens", "reduction_percent", "duration_ms",
+        "created_at", "of", "flow", "trigger", "status", "progress", "summariser", "messages_condensed", "before",
+        "after", "reduction_percent", "duration_ms",
     ]  # fmt: skip
     readonly_fields = ["of", "progress"]
     list_select_related = ["conversation__parent"]

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 
 from compression.models import Compaction
-from conversations import transcript, turn, usage
+from conversations import endings, transcript, turn, usage
 from conversations.api import places
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.api.places import ENDED, Place, microseconds
@@ -165,5 +165,5 @@ def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
 
 def completed(row: Compaction) -> Event:
     """That it has ended, as it was told when it did."""
-    figures = {"before": row.pre_tokens, "after": row.post_tokens, "error": row.error or None}
+    figures = {"before": row.before, "after": row.after, "error": endings.failure(row.error).fact or None}
     return Event("compression.completed", {"id": str(row.pk), "status": row.status} | figures)

@@ -14,7 +14,7 @@ from compression.core.context import FRAME
 from compression.core.tokens import count_tokens
 from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import goals, prompt
+from conversations import goals, prompt, usage
 from conversations.exchange.reading import fault
 from conversations.exchange.source import Line, Source, State, Summary
 from conversations.exchange.states import running_digests, turn_of
@@ -78,6 +78,7 @@ def put_in_force(conversation: Conversation, ready: Restored) -> None:
     rows = list(stored.values_list("pk", "created_at"))
     summaries = ready.state.summaries
     compaction = _compaction(conversation, ready, rows)
+    compaction.request_before = usage.total(conversation.pk)
     compaction.save(force_insert=True)
     Snapshot.objects.create(
         conversation=conversation,
@@ -97,6 +98,8 @@ def put_in_force(conversation: Conversation, ready: Restored) -> None:
     conversation.elided = {str(rows[at][0]): tokens for at, tokens in ready.elided.items()}
     conversation.compression_version = 1
     conversation.save(update_fields=STATE)
+    compaction.request_after = usage.total(conversation.pk)
+    compaction.save(update_fields=["request_after"])
 
 
 def _compaction(conversation: Conversation, ready: Restored, rows: Rows) -> Compaction:

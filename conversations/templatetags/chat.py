@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
-from conversations import markdown, progress
+from conversations import endings, markdown, progress
 from conversations.controls import visible
 from conversations.errors import Refused
 from conversations.models import Message
@@ -143,6 +143,12 @@ def outcome(compaction: Compaction) -> str:
     if compaction.status == Compaction.Status.SUCCEEDED:
         return "Emergency" if compaction.trigger == Compaction.Trigger.EMERGENCY else "Folded"
     return OUTCOMES.get(compaction.status, compaction.status)
+
+
+@register.filter
+def fact(error: str) -> str:
+    """What happened, where nothing is offered beside it that would try again."""
+    return endings.failure(error).fact
 
 
 @register.filter

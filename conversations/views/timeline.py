@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, Q, Sum
+from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -19,6 +20,8 @@ from conversations.models import Conversation
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar
 
+BEFORE = Coalesce("request_before", "pre_tokens")
+AFTER = Coalesce("request_after", "post_tokens")
 SHOWN = 100
 """Compactions, the newest; all of them are counted."""
 
@@ -35,7 +38,7 @@ class Entry:
     @property
     def changed(self) -> bool:
         """Whether it was in force at some time."""
-        return self.compaction.status in (Compaction.Status.SUCCEEDED, Compaction.Status.UNDONE)
+        return self.compaction.was_in_force
 
 
 @member
@@ -54,9 +57,9 @@ def _entries(conversation: Conversation) -> list[Entry]:
     rows = list(of_all_flows(conversation).order_by("-created_at", "-id").defer("prepared")[:SHOWN])
     done = conversation.compactions.filter(status=Compaction.Status.SUCCEEDED)
     last = done.order_by("-created_at", "-id").values_list("pk", flat=True).first()
-    most = max((row.pre_tokens or 0 for row in rows), default=0) or 1
+    most = max((row.before or 0 for row in rows), default=0) or 1
     return [
-        Entry(row, 100 * (row.pre_tokens or 0) / most, 100 * (row.post_tokens or 0) / most, can_undo=row.pk == last)
+        Entry(row, 100 * (row.before or 0) / most, 100 * (row.after or 0) / most, can_undo=row.pk == last)
         for row in rows
     ]
 
@@ -67,7 +70,7 @@ def _total(conversation: Conversation) -> dict[str, Any]:
         runs=Count("pk"),
         folds=Count("pk", filter=in_force),
         failed=Count("pk", filter=Q(status=Compaction.Status.FAILED)),
-        saved=Sum(F("pre_tokens") - F("post_tokens"), filter=in_force),
+        saved=Sum(BEFORE - AFTER, filter=in_force),
         cost=Sum("cost_usd"),
         unpriced=Count("pk", filter=Q(prompt_tokens__gt=0, cost_usd=None)),
     )

@@ -51,11 +51,11 @@ def test_the_timeline_tells_every_compaction_the_latest_first(filled: Conversati
     shown = [one["data-compaction"] for one in elements(panel).with_attribute("data-compaction")]
     assert shown == [str(last.pk), str(first.pk)]
     told = words_of(panel)
-    assert last.pre_tokens and last.post_tokens and first.pre_tokens and first.post_tokens
-    saved = last.pre_tokens - last.post_tokens + first.pre_tokens - first.post_tokens
+    assert last.before and last.after and first.before and first.after
+    saved = last.before - last.after + first.before - first.after
     for words in (
         "Folds in force 2", f"Tokens saved {saved:,}", "By hand", "Written by scripted", "Took 1.8 s", "Cost $0.0004",
-        f"{first.pre_tokens:,} → {first.post_tokens:,} tokens", f"{first.facts_kept} of {first.facts_found}",
+        f"{first.before:,} → {first.after:,} tokens", f"{first.facts_kept} of {first.facts_found}",
     ):  # fmt: skip
         assert words in told
     undo = [one["hx-post"] for one in elements(panel).with_attribute("hx-post")]
@@ -76,8 +76,9 @@ def test_the_cost_of_all_is_known_where_that_of_each_is(filled: Conversation, pa
 
 def test_its_bars_are_on_one_scale(filled: Conversation, pages: Pages) -> None:
     row = folds(filled)
+    assert row.before
     Compaction.objects.create(
-        conversation=filled, trigger="auto", status="undone", pre_tokens=2 * row.pre_tokens, post_tokens=row.pre_tokens
+        conversation=filled, trigger="auto", status="undone", request_before=2 * row.before, request_after=row.before
     )
     widths = re.findall(
         r'class="(before|after)".*? width="([\d.]+)"', pages.get("timeline", filled.pk).content.decode()

@@ -245,7 +245,7 @@ def test_only_the_last_failed_reply_is_tried_again(pages: Pages, conversation: C
     llm.enqueue(status=401, message="bad key")
     pages.post("send", conversation.pk, content="hello?")
     reply = Message.objects.get(role="assistant")
-    assert b"Retry" in pages.get("message", conversation.pk, reply.pk).content
+    assert b">Try again</button>" in pages.get("message", conversation.pk, reply.pk).content
     llm.enqueue("There.")
     assert pages.post("retry", conversation.pk, reply.pk).status_code == 200
     again = Message.objects.get(role="assistant", replaced_by=None)

@@ -82,6 +82,37 @@ def test_no_page_breaks_a_rule(at_site: Callable[..., Person], llm: LlmServer) -
     assert check.wrong == []
 
 
+def test_acts_that_take_two_rows_can_be_hit_and_move_nothing(alice: Person, llm: LlmServer) -> None:
+    page = alice.page
+    alice.begins()
+    llm.enqueue("It is **5433**.")
+    alice.says("Which port?")
+    alice.is_answered("It is 5433.")
+    acts = alice.replies.first.locator(".acts")
+    assert acts.evaluate("(row) => row.offsetHeight") == 26, "what a reply in the making keeps free"
+    bubble = page.locator(".message.user").last
+    asked, answered = bubble.bounding_box(), alice.replies.last.bounding_box()
+    assert asked and answered and answered["y"] - asked["y"] - asked["height"] == 20
+    llm.enqueue("one two three four", fault="half_stall")
+    alice.says("Count")
+    expect(alice.replies.last).to_contain_text("one two")
+    page.locator("#stop").click()
+    expect(page.locator(".ended")).to_be_visible()
+    # As fonts do that are wider than those of this machine.
+    wide = "(all) => all.forEach((row) => Object.assign(row.style, {letterSpacing: '2px', maxWidth: '300px'}))"
+    page.locator(".acts").evaluate_all(wide)
+    page.locator(".ended").evaluate("(mark) => { mark.style.maxWidth = '120px'; }")
+    rows = "(row) => new Set([...row.children].map((one) => Math.round(one.getBoundingClientRect().y))).size"
+    assert acts.evaluate(rows) >= 3
+    low = "(row) => [...row.children].filter((one) => one.matches('a, button') && one.offsetHeight < 24).length"
+    check = Checked(page)
+    for look in LOOKS:
+        page.set_viewport_size({"width": look[1], "height": look[2]})
+        assert page.locator(".acts").evaluate_all(f"(all) => all.map({low})") == [0] * 4
+        check("acts in rows", [look])
+    assert check.wrong == []
+
+
 def _converses(alice: Person, llm: LlmServer) -> None:
     """All that a thread can show: a fold with an open row, pinned and failed messages, Markdown, a draft."""
     alice.page.locator("#compact").click()

@@ -161,7 +161,7 @@ def test_a_failed_reply_says_why_and_is_tried_again(alice: Person, llm: LlmServe
     alice.says("Hello?")
     expect(alice.replies.last).to_have_attribute("data-status", "failed")
     llm.enqueue("Here I am.")
-    alice.replies.last.get_by_role("button", name="Retry").click()
+    alice.replies.last.get_by_role("button", name="Try again").click()
     alice.is_answered("Here I am.")
     expect(alice.page.locator("#thread .message")).to_have_count(2)
 

@@ -36,6 +36,39 @@ def test_a_reply_that_was_cut_off_says_so_and_is_continued_until_it_is_whole(ali
     assert alice.complaints == []
 
 
+def test_an_older_failure_says_what_happened_and_advises_nothing_that_is_not_offered(
+    alice: Person, llm: LlmServer
+) -> None:
+    alice.begins()
+    llm.enqueue(status=409, times=3)
+    alice.says("Hello?")
+    failure = alice.page.locator("#thread .failure")
+    expect(failure).to_contain_text("the provider reports a conflict (409, scripted_error). Try again.")
+    offered = failure.get_by_role("button", name="Try again", exact=True)
+    expect(offered).to_be_visible()
+    alice.page.emulate_media(media="print")
+    assert "again" not in failure.inner_text(), "paper has no button"
+    alice.page.emulate_media(media="screen")
+    llm.clear()
+    llm.enqueue("one two three four", fault="half_stall")
+    alice.says("Count, then")
+    expect(alice.replies.last).to_contain_text("one two")
+    alice.page.locator("#stop").click()
+    ended = alice.page.locator("#thread .ended")
+    expect(ended).to_contain_text("Stopped")
+    llm.enqueue("Here I am.")
+    alice.says("And now?")
+    alice.is_answered("Here I am.")
+    fact = "scripted: the provider reports a conflict (409, scripted_error)."
+    for _ in ("as it came", "as it is read again"):
+        assert failure.inner_text().strip() == f"{fact} What the model saw"
+        assert ended.inner_text().strip() == "Stopped"
+        expect(alice.page.get_by_role("button", name="Try again")).to_have_count(0)
+        expect(alice.page.get_by_role("button", name="Continue")).to_have_count(0)
+        alice.page.reload()
+        expect(failure).to_be_visible()
+
+
 def test_a_stopped_reply_is_continued(alice: Person, llm: LlmServer) -> None:
     alice.begins()
     llm.enqueue("one two three four", fault="half_stall")

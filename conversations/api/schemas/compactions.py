@@ -42,9 +42,11 @@ class Compaction(BaseModel):
     summariser: str = about("Who wrote the summary; empty until someone has.", "gpt-4.1-nano")
     instructions: str = about("What its author was asked to mind.", "Keep all port numbers")
     messages_condensed: int = about("How many messages the summary stands for.", 18, ge=0)
-    pre_tokens: Tokens | None = about("Tokens of what was condensed; of an emergency, of the whole request.", 9_412)
-    post_tokens: Tokens | None = about("Tokens of what stands in its place.", 2_611)
-    reduction_percent: float | None = about("What was saved of them.", 72.3)
+    pre_tokens: Tokens | None = about(
+        "Tokens of the next request right before it, whole, as `usage` has them; null: it was never in force.", 9_412
+    )
+    post_tokens: Tokens | None = about("The same right after it.", 2_611)
+    reduction_percent: float | None = about("How much shorter the summary is than what it stands for.", 93.5)
     facts_found: int = about("Facts of the condensed text: paths, numbers, names, rules.", 50, ge=0)
     facts_kept: int = about("Those that the summary has.", 47, ge=0)
     facts_repaired: int = about("Those of them that had to be added to it.", 9, ge=0)

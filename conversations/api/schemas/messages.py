@@ -47,6 +47,7 @@ class Message(BaseModel):
     is_protected: bool = about("Whether it is sent word for word, however old it is.", False)
     model: str = about("The model that wrote it; empty for what no model wrote.", "gpt-4.1-mini")
     error: str = about("Why it failed, in words; empty where it did not.", "")
+    advice: str = about("What can be done about it while it is the last message; empty where nothing is known.", "")
     usage: Spent
     is_copy: bool = about(
         "Whether it was copied: by a fork, with a version that is used again, or in with a file. Its `usage` is that "
@@ -99,6 +100,7 @@ ASKED = {
     "is_protected": False,
     "model": "",
     "error": "",
+    "advice": "",
     "usage": {"prompt_tokens": None, "completion_tokens": None, "cached_tokens": None},
     "is_copy": False,
     "attachments": [],

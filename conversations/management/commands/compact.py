@@ -36,6 +36,6 @@ class Command(BaseCommand):
         if row.status != Compaction.Status.SUCCEEDED:
             raise CommandError(f"{row.status}: {row.error}")
         self.stdout.write(
-            f"{row.messages_condensed} messages by {row.summariser}: {row.pre_tokens:,} to {row.post_tokens:,} tokens, "
+            f"{row.messages_condensed} messages by {row.summariser}: {row.before:,} to {row.after:,} tokens, "
             f"{row.facts_kept} of {row.facts_found} facts kept, {row.duration_ms:,} ms"
         )

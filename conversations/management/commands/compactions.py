@@ -29,9 +29,9 @@ class Command(BaseCommand):
 
 def _line(row: Compaction) -> str:
     start = f"{row.created_at:%Y-%m-%d %H:%M:%S}  {row.trigger:<9} {row.status:<10}"
-    if row.post_tokens is None:
+    if row.after is None:
         return f"{start} {row.error}".rstrip()
     return (
-        f"{start} {row.messages_condensed} messages, {row.pre_tokens:,} to {row.post_tokens:,} tokens "
-        f"({row.reduction_percent} % less), {row.summariser}"
+        f"{start} {row.messages_condensed} messages, {row.before:,} to {row.after:,} tokens "
+        f"(what was folded {row.reduction_percent} % shorter), {row.summariser}"
     )
