@@ -24,7 +24,7 @@ test: needs check
 	@rm -f $(SECOND_TRIES); status=0; export SECOND_TRIES=$(SECOND_TRIES); \
 	$(PYTHON) -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not browser" || status=1; \
 	$(PYTHON) -m tests.servers postgres $(PYTHON) -m pytest -q -n 2 -m "not once" $(ON_POSTGRESQL) || status=1; \
-	$(PYTHON) -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m browser tests/journeys || status=1; \
+	$(PYTHON) -m pytest -q -n 2 -m browser tests/journeys || status=1; \
 	$(PYTHON) -m tests.needs report; \
 	cat $(SECOND_TRIES) 2> /dev/null; exit $$status
 
