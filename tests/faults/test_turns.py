@@ -256,9 +256,15 @@ async def test_results_without_their_calls_are_counted_as_they_are_sent(conversa
 
 
 async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        over.wait(3)
+
     async def slow() -> None:
         async with request_thread():
-            await sync_to_async(time.sleep)(3.0)
+            await sync_to_async(work)()
 
     async def quick() -> float:
         async with request_thread():
@@ -267,10 +273,11 @@ async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() ->
             return time.monotonic() - began
 
     task = asyncio.create_task(slow())
-    await asyncio.sleep(0.1)
+    assert await asyncio.to_thread(begun.wait, 10)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert await asyncio.create_task(quick()) < 2
+    over.set()
 
 
 @pytest.mark.parametrize("sentences", [90, 300])
