@@ -70,10 +70,22 @@ async def test_a_reply_whose_end_the_database_refuses_for_a_while_is_saved_later
     await chat.say("warm up")
     await sync_to_async(impatient)()
     chat.llm.enqueue("slow", delay=0.3)
+    refused: list[str] = []
+
+    def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        try:
+            return execute(sql, params, many, context)
+        except OperationalError:
+            refused.append(sql)
+            raise
+
     begun = await chat.send("hi")
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: len(llm.chats) == 2)
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    await asyncio.sleep(0.8)
+    async with through(watch), asyncio.timeout(20):
+        while len(refused) < 2:
+            await asyncio.sleep(0.01)
     other.execute("COMMIT")
     reply = await chat.ended(begun.reply.pk)
     assert (reply.status, reply.content) == ("complete", "slow")
