@@ -5,6 +5,8 @@ VENV ?= .venv
 PYTHON := $(VENV)/bin/python
 # Python compiles what is imported; all that is installed would take half of the time.
 PIP_HOW := -qq --disable-pip-version-check --no-compile --require-hashes
+# A hundred processes of a test run would else compile it all again, each of them, where this is set.
+unexport PYTHONDONTWRITEBYTECODE
 ON_POSTGRESQL := tests/conversations tests/compression tests/agents
 SECOND_TRIES := $(abspath $(VENV))/second-tries
 .DEFAULT_GOAL := run
@@ -22,7 +24,7 @@ test: needs check
 	@rm -f $(SECOND_TRIES); status=0; export SECOND_TRIES=$(SECOND_TRIES); \
 	$(PYTHON) -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not browser" || status=1; \
 	$(PYTHON) -m tests.servers postgres $(PYTHON) -m pytest -q -n 2 -m "not once" $(ON_POSTGRESQL) || status=1; \
-	$(PYTHON) -m pytest -q -n 2 -m browser || status=1; \
+	$(PYTHON) -m pytest -q -n 2 -m browser tests/journeys || status=1; \
 	$(PYTHON) -m tests.needs report; \
 	cat $(SECOND_TRIES) 2> /dev/null; exit $$status
 

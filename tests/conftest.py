@@ -31,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     waits = ("faults", "gateway", "tests", "test_many_processes.py", "test_accessibility.py")
     items.sort(key=lambda item: item.path.parent.name not in waits and item.path.name not in waits)
     for item in items:
+        if item.get_closest_marker("browser") and item.path.parent.name != "journeys":
+            raise pytest.UsageError(f"{item.nodeid}: `make test` looks for tests in a browser in tests/journeys alone")
         if second_tries.starts_processes(item):
             item.add_marker(pytest.mark.flaky(reruns=1))
 

@@ -117,3 +117,12 @@ def test_the_whole_torture_is_skipped_in_process_without_redis(tmp_path: Path) -
     done = subprocess.run(command, cwd=ROOT, env=machine(tmp_path), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert "1 skipped" in done.stdout
+
+
+def test_what_make_starts_keeps_what_it_has_compiled() -> None:
+    """A hundred processes of a test run compile everything again otherwise."""
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "--eval", "shown:;@env", "shown"], cwd=ROOT, text=True, check=True,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert "PYTHONDONTWRITEBYTECODE" not in shown.stdout

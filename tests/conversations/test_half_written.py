@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction
 from conversations import (
+    background,
     backups,
     branches,
     compaction,
@@ -90,6 +92,16 @@ def half_written(verb: Callable[[], object]) -> int:
                 assert rows() != before, "the verb changed nothing"
                 return len(passed)
     raise AssertionError(f"the verb still fails after {MOST_WRITES} writes")
+
+
+@pytest.fixture(autouse=True)
+def work_waits() -> Iterator[None]:
+    """What a verb enqueues is no part of it: the server's loop, which would do it, does not run."""
+    loop = asyncio.new_event_loop()
+    background.attach(loop)
+    yield
+    background.attach(None)
+    loop.close()
 
 
 @pytest.fixture

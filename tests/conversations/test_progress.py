@@ -7,6 +7,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
@@ -14,6 +15,7 @@ from django.utils import timezone
 
 from compression.leases import expiry
 from compression.models import Compaction
+from conversations import lease
 from conversations.events import hub
 from conversations.models import Conversation
 from conversations.progress import eta_seconds, usual_seconds
@@ -105,10 +107,11 @@ def test_stage_percent_and_remaining_time_are_told_everywhere(conversation: Conv
 
 
 async def test_the_row_says_who_is_at_it_and_percent_moves_as_the_summary_is_written(
-    conversation: Conversation, chat: Chat
+    conversation: Conversation, chat: Chat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(lease, "WATCH_SECONDS", 0.1)
     await sync_to_async(fill)(conversation, 60, words=60)
-    chat.llm.enqueue_summary(times=20, delay=0.3, drip=0.1)
+    chat.llm.enqueue_summary(times=20, delay=0.05, drip=0.015)
     with hub.listen(conversation.pk) as listener:
         begun = await chat.start_compaction()
         seen: list[tuple[int, int, int | None]] = []
@@ -117,7 +120,7 @@ async def test_the_row_says_who_is_at_it_and_percent_moves_as_the_summary_is_wri
                 if row.stage == "summarise":
                     assert row.summariser == "scripted"
                     seen.append((row.percent, row.parts_done, eta_seconds(row)))
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.02)
         told = [listener.queue.get_nowait() for _ in range(listener.queue.qsize())]
     assert row.status == "succeeded"
     percents = [percent for percent, _, _ in seen]

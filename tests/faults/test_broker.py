@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from celery import Celery
+from redis import Redis as Broker
 
 from tests.cluster import Cluster
 from tests.furnishing import key_of_alice
@@ -122,10 +123,16 @@ def test_what_is_asked_for_while_the_broker_is_away_succeeds_and_is_done_when_it
     assert (reply["status"], reply["content"]) == ("complete", "All right.")
 
 
+def takes_messages(shop: Shop) -> bool:
+    """Whether a worker waits for what Redis has for it."""
+    with Broker.from_url(f"{shop.redis.url}/1") as broker:
+        return any(client["cmd"] == "brpop" for client in broker.client_list())
+
+
 def test_the_first_message_after_the_broker_is_back_does_not_wait_for_a_lease(shop: Shop) -> None:
     shop.redis.stop(signal.SIGKILL)
     shop.redis.start()
-    time.sleep(3)  # the worker looks for it again
+    wait_until(lambda: takes_messages(shop), what="the worker at its broker")
     began = time.monotonic()
     shop.sends("at once?")
     assert shop.ended(seconds=LEASE_SECONDS + 10)["status"] == "complete"

@@ -26,6 +26,7 @@ from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 from tests.llm_server import LlmServer
+from tests.statements import through
 
 __all__ = ["chat"]
 
@@ -226,6 +227,29 @@ async def test_stop_ends_the_compaction_that_a_reply_waits_for_and_the_reply(
     await closed(chat.llm)
     row = await Compaction.objects.aget()
     assert (row.trigger, row.status) == (trigger, "cancelled")
+    assert not chat.llm.chats
+    await assert_nothing_has_changed(chat)
+
+
+async def test_stop_ends_the_compaction_that_a_reply_is_about_to_wait_for(filled: Conversation, chat: Chat) -> None:
+    """It comes with the first statement of a reply that is taken up, and has not begun to wait."""
+    row = await thinking(chat)
+    stopped: list[bool] = []
+
+    def press(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        reply = turn._running.get(filled.pk)
+        if reply and not stopped:
+            assert not reply.makes_room and reply.sent is None
+            stopped.append(False)  # the statements of the stop itself come here too
+            stopped[0] = turn.stop(filled)
+        return execute(sql, params, many, context)
+
+    async with through(press):
+        begun = await chat.send("what was port 3?")
+        reply = await chat.ended(begun.reply.pk)
+    assert (stopped, reply.status) == ([True], "stopped")
+    assert (await Compaction.objects.aget(pk=row.pk)).status == "cancelled"
+    await closed(chat.llm)
     assert not chat.llm.chats
     await assert_nothing_has_changed(chat)
 

@@ -113,7 +113,7 @@ def test_a_reply_goes_on_where_the_connection_was_cut(served: Served) -> None:
         say(served)
         while len(first.text) < 100:
             first.next()
-    time.sleep(0.1)
+    wait_until(lambda: heard(served) == 0, what="the end of the first stream")
     with Stream(served, last=first.last) as second:
         done = second.until("message.done")
     assert "message.created" not in second.types

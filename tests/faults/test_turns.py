@@ -70,10 +70,22 @@ async def test_a_reply_whose_end_the_database_refuses_for_a_while_is_saved_later
     await chat.say("warm up")
     await sync_to_async(impatient)()
     chat.llm.enqueue("slow", delay=0.3)
+    refused: list[str] = []
+
+    def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        try:
+            return execute(sql, params, many, context)
+        except OperationalError:
+            refused.append(sql)
+            raise
+
     begun = await chat.send("hi")
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: len(llm.chats) == 2)
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    await asyncio.sleep(0.8)
+    async with through(watch), asyncio.timeout(20):
+        while len(refused) < 2:
+            await asyncio.sleep(0.01)
     other.execute("COMMIT")
     reply = await chat.ended(begun.reply.pk)
     assert (reply.status, reply.content) == ("complete", "slow")
@@ -256,9 +268,15 @@ async def test_results_without_their_calls_are_counted_as_they_are_sent(conversa
 
 
 async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        over.wait(3)
+
     async def slow() -> None:
         async with request_thread():
-            await sync_to_async(time.sleep)(3.0)
+            await sync_to_async(work)()
 
     async def quick() -> float:
         async with request_thread():
@@ -267,10 +285,11 @@ async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() ->
             return time.monotonic() - began
 
     task = asyncio.create_task(slow())
-    await asyncio.sleep(0.1)
+    assert await asyncio.to_thread(begun.wait, 10)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert await asyncio.create_task(quick()) < 2
+    over.set()
 
 
 @pytest.mark.parametrize("sentences", [90, 300])
