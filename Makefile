@@ -59,6 +59,7 @@ torture: needs
 	@LIVES=300 $(PYTHON) -m pytest -q -s tests/faults/test_life.py
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s tests/faults/test_schema.py
 	@$(PYTHON) -m tests.torture.attacks
+	@$(PYTHON) -m tests.torture.floods
 	@$(PYTHON) -m tests.torture
 
 lock:

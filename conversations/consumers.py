@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from autobahn.exception import Disconnected
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import InterfaceError, OperationalError, close_old_connections
@@ -76,7 +75,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         task.add_done_callback(self.closing.discard)
 
     async def _end(self) -> None:
-        with suppress(Disconnected, OSError):
+        with suppress(OSError):
             await self.close(SIGNED_OUT)
 
     def _forget_handshake(self) -> None:
@@ -102,7 +101,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                     continue
                 if html:
                     await self.send(text_data=html)
-        except (Disconnected, OSError):
+        except OSError:
             return  # the page was closed or loaded again, which is no fault
         except Exception:
             logger.exception("the socket of conversation %s broke", self.conversation_id)

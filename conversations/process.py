@@ -9,6 +9,7 @@ import gc
 from django.conf import settings
 
 from conversations import admission, background, relay, upkeep
+from conversations.trimming import trim
 
 GC_THRESHOLDS = 20_000, 20, 50
 
@@ -28,6 +29,7 @@ class Process:
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)
+        trim()
 
     async def stop(self) -> None:
         """Finish what can be finished in STOP_GRACE_SECONDS, and hand back the rest."""

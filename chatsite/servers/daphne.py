@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 import daphne.server
+from autobahn.exception import Disconnected
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 from django.conf import settings
@@ -254,7 +255,10 @@ class Server(daphne.server.Server):
         transport = protocol.transport
         while transport is not None and transport.producerPaused and transport.connected and transport.producer:
             await transport.producer.writable()
-        await super().handle_reply(protocol, message)
+        try:
+            await super().handle_reply(protocol, message)
+        except Disconnected:
+            raise ConnectionResetError("the socket is closed") from None  # as ASGI has it, and uvicorn
 
 
 # The server makes its factories by these names.

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.serving import Served, serving
+from tests.torture.bare import bare
 from tests.torture.pulse import Pulse
 
 MOST = 200.0
@@ -87,6 +88,8 @@ class Outcome:
     name: str
     seconds: float
     worst: float
+    beside: float
+    """The worst of a server that does nothing, at the same time: what the machine itself has anyone wait."""
     usual: float
     failures: int
     answers: str
@@ -124,7 +127,7 @@ def run(ground: Ground, one: Attack) -> Outcome:
     ground.answers.clear()
     ground.said.clear()
     began = time.monotonic()
-    with Pulse(ground.served.site.port) as pulse:
+    with bare() as port, Pulse(port) as beside, Pulse(ground.served.site.port) as pulse:
         time.sleep(0.2)
         one.act(ground, prepared)
         time.sleep(0.2)
@@ -132,7 +135,7 @@ def run(ground: Ground, one: Attack) -> Outcome:
     answers = ", ".join(f"{times} x {answer}" for answer, times in ground.answers.most_common())
     said = ground.said.most_common(1)[0][0] if ground.said else ""
     megabytes = ground.served.memory / 1_000_000
-    return Outcome(one.name, seconds, pulse.worst, pulse.usual, pulse.failures, answers, said, megabytes)
+    return Outcome(one.name, seconds, pulse.worst, beside.worst, pulse.usual, pulse.failures, answers, said, megabytes)
 
 
 @contextmanager
@@ -156,14 +159,16 @@ def main() -> None:
         return
     outcomes = []
     with ground(options.server) as site:
-        print("| attack | seconds | worst /healthz, ms | usual, ms | MB of the server | answers |")
-        print("| --- | ---: | ---: | ---: | ---: | --- |")
+        print(
+            "| attack | seconds | worst /healthz, ms | of a bare server, ms | usual, ms | MB of the server | answers |"
+        )
+        print("| --- | ---: | ---: | ---: | ---: | ---: | --- |")
         for one in chosen:
             found = run(site, one)
             outcomes.append(found)
             answers = found.answers + (f": {found.said[:90]}" if found.said else "")
             print(
-                f"| {found.name} | {found.seconds:.1f} | {found.worst:.0f} | {found.usual:.0f} "
+                f"| {found.name} | {found.seconds:.1f} | {found.worst:.0f} | {found.beside:.0f} | {found.usual:.0f} "
                 f"| {found.megabytes:.0f} | {answers} |",
                 flush=True,
             )

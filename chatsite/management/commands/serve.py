@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 from argparse import ArgumentParser
 from typing import Any
 
@@ -12,6 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from chatsite.alone import CannotStart, only_server
+from chatsite.servers.spared import spared
 from chatsite.start import is_migrated, require_database, require_settings
 
 BACKLOG = 1_024
@@ -78,13 +78,11 @@ def require_free(host: str, port: int) -> None:
 
 
 def run(host: str, port: int, *, ready: Any) -> None:
-    # Twisted would load OpenSSL, 14 MB that a server without TLS of its own never uses.
-    sys.modules["OpenSSL"] = None  # type: ignore[assignment]
-    # It takes the reactor of whoever imports it first: daphne comes before everything else that serves.
-    from daphne.server import twisted_loop
+    with spared():
+        # It takes the reactor of whoever imports it first: daphne comes before everything else that serves.
+        from daphne.server import twisted_loop
     from twisted.internet import defer, reactor
 
-    del sys.modules["OpenSSL"]
     from chatsite.asgi import application
     from chatsite.servers.daphne import Server
     from conversations.process import Process

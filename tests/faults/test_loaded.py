@@ -1,0 +1,75 @@
+"""What a server has loaded once it has served its first page: nothing that only later acts need."""
+
+from __future__ import annotations
+
+import json
+import signal
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from tests.faults.serving import UVICORN, DaphneSite
+from tests.furnishing import furnish
+from tests.servers import wait_until
+
+MOST_MB = 95
+"""Resident, for what is loaded; README's figure is of a site that has been there for a second."""
+UNUSED = {
+    *(
+        "openai",
+        "tiktoken",
+        "pydantic",
+        "httpx",
+        "anthropic",
+        "numpy",
+        "onnxruntime",
+        "llama_cpp",
+        "mcp",
+        "PIL",
+        "pygments",
+    ),
+    *("celery", "kombu", "redis", "psycopg", "structlog", "rest_framework", "drf_spectacular"),
+    *("OpenSSL", "cryptography.x509", "cffi", "pycparser"),
+    *("autobahn.wamp.message", "autobahn.wamp.interfaces", "autobahn.twisted.wamp", "autobahn.asyncio"),
+}
+OF_DAPHNE = {"daphne.server", "twisted", "autobahn"}
+OF_UVICORN = {"uvicorn", "httptools"}
+
+
+class DaphneLoaded(DaphneSite):
+    def start(self, *, wait: bool = True) -> Self:
+        return self.run("tests.faults.loaded", "serve", "--port", str(self.port))
+
+    def modules(self) -> set[str]:
+        place = self.data / "modules.json"
+        self.process.send_signal(signal.SIGUSR2)
+        wait_until(place.exists, what="the names of the modules")
+        return set(json.loads(place.read_text()))
+
+    @property
+    def megabytes(self) -> float:
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1000
+
+
+class UvicornLoaded(DaphneLoaded):
+    def start(self, *, wait: bool = True) -> Self:
+        how = ["--port", str(self.port), "--log-level", "warning", *UVICORN]
+        return self.run("tests.faults.loaded", "uvicorn", *how, "chatsite.asgi:application")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("kind", "unused"), [(DaphneLoaded, UNUSED | OF_UVICORN), (UvicornLoaded, UNUSED | OF_DAPHNE)])
+def test_a_server_that_served_its_first_page_has_loaded_nothing_that_is_for_later(
+    tmp_path: Path, kind: Callable[..., DaphneLoaded], unused: set[str]
+) -> None:
+    furnish(tmp_path)
+    with kind(tmp_path, llm_url="http://127.0.0.1:9/v1") as site:
+        urllib.request.urlopen(site.url + "/accounts/login/").read()
+        loaded = site.modules()
+        assert {"conversations.views.home", "chatsite.asgi"} <= loaded
+        assert not loaded & unused
+        assert site.megabytes < MOST_MB
