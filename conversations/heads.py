@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from compression.core.values import Window
 from compression.models import Compaction
 from conversations.agents.tools.catalogue import offered
-from conversations.agents.tools.spec import Spec
+from conversations.llm.tools import Spec
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.prepared import Prepared
 

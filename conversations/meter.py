@@ -11,8 +11,8 @@ from compression.core.policy import AHEAD_BY, Due, Policy
 from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
 from conversations import prompt, transcript, usage
-from conversations.agents.tools import spec
 from conversations.flows import policy_of
+from conversations.llm import tools
 from conversations.models import Conversation
 from conversations.transcript import Loaded
 
@@ -107,7 +107,7 @@ def meter(conversation: Conversation) -> Meter | None:
 
 def _tokens(loaded: Loaded, used: Usage) -> dict[str, int]:
     """By kind. What a request begins with is counted as one: the tools take what it is more with them."""
-    without = prompt.system_tokens(loaded.head) - spec.tokens(loaded.head.tools)
+    without = prompt.system_tokens(loaded.head) - tools.tokens(loaded.head.tools)
     system = used.window.corrected(without) if loaded.head.tools else used.system
     tokens = {"system": system, "tools": used.system - system}
     return tokens | {kind: getattr(used, kind) for kind in LABELS if kind not in tokens}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from conversations import answering
-from conversations.agents.tools import spec
 from conversations.agents.tools.catalogue import offered
-from conversations.agents.tools.spec import Spec
 from conversations.heads import tools_for
+from conversations.llm import tools as llm_tools
+from conversations.llm.tools import Spec
 from conversations.models import Conversation
 
 
@@ -31,4 +31,4 @@ def offer(conversation: Conversation) -> list[Offer]:
     if conversation.kind == Conversation.Kind.AGENT:
         told = {"The planner": own, "The executor": offered(Conversation.Kind.EXECUTOR, is_compressed=False)}
     window = profile.usable_window
-    return [Offer(whom, tools, window.corrected(spec.tokens(tools))) for whom, tools in told.items()]
+    return [Offer(whom, tools, window.corrected(llm_tools.tokens(tools))) for whom, tools in told.items()]

@@ -11,10 +11,10 @@ from django.conf import settings
 
 from compression.core.values import Turn, Usage, Window
 from conversations import system_prompt, transcript
-from conversations.agents.tools import spec
-from conversations.agents.tools.spec import Spec
 from conversations.heads import Head, tools_for
+from conversations.llm import tools as llm_tools
 from conversations.llm.known import UNKNOWN_WINDOW
+from conversations.llm.tools import Spec
 from conversations.models import Conversation
 from conversations.system_prompt import Instructions
 from conversations.transcript import Loaded
@@ -98,7 +98,7 @@ def instructions_of(head: Head) -> Instructions:
 
 def system_tokens(head: Head) -> int:
     """What a request begins with, whatever was said: the system prompt, and the tools that are offered."""
-    return system_prompt.tokens(instructions_of(head)) + spec.tokens(head.tools)
+    return system_prompt.tokens(instructions_of(head)) + llm_tools.tokens(head.tools)
 
 
 def opening_tokens(
@@ -126,7 +126,7 @@ def opening_tokens(
         conversation.kind,
         bool(tools),
     )
-    return system_prompt.tokens(instructions) + spec.tokens(tools)
+    return system_prompt.tokens(instructions) + llm_tools.tokens(tools)
 
 
 def shown(turns: Sequence[Turn]) -> Collection[str]:

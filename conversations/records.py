@@ -23,10 +23,10 @@ from compression.core.values import total_tokens
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints, value_of
 from conversations import prompt
-from conversations.agents.tools import spec
-from conversations.agents.tools.spec import as_functions
+from conversations.llm import tools
 from conversations.llm.base import Spent
 from conversations.llm.profiles import reply_limit, tells_of_tools
+from conversations.llm.tools import as_functions
 from conversations.models import ModelProfile, Wording
 from conversations.prompt import Prompt
 from conversations.transcript import Loaded
@@ -56,7 +56,7 @@ class Sent:
         head = self.loaded.head
         if any(turn.images for turn in self.loaded.turns):
             return 0
-        unheard = spec.tokens(head.tools) if head.tools and not tells_of_tools(self.profile, self.prompt) else 0
+        unheard = tools.tokens(head.tools) if head.tools and not tells_of_tools(self.profile, self.prompt) else 0
         return prompt.system_tokens(head) - unheard + head.compressed_tokens + total_tokens(self.loaded.turns)
 
     @property

@@ -21,9 +21,9 @@ from compression.core.values import Role, ToolUse, Turn, Window
 from compression.models import Checkpoint
 from compression.records import value_of
 from conversations import records
-from conversations.agents.tools import spec
 from conversations.errors import NotFound
 from conversations.llm import chat_templates
+from conversations.llm import tools as llm_tools
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.provenance import from_of, places_of
 from conversations.request_parts import Part, as_counted, messages_of, parts_of, tools_part
@@ -153,7 +153,7 @@ def _tools(reply: Message, noted: dict[str, Any], missing: list[str]) -> Iterato
     if definitions is None:
         missing.append(NOT_THERE)
     else:
-        yield tools_part(definitions, spec.tokens_of(json.loads(definitions)))
+        yield tools_part(definitions, llm_tools.tokens_of(json.loads(definitions)))
 
 
 def _system(reply: Message, noted: dict[str, Any], missing: list[str]) -> Iterator[Part]:

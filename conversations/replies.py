@@ -19,11 +19,11 @@ from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
 from conversations import background, endings, limits, metrics, records, reply_lease, transcript
 from conversations.agents import call_rows
-from conversations.agents.tools.spec import Asked
 from conversations.errors import Conflict
 from conversations.events import publish
 from conversations.llm.base import Spent
 from conversations.llm.profiles import learn_correction, profile_for
+from conversations.llm.tools import Asked
 from conversations.models import Conversation, Message
 from conversations.records import Sent
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from conversations.agents.tools import calculator, clock, history, planning
 from conversations.agents.tools.catalogue import APART
-from conversations.agents.tools.spec import Spec
 from conversations.controls import visible
+from conversations.llm.tools import Spec
 from conversations.models import ToolCall
 
 OWN = {

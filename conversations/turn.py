@@ -19,13 +19,13 @@ from compression.ids import milliseconds_since, uuid7
 from conversations import cancelling, orphans, prompt, replies, reply_lease, room, titles, usage
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
-from conversations.agents.tools.spec import Asked
 from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
 from conversations.errors import Refused
 from conversations.events import hub, publish
 from conversations.insisting import insisted
 from conversations.llm.base import ContextTooLong, ModelError, Spent
 from conversations.llm.profiles import connect
+from conversations.llm.tools import Asked
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.questions import begin
 from conversations.records import Sent

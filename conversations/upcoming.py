@@ -9,7 +9,7 @@ from typing import Any
 from compression.core.values import Usage
 from compression.records import active_checkpoints
 from conversations import prompt, transcript
-from conversations.agents.tools import spec
+from conversations.llm import tools as llm_tools
 from conversations.models import Conversation, ModelProfile
 from conversations.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.usage import measured
@@ -35,10 +35,10 @@ def upcoming(conversation: Conversation) -> Upcoming:
     """What `prompt.look` tells as a whole."""
     loaded = transcript.load(conversation.pk)
     head, messages = loaded.head, prompt.assemble(loaded).messages
-    tools = spec.tokens(head.tools)
+    tools = llm_tools.tokens(head.tools)
     opening = [Part("system", messages[0], prompt.system_tokens(head) - tools)]
     if head.tools:
-        opening.append(tools_part(json.dumps(spec.as_functions(head.tools)), tools))
+        opening.append(tools_part(json.dumps(llm_tools.as_functions(head.tools)), tools))
     if head.compressed_context is not None:
         numbers = tuple(checkpoint.number for checkpoint in active_checkpoints(head.id))
         opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
 
-from conversations.agents.tools import spec
 from conversations.agents.tools.catalogue import APART, spec_of
 from conversations.agents.tools.pairs import pairs
+from conversations.llm import tools
 from conversations.models import ToolServer
 
 SECRETS = ("environment", "headers")
@@ -170,5 +170,5 @@ def _told_of(lines: str) -> str:
 
 
 def _label(server: str, tool: dict[str, Any]) -> str:
-    cost = spec.tokens((spec_of(server, tool),)) - spec.LIST_OVERHEAD
+    cost = tools.tokens((spec_of(server, tool),)) - tools.LIST_OVERHEAD
     return f"{tool['name']} ({cost:,} tokens): {tool['description'] or 'says nothing about itself'}"

@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from conversations.admin.tool_server_form import ToolServerForm
 from conversations.agents.tools import looking
 from conversations.agents.tools.looking import Seen
-from conversations.agents.tools.spec import ToolFailed
+from conversations.llm.tools import ToolFailed
 from conversations.models import ToolServer
 
 logger = logging.getLogger(__name__)

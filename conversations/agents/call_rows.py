@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet, Sum
 
 from compression.core.values import ToolUse
 from conversations import transcript
-from conversations.agents.tools.spec import Asked
+from conversations.llm.tools import Asked
 from conversations.models import Message, ToolCall
 
 Status = ToolCall.Status

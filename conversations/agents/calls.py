@@ -17,10 +17,10 @@ from conversations import metrics
 from conversations.agents import call_rows, plan, runs
 from conversations.agents.tools import planning
 from conversations.agents.tools.catalogue import APART
-from conversations.agents.tools.spec import Asked, ToolFailed
 from conversations.agents.work import LeaseLost, Work
 from conversations.events import publish
 from conversations.insisting import insisted
+from conversations.llm.tools import Asked, ToolFailed
 from conversations.models import Conversation, ToolCall
 from conversations.shapes import call_json
 from conversations.transcript import Loaded

@@ -14,12 +14,12 @@ from compression.ids import milliseconds_since, uuid7
 from conversations import endings, prompt, records, replies, room
 from conversations.agents import call_rows, calls, runs
 from conversations.agents.tools.planning import CONTINUE, MOST_TURNS
-from conversations.agents.tools.spec import Asked, ToolFailed
 from conversations.agents.work import MOST_REQUESTS, Work
 from conversations.errors import Refused
 from conversations.insisting import insisted
 from conversations.llm.base import ContextTooLong, ModelError, Spent
 from conversations.llm.profiles import connect, learn_correction
+from conversations.llm.tools import Asked, ToolFailed
 from conversations.models import AgentRun, AgentStep, Message, ModelProfile
 from conversations.records import Sent
 from conversations.transcript import Loaded

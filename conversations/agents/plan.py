@@ -10,9 +10,9 @@ from asgiref.sync import sync_to_async
 from conversations.agents import execute, runs
 from conversations.agents.tools.belt import checked
 from conversations.agents.tools.planning import DELEGATE
-from conversations.agents.tools.spec import Asked, Spec
 from conversations.agents.work import Work
 from conversations.insisting import insisted
+from conversations.llm.tools import Asked, Spec
 
 
 async def carry_out(work: Work, asked: Asked, *, among: tuple[Spec, ...]) -> str:

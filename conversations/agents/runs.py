@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from conversations import replies, transcript, usage
 from conversations.agents.tools.planning import MOST_TURNS
-from conversations.agents.tools.spec import ToolFailed
 from conversations.agents.work import Work
 from conversations.events import hub, publish
+from conversations.llm.tools import ToolFailed
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.provenance import PLANNED
 from conversations.shapes import flow_json, run_json, step_json

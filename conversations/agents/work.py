@@ -8,7 +8,7 @@ from uuid import UUID
 from compression.leases import expiry
 from conversations import reply_lease
 from conversations.agents.tools.belt import Belt
-from conversations.agents.tools.spec import ToolFailed
+from conversations.llm.tools import ToolFailed
 
 MOST_REQUESTS = 25
 """To a model, until it has to answer without calling a tool."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from conversations.agents.tools.spec import MOST_CHARACTERS
 from conversations.exchange.calls import MAX_CALL_TEXT, cut_off, read_call
 from conversations.exchange.figures import read_figures
 from conversations.exchange.files import checked_words, pixels_of, read_files, read_pastes, require_pixels, room_of
@@ -20,6 +19,7 @@ from conversations.exchange.reading import (
     read_text,
 )
 from conversations.exchange.source import Call, Line, Result
+from conversations.llm.tools import MOST_CHARACTERS
 from conversations.models import Attachment, Message
 from conversations.validation import MAX_CONTENT, clean_text
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from conversations.agents.tools.spec import Asked
+from conversations.llm.tools import Asked
 from conversations.prompt import Prompt
 
 if TYPE_CHECKING:

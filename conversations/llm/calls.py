@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from conversations.agents.tools.spec import Asked
 from conversations.llm.storable import Storable
+from conversations.llm.tools import Asked
 
 MOST_CALLS = 16
 """Of one reply; those beyond are not kept."""

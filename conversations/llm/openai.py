@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conversations.agents.tools.spec import as_functions
 from conversations.llm import chat_templates
 from conversations.llm.base import Spent
 from conversations.llm.calls import is_whole, object_of, text_of
@@ -14,6 +13,7 @@ from conversations.llm.known import OPENAI_URL, is_openai
 from conversations.llm.names import fitting
 from conversations.llm.provider import Provider
 from conversations.llm.reading import Reading, plausible
+from conversations.llm.tools import as_functions
 from conversations.prompt import Prompt
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from conversations.agents.tools.spec import Asked
 from conversations.llm.base import MOST_TOKENS, BrokenReply, CalledAnyway, Delta, NothingWritten, Spent
 from conversations.llm.calls import Calls
 from conversations.llm.names import fitting
+from conversations.llm.tools import Asked
 from conversations.prompt import Prompt
 
 

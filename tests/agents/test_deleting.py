@@ -16,8 +16,8 @@ from compression.core.values import Steering
 from conversations import lease, orphans, replies, states, transcript, turn
 from conversations.agents import call_rows, calls, runs
 from conversations.agents.tools.belt import Belt
-from conversations.agents.tools.spec import Asked
 from conversations.agents.work import LeaseLost, Work
+from conversations.llm.tools import Asked
 from conversations.models import Conversation, Message
 
 ASKED = Asked("1", "delegate_task", '{"task": "Add."}')

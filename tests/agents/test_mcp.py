@@ -17,7 +17,7 @@ import pytest
 
 from conversations.agents.tools.definitions import LARGEST_SCHEMA, changed, look
 from conversations.agents.tools.mcp import Sessions, definitions
-from conversations.agents.tools.spec import ToolFailed
+from conversations.llm.tools import ToolFailed
 from conversations.models import ToolServer
 from tests.agents.http_servers import Answering, answering, real_server
 from tests.llm_server import closed_port

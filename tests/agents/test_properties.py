@@ -29,8 +29,9 @@ from compression.core.values import Draft, Passage, Steering, ToolUse, Transcrip
 from compression.core.window import groups
 from compression.core.worth import pays
 from conversations import prompt, transcript
-from conversations.agents.tools import catalogue, spec
+from conversations.agents.tools import catalogue
 from conversations.heads import Head
+from conversations.llm import tools
 from conversations.system_prompt import Instructions
 from conversations.system_prompt import tokens as tokens_of
 from conversations.transcript import Loaded
@@ -272,7 +273,7 @@ def test_an_executors_instructions_and_tools_keep_to_their_parts_of_its_budget()
     """1,500 tokens: 300 of instructions, 200 of task, 400 of tools, 600 of history."""
     for mode in ("assistant", "developer", "planning", "debugger"):
         assert tokens_of(Instructions(mode, kind="executor", has_tools=True)) <= 300
-    assert spec.tokens(catalogue.BUILT_IN) <= 400
+    assert tools.tokens(catalogue.BUILT_IN) <= 400
 
 
 @pytest.mark.parametrize("tokens", [126, 200, 400, 1_000])

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from compression.ids import uuid7
 from conversations import orphans, replies, reply_lease, turn, usage
-from conversations.agents.tools.spec import Asked
+from conversations.llm.tools import Asked
 from conversations.models import Conversation, Message
 from tests.agents.conftest import ToolChat
 

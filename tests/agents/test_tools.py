@@ -18,7 +18,7 @@ from conversations.agents.tools.calculator import calculate
 from conversations.agents.tools.catalogue import BUILT_IN, offered
 from conversations.agents.tools.clock import current_time
 from conversations.agents.tools.recall import read_history, search_history
-from conversations.agents.tools.spec import Asked, Spec, ToolFailed
+from conversations.llm.tools import Asked, Spec, ToolFailed
 from conversations.models import Conversation, Message, ToolCall, ToolServer
 
 once = pytest.mark.once

@@ -13,12 +13,12 @@ from django.contrib.auth.models import User
 
 from conversations import cited, growing, search, titles
 from conversations.agents.tools import calculator
-from conversations.agents.tools.spec import ToolFailed
 from conversations.api.docs import CODE
 from conversations.diffs import diff
 from conversations.errors import Invalid
 from conversations.exchange.entries import entries
 from conversations.holding import holds
+from conversations.llm.tools import ToolFailed
 from conversations.markdown import MARKS, MAX_MARKDOWN, html_of, in_a_line
 from conversations.models import Conversation, Message
 from conversations.terms import excerpt, terms_of

@@ -11,7 +11,7 @@ from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from conversations.agents.tools.spec import ToolFailed
+from conversations.llm.tools import ToolFailed
 
 QUOTED = 300
 """Characters of a complaint."""

@@ -13,8 +13,8 @@ from asgiref.sync import sync_to_async
 from conversations.agents.tools import calculator, clock, history, recall
 from conversations.agents.tools.catalogue import APART
 from conversations.agents.tools.mcp import Sessions
-from conversations.agents.tools.spec import MOST_CHARACTERS, Asked, Spec, ToolFailed
 from conversations.llm.storable import Storable
+from conversations.llm.tools import MOST_CHARACTERS, Asked, Spec, ToolFailed
 from conversations.models import ToolServer
 
 SECONDS = 10.0

@@ -12,7 +12,7 @@ from typing import Any
 
 from simpleeval import FeatureNotAvailable, FunctionNotDefined, NameNotDefined, OperatorNotDefined, SimpleEval
 
-from conversations.agents.tools.spec import ToolFailed, spec
+from conversations.llm.tools import ToolFailed, spec
 
 LONGEST = 1_000
 """Characters of an expression."""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from conversations.agents.tools import calculator, clock, history, planning
-from conversations.agents.tools.spec import Spec
+from conversations.llm.tools import Spec
 from conversations.models import Conversation, ToolServer
 
 Kind = Conversation.Kind

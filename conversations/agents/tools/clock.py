@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from conversations.agents.tools.spec import ToolFailed, spec
+from conversations.llm.tools import ToolFailed, spec
 
 SPEC = spec(
     "current_time",

@@ -29,8 +29,8 @@ from conversations.agents.tools.fate import Fate
 from conversations.agents.tools.http import http
 from conversations.agents.tools.pairs import pairs
 from conversations.agents.tools.results import told
-from conversations.agents.tools.spec import ToolFailed
 from conversations.agents.tools.stdio import stdio
+from conversations.llm.tools import ToolFailed
 from conversations.models import ToolServer
 
 US = Implementation(name="chatsite", version="1")

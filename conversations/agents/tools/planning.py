@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conversations.agents.tools.spec import spec
+from conversations.llm.tools import spec
 
 DELEGATE, CONTINUE = "delegate_task", "continue_task"
 NAMES = (DELEGATE, CONTINUE)

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from conversations.agents.tools.history import READ, SEARCH
-from conversations.agents.tools.spec import ToolFailed
 from conversations.errors import Invalid
 from conversations.holding import bounded
+from conversations.llm.tools import ToolFailed
 from conversations.models import Message, ToolCall
 from conversations.terms import contains, excerpt, terms_of
 from conversations.transcript import HISTORY
