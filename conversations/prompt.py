@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 
@@ -14,35 +13,15 @@ from conversations import system_prompt, transcript
 from conversations.heads import Head, tools_for
 from conversations.llm import tools as llm_tools
 from conversations.llm.known import UNKNOWN_WINDOW
-from conversations.llm.tools import Spec
+from conversations.llm.request import REFERENCE, Prompt
 from conversations.models import Conversation
 from conversations.system_prompt import Instructions
 from conversations.transcript import Loaded
 
-REFERENCE = "attachment:"
-"""What the address of an image begins with, before the hash of its bytes: they are read when a request leaves."""
 MOST_IMAGE_BYTES = 20_000_000
 """Of one request: providers take about 30 MB, and base64 adds a third. Older images are named."""
 MOST_IMAGES = 20
 """Of one request: in more of them, Anthropic refuses sides of over 2,000 pixels."""
-
-
-class StorageBoundaryError(TypeError):
-    """Something other than an assembled prompt was about to leave for a model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """The messages of one request, in the shape of OpenAI's chat completions. Made by `assemble` and `for_summary`.
-
-    Images are references, to attachments of the conversation `images_of`: by the hash, wherever they are.
-    """
-
-    messages: tuple[dict[str, Any], ...]
-    images_of: UUID | None = field(default=None, compare=False)
-    tools: tuple[Spec, ...] = ()
-    """Those that the model is offered; told without `may_call`, it is to answer by itself."""
-    may_call: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +34,6 @@ class Context:
     @property
     def messages(self) -> tuple[dict[str, Any], ...]:
         return self.prompt.messages
-
-
-def sendable(prompt: object) -> Prompt:
-    """The gate before every provider: raises StorageBoundaryError for anything that was not assembled here."""
-    if not isinstance(prompt, Prompt):
-        raise StorageBoundaryError(f"only an assembled prompt can be sent to a model, not {type(prompt).__name__}")
-    return prompt
 
 
 def look(conversation: Conversation) -> Context:
@@ -82,11 +54,6 @@ def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
     for turn in loaded.turns:
         messages.extend(as_messages(turn, with_images=turn.id in visible, instructs=instructs(loaded.head)))
     return Prompt(tuple(messages), loaded.head.id, loaded.head.tools, may_call)
-
-
-def for_summary(system: str, request: str) -> Prompt:
-    """The request for a summary: instructions, and the transcript as quoted data."""
-    return Prompt(({"role": "system", "content": system}, {"role": "user", "content": request}))
 
 
 def instructions_of(head: Head) -> Instructions:

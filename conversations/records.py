@@ -26,9 +26,9 @@ from conversations import prompt
 from conversations.llm import tools
 from conversations.llm.base import Spent
 from conversations.llm.profiles import reply_limit, tells_of_tools
+from conversations.llm.request import Prompt
 from conversations.llm.tools import as_functions
 from conversations.models import ModelProfile, Wording
-from conversations.prompt import Prompt
 from conversations.transcript import Loaded
 from conversations.usage import measured
 

@@ -16,14 +16,15 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import IntegrityError
 
-from conversations import background, prompt
+from conversations import background
 from conversations.controls import visible
 from conversations.events import publish
+from conversations.llm import request
 from conversations.llm.attempts import Attempts
 from conversations.llm.base import ModelError, NotConfigured, Reply
 from conversations.llm.profiles import connect, profile_for, summary_profiles
+from conversations.llm.request import Prompt
 from conversations.models import Conversation, Errand, Message, ModelProfile
-from conversations.prompt import Prompt
 from conversations.records import Sent, paid
 from conversations.text_files import OPENING
 from conversations.validation import one_line
@@ -127,7 +128,7 @@ def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
 def _prompt(beginning: Beginning) -> Prompt:
     mark = f"=====[{secrets.token_hex(8)}]====="
     said = f"Question:\n{beginning.question[:QUOTED]}\n\nReply:\n{beginning.reply[:QUOTED]}"
-    return prompt.for_summary(INSTRUCTIONS, f"{mark}\n{said}\n{mark}\n\nThe title:")
+    return request.for_summary(INSTRUCTIONS, f"{mark}\n{said}\n{mark}\n\nThe title:")
 
 
 def _give(conversation_id: UUID, title: str, *, in_place_of: str) -> None:

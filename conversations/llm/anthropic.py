@@ -12,8 +12,8 @@ from conversations.llm.calls import text_of
 from conversations.llm.known import ANTHROPIC_URL, is_anthropic
 from conversations.llm.provider import Provider
 from conversations.llm.reading import Reading, plausible
+from conversations.llm.request import Prompt
 from conversations.models.model_profile import REPLY_TOKENS
-from conversations.prompt import Prompt
 
 THINKING_TOKENS = 4_096
 """Room on top of the reply for a model that always thinks: its thoughts count towards `max_tokens`."""

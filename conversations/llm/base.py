@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from conversations.llm.request import Prompt
 from conversations.llm.tools import Asked
-from conversations.prompt import Prompt
 
 if TYPE_CHECKING:
     from conversations.llm.attempts import Attempts

@@ -9,7 +9,7 @@ from typing import Any
 
 from conversations.llm.calls import object_of
 from conversations.llm.names import fitting
-from conversations.prompt import Prompt
+from conversations.llm.request import Prompt
 
 Block = dict[str, Any]
 

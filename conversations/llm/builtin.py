@@ -25,7 +25,7 @@ from conversations.llm.attempts import Attempts
 from conversations.llm.base import Delta, NotConfigured, OnWritten, Reply
 from conversations.llm.gate import Gate
 from conversations.llm.openai import OpenAICompatible
-from conversations.prompt import Prompt, sendable
+from conversations.llm.request import Prompt, sendable
 
 NAME = "SmolLM2 135M (demo)"
 MODEL_ID = "smollm2-135m-instruct"

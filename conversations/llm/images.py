@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
+from conversations.llm.request import REFERENCE, Prompt
 from conversations.models import Attachment
-from conversations.prompt import REFERENCE, Prompt
 
 GONE = {"type": "text", "text": "[an image that is not there any more]"}
 

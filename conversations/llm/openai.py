@@ -13,8 +13,8 @@ from conversations.llm.known import OPENAI_URL, is_openai
 from conversations.llm.names import fitting
 from conversations.llm.provider import Provider
 from conversations.llm.reading import Reading, plausible
+from conversations.llm.request import Prompt
 from conversations.llm.tools import as_functions
-from conversations.prompt import Prompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from conversations.llm.known import (
 )
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.provider import Provider as HttpProvider
+from conversations.llm.request import Prompt
 from conversations.models import ModelProfile
-from conversations.prompt import Prompt
 
 Quality = Literal["fast", "standard"]
 Provider, Role = ModelProfile.Provider, ModelProfile.Role

@@ -34,8 +34,8 @@ from conversations.llm.faults import Asked, explain
 from conversations.llm.images import with_bytes
 from conversations.llm.known import host_of
 from conversations.llm.reading import Reading
+from conversations.llm.request import Prompt, sendable
 from conversations.llm.storable import Storable
-from conversations.prompt import Prompt, sendable
 
 CONNECT_SECONDS = 10.0
 LONGEST_REPLY = 1_000_000

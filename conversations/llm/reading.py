@@ -8,8 +8,8 @@ from typing import Any
 from conversations.llm.base import MOST_TOKENS, BrokenReply, CalledAnyway, Delta, NothingWritten, Spent
 from conversations.llm.calls import Calls
 from conversations.llm.names import fitting
+from conversations.llm.request import Prompt
 from conversations.llm.tools import Asked
-from conversations.prompt import Prompt
 
 
 class Reading(ABC):

@@ -19,7 +19,7 @@ from compression.core.instructions import wording
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
 from compression.models import KeptSummary
-from conversations import prompt
+from conversations.llm import request
 from conversations.llm.attempts import ATTEMPTS, Attempts
 from conversations.llm.base import Model, ModelError, Reply, Spent
 from conversations.models import ModelProfile
@@ -165,7 +165,7 @@ class ModelSummariser:
 
         try:
             reply = await self._model.complete(
-                prompt.for_summary(*asked),
+                request.for_summary(*asked),
                 max_tokens=REPLY_SHARE * passage.max_tokens,
                 attempts=self._attempts,
                 on_written=on_written,

@@ -16,8 +16,8 @@ from conversations.llm.attempts import Attempts, in_words
 from conversations.llm.base import ModelError, NothingWritten, Spent
 from conversations.llm.profiles import connect
 from conversations.llm.provider import Provider
+from conversations.llm.request import Prompt
 from conversations.models import ModelProfile
-from conversations.prompt import Prompt
 
 QUESTION = "Say hello in three words."
 MAX_TOKENS = 16

@@ -14,7 +14,7 @@ from conversations.llm.anthropic import Anthropic
 from conversations.llm.base import Delta
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.provider import Provider
-from conversations.prompt import Prompt
+from conversations.llm.request import Prompt
 from tests.faults.providers import KEY, Naps
 from tests.llm_server import LlmServer
 

@@ -14,8 +14,8 @@ from conversations.llm.anthropic import Anthropic
 from conversations.llm.names import fitting
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.provider import Provider
+from conversations.llm.request import Prompt
 from conversations.llm.tools import spec, tokens
-from conversations.prompt import Prompt
 from tests.agents.asking import APIS, LAST, PROMPT, QUESTION, SUM, calls_of, heard, model_of
 from tests.llm_server import LlmServer
 

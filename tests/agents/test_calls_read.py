@@ -13,8 +13,8 @@ from conversations.llm.base import Delta
 from conversations.llm.calls import MOST_CALLS
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.provider import LONGEST_REPLY, Provider
+from conversations.llm.request import Prompt
 from conversations.llm.tools import Asked
-from conversations.prompt import Prompt
 from tests.agents.asking import APIS, LAST, QUESTION, SUM, calls_of, heard, model_of
 from tests.faults.providers import assert_readable
 from tests.llm_server import LlmServer

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from compression.core.values import Image, Turn
 from conversations import image_files, prompt, replays, states, transcript
+from conversations.llm import request as llm_request
 from conversations.llm.images import with_bytes
 from conversations.llm.known import sees_images
 from conversations.llm.profiles import sync_profiles
@@ -66,7 +67,7 @@ async def test_a_model_that_sees_gets_the_bytes_of_images_in_every_turn(chat: Ch
 async def test_images_are_read_in_one_query_and_only_when_a_request_leaves(chat: Chat) -> None:
     await show(chat, "What is in them?", picture(), RED)
 
-    def look() -> tuple[prompt.Prompt, prompt.Prompt]:
+    def look() -> tuple[llm_request.Prompt, llm_request.Prompt]:
         with CaptureQueriesContext(connection) as asked:
             told = prompt.look(chat.conversation).prompt
         assert not [query for query in asked if "_attachment" in query["sql"]]

@@ -17,7 +17,7 @@ from django.conf import settings
 from conversations.llm.base import ContextTooLong, NotConfigured
 from conversations.llm.builtin import NAME, Builtin
 from conversations.llm.gate import Gate
-from conversations.prompt import Prompt
+from conversations.llm.request import Prompt
 
 pytestmark = pytest.mark.once
 

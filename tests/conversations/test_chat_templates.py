@@ -16,8 +16,8 @@ from conversations import replays
 from conversations.llm import chat_templates
 from conversations.llm.attempts import Attempts
 from conversations.llm.profiles import connect
+from conversations.llm.request import Prompt
 from conversations.models import ApiKey, Conversation, ModelProfile
-from conversations.prompt import Prompt
 from tests import llm_templates
 from tests.conversations.chat import Chat, fill
 from tests.llm_answers import Request, text_of

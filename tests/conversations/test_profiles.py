@@ -12,8 +12,8 @@ from conversations.llm.anthropic import Anthropic
 from conversations.llm.builtin import Builtin
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect, default_profile, summary_profiles, sync_profiles
+from conversations.llm.request import Prompt
 from conversations.models import ModelProfile
-from conversations.prompt import Prompt
 from tests.conversations.api import Api
 from tests.llm_server import LlmServer
 

@@ -12,7 +12,7 @@ import pytest
 
 from conversations.llm import base
 from conversations.llm.base import Delta, Model, ModelError, Reply
-from conversations.prompt import Prompt, StorageBoundaryError
+from conversations.llm.request import Prompt, StorageBoundaryError
 from tests.llm_server import closed_port
 
 KEY = "sk-secret-0123456789"

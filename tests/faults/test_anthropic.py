@@ -15,7 +15,7 @@ from conversations.llm.anthropic import THINKING_TOKENS, Anthropic, Thinking
 from conversations.llm.base import Reply, Spent
 from conversations.llm.blocks import OPENING
 from conversations.llm.names import fitting
-from conversations.prompt import Prompt
+from conversations.llm.request import Prompt
 from tests.faults.providers import (
     KEY,
     PROMPT,

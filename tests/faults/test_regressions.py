@@ -10,8 +10,9 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, prompt, transcript, usage
+from conversations import compaction, transcript, usage
 from conversations.exchange.imports import import_conversations
+from conversations.llm import request as llm_request
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import Chat, fill
@@ -325,7 +326,7 @@ async def test_a_snapshot_is_never_sent(filled: Conversation, chat: Chat) -> Non
     profile = await ModelProfile.objects.afirst()
     assert profile is not None
     for thing in (snapshot, transcript.load, [{"role": "user", "content": "all of it"}]):
-        with pytest.raises(prompt.StorageBoundaryError):
+        with pytest.raises(llm_request.StorageBoundaryError):
             async for _ in connect(profile).stream(thing):
                 pass
 
