@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from compression.core.values import Window
 from compression.models import Compaction
-from conversations.agents.tools.catalogue import offered
+from conversations.context.tools import offered
 from conversations.llm.tools import Spec
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.prepared import Prepared

@@ -88,7 +88,7 @@ def tool_called(name: str | None, outcome: str, seconds: float) -> None:
     `name` is None where no such tool was offered: what a model makes up names no series. Of a server's tool the server
     alone is named: "mcp:<server>".
     """
-    from conversations.agents.tools.catalogue import APART
+    from conversations.context.tools import APART
 
     server, apart, _ = (name or "").partition(APART)
     tool = f"mcp:{server}" if apart else name or "unknown"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from conversations import answering
-from conversations.agents.tools.catalogue import offered
+from conversations.context.tools import offered
 from conversations.heads import tools_for
 from conversations.llm import tools as llm_tools
 from conversations.llm.tools import Spec

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from conversations.agents.tools import calculator, clock, history, planning
-from conversations.agents.tools.catalogue import APART
+from conversations.context import tools
+from conversations.context.tools import APART
 from conversations.controls import visible
 from conversations.llm.tools import Spec
 from conversations.models import ToolCall
 
 OWN = {
-    calculator.SPEC.name: "Calculate",
-    clock.SPEC.name: "Look at the clock",
-    history.SEARCH: "Search the history",
-    history.READ: "Read the history",
-    planning.DELEGATE: "Task for the executor",
-    planning.CONTINUE: "Answer to the executor",
+    tools.CALCULATE.name: "Calculate",
+    tools.CURRENT_TIME.name: "Look at the clock",
+    tools.SEARCH: "Search the history",
+    tools.READ: "Read the history",
+    tools.DELEGATE: "Task for the executor",
+    tools.CONTINUE: "Answer to the executor",
 }
 BRIEF = 160
 """Characters of a line."""

@@ -13,7 +13,7 @@ from compression.core.values import FlowUsage
 from compression.models import Compaction
 from conversations import bubbles, replays, transcript, usage
 from conversations.agents.execute import PARTIAL
-from conversations.agents.tools import planning
+from conversations.context import tools
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.tool_names import called
 
@@ -149,7 +149,7 @@ def waited_for(conversation: Conversation) -> str:
     call = _unfinished(conversation.pk)
     if call is None:
         return ""
-    if conversation.kind != Conversation.Kind.AGENT or call.name not in planning.NAMES:
+    if conversation.kind != Conversation.Kind.AGENT or call.name not in tools.PLANNERS:
         return f"{called(call)}…"
     run = AgentRun.objects.filter(conversation=conversation, status=AgentRun.Status.RUNNING).first()
     return _executors(run) if run else "The executor begins…"

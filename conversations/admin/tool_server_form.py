@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
 
-from conversations.agents.tools.catalogue import APART, spec_of
 from conversations.agents.tools.pairs import pairs
+from conversations.context.tools import APART, spec_of
 from conversations.llm import tools
 from conversations.models import ToolServer
 

@@ -15,9 +15,9 @@ from django.db.models import Q
 
 from conversations import metrics
 from conversations.agents import call_rows, plan, runs
-from conversations.agents.tools import planning
-from conversations.agents.tools.catalogue import APART
 from conversations.agents.work import LeaseLost, Work
+from conversations.context import tools
+from conversations.context.tools import APART
 from conversations.events import publish
 from conversations.insisting import insisted
 from conversations.llm.tools import Asked, ToolFailed
@@ -42,7 +42,7 @@ async def carry_out(work: Work, loaded: Loaded) -> bool:
     Several at the same time, but the planner's one after the other: one task is open at a time. Raises LeaseLost.
     """
     rows = [row async for row in call_rows.unfinished(Q(message=UUID(loaded.live[-1].id)))]
-    apart = [row for row in rows if loaded.head.kind == Conversation.Kind.AGENT and row.name in planning.NAMES]
+    apart = [row for row in rows if loaded.head.kind == Conversation.Kind.AGENT and row.name in tools.PLANNERS]
     limit = asyncio.Semaphore(AT_ONCE)
     try:
         async with asyncio.TaskGroup() as group:
@@ -98,7 +98,7 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
 
 async def _result(work: Work, loaded: Loaded, asked: Asked) -> str:
     head = loaded.head
-    if head.kind == Conversation.Kind.AGENT and asked.name in planning.NAMES:
+    if head.kind == Conversation.Kind.AGENT and asked.name in tools.PLANNERS:
         return await plan.carry_out(work, asked, among=head.tools)
     return await work.belt.call(asked, among=head.tools, about=head.parent_id or head.id)
 

@@ -13,8 +13,8 @@ from django.db import transaction
 from compression.ids import milliseconds_since, uuid7
 from conversations import endings, prompt, records, replies, room
 from conversations.agents import call_rows, calls, runs
-from conversations.agents.tools.planning import CONTINUE, MOST_TURNS
 from conversations.agents.work import MOST_REQUESTS, Work
+from conversations.context.tools import CONTINUE, MAX_TASK_TURNS
 from conversations.errors import Refused
 from conversations.insisting import insisted
 from conversations.llm.base import ContextTooLong, ModelError, Spent
@@ -125,7 +125,7 @@ def _store(work: Work, run: AgentRun, answer: Answer) -> None:
 def _kind(run: AgentRun, answer: Answer) -> str:
     if answer.calls:
         return Kind.TOOLS
-    return Kind.PARTIAL if PARTIAL.match(answer.text) and run.turns < MOST_TURNS else Kind.RESULT
+    return Kind.PARTIAL if PARTIAL.match(answer.text) and run.turns < MAX_TASK_TURNS else Kind.RESULT
 
 
 def _told(run: AgentRun) -> str:
@@ -134,7 +134,7 @@ def _told(run: AgentRun) -> str:
     text = PARTIAL.sub("", step.message.content, count=1)
     if step.kind == Kind.PARTIAL:
         return (
-            f"PARTIAL RESULT (turn {run.turns} of {MOST_TURNS})\n{text}\n"
+            f"PARTIAL RESULT (turn {run.turns} of {MAX_TASK_TURNS})\n{text}\n"
             f"[The executor waits: answer it with {CONTINUE}, or go on without it.]"
         )
     if step.kind != Kind.RESULT:

@@ -9,8 +9,8 @@ from asgiref.sync import sync_to_async
 
 from conversations.agents import execute, runs
 from conversations.agents.tools.belt import checked
-from conversations.agents.tools.planning import DELEGATE
 from conversations.agents.work import Work
+from conversations.context.tools import DELEGATE
 from conversations.insisting import insisted
 from conversations.llm.tools import Asked, Spec
 

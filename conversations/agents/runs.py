@@ -12,8 +12,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from conversations import replies, transcript, usage
-from conversations.agents.tools.planning import MOST_TURNS
 from conversations.agents.work import Work
+from conversations.context.tools import MAX_TASK_TURNS
 from conversations.events import hub, publish
 from conversations.llm.tools import ToolFailed
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
@@ -58,8 +58,8 @@ def clarify(work: Work, call_id: str, message: str) -> AgentRun:
         run = open_run(work.conversation_id)
         if run is None or run.status != Status.WAITING:
             raise ToolFailed("No task waits for an answer. Hand one over with delegate_task.")
-        if run.turns >= MOST_TURNS:
-            raise ToolFailed(f"All {MOST_TURNS} turns of this task are used: go on with what there is.")
+        if run.turns >= MAX_TASK_TURNS:
+            raise ToolFailed(f"All {MAX_TASK_TURNS} turns of this task are used: go on with what there is.")
         run.turns += 1
         run.status = Status.RUNNING
         run.save(update_fields=["turns", "status"])

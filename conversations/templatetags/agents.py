@@ -8,7 +8,7 @@ from django import template
 
 from conversations import bubbles, tool_names, workings
 from conversations.agents.calls import STOPPED
-from conversations.agents.tools import planning
+from conversations.context import tools
 from conversations.markdown import in_a_line
 from conversations.models import AgentRun, AgentStep, ToolCall
 from conversations.workings import Working
@@ -54,7 +54,7 @@ def how_far(run: AgentRun) -> str:
 
 @register.filter
 def turns(run: AgentRun) -> str:
-    return f"{run.turns} of {planning.MOST_TURNS} turns"
+    return f"{run.turns} of {tools.MAX_TASK_TURNS} turns"
 
 
 @register.filter

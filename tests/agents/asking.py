@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conversations.agents.tools import calculator, clock
+from conversations.context import tools
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.base import Delta
 from conversations.llm.openai import OpenAICompatible
@@ -20,7 +20,7 @@ from tests.llm_server import LlmServer
 
 SUM = ("calculate", '{"expression": "17 * 3"}')
 QUESTION = {"role": "user", "content": "What is 17 * 3?"}
-PROMPT = Prompt((QUESTION,), tools=(calculator.SPEC, clock.SPEC))
+PROMPT = Prompt((QUESTION,), tools=(tools.CALCULATE, tools.CURRENT_TIME))
 LAST = replace(PROMPT, may_call=False)
 APIS = pytest.mark.parametrize("api", [OpenAICompatible, Anthropic])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conversations.agents.tools import calculator, clock
+from conversations.context import tools as context_tools
 from conversations.llm import base, refusals
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.names import fitting
@@ -42,8 +42,8 @@ class TestWhatIsSent:
         await heard(model_of(OpenAICompatible, llm))
         await heard(model_of(Anthropic, llm))
         openai, anthropic = llm.requests
-        assert openai["tools"] == [calculator.SPEC.function, clock.SPEC.function]
-        first = calculator.SPEC
+        assert openai["tools"] == [context_tools.CALCULATE.function, context_tools.CURRENT_TIME.function]
+        first = context_tools.CALCULATE
         assert anthropic["tools"][0] == {
             "name": "calculate", "description": first.description, "input_schema": json.loads(first.parameters),
         }  # fmt: skip

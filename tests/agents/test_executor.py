@@ -11,8 +11,8 @@ from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
 from conversations import branches, forks, turn, versions
-from conversations.agents.tools.planning import LONGEST_TASK, MOST_TURNS
 from conversations.agents.work import MOST_REQUESTS
+from conversations.context.tools import MAX_TASK_CHARS, MAX_TASK_TURNS
 from conversations.events import hub
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ModelProfile
 from tests.agents.conftest import ToolChat
@@ -109,7 +109,7 @@ async def test_a_partial_result_is_answered_and_the_same_executor_goes_on(agent:
         ("clarification", "For four."), ("result", "Room 12 is booked."),
     ]  # fmt: skip
     asked = agent.llm.chats[2].messages[-1]["content"]
-    assert "For how many?" in asked and f"turn 1 of {MOST_TURNS}" in asked
+    assert "For how many?" in asked and f"turn 1 of {MAX_TASK_TURNS}" in asked
     contents = [message["content"] for message in agent.llm.chats[3].messages[1:]]
     assert contents == ["Book a room.", "PARTIAL RESULT\nFor how many?", "For four."]
 
@@ -128,7 +128,7 @@ async def test_a_task_that_waits_can_be_gone_on_with_in_a_later_turn(agent: Tool
 
 async def test_planner_and_executor_talk_for_ten_turns_at_most(agent: ToolChat) -> None:
     agent.llm.enqueue("", calls=[task("Guess.")])
-    for number in range(MOST_TURNS - 1):
+    for number in range(MAX_TASK_TURNS - 1):
         agent.llm.enqueue(f"PARTIAL RESULT {number}?")
         agent.llm.enqueue("", calls=[more(f"No, not {number}.")])
     agent.llm.enqueue("PARTIAL RESULT and I do not know")
@@ -136,7 +136,7 @@ async def test_planner_and_executor_talk_for_ten_turns_at_most(agent: ToolChat) 
     agent.llm.enqueue("Nobody knows.")
     *_, last = await agent.asks("Guess it.")
     run = await agent.run()
-    assert (run.turns, run.status, last.content) == (MOST_TURNS, "done", "Nobody knows.")
+    assert (run.turns, run.status, last.content) == (MAX_TASK_TURNS, "done", "Nobody knows.")
     assert [kind for kind, _ in await agent.steps()][-1] == "result"
     assert (await agent.calls())[-1].error.startswith("No task waits for an answer")
 
@@ -325,11 +325,11 @@ async def test_a_conversation_that_is_deleted_while_it_is_answered_is_no_fault(
 
 
 async def test_a_task_that_is_too_long_is_told_to_the_planner(agent: ToolChat) -> None:
-    agent.llm.enqueue("", calls=[task("a" * (LONGEST_TASK + 1))])
+    agent.llm.enqueue("", calls=[task("a" * (MAX_TASK_CHARS + 1))])
     *_, last = await agent.asks("Do it.")
     (call,) = await agent.calls()
     assert (call.status, last.content) == ("failed", "All right.")
-    assert call.error == f"task: maxLength is {LONGEST_TASK}."
+    assert call.error == f"task: maxLength is {MAX_TASK_CHARS}."
     assert not await AgentRun.objects.aexists()
 
 

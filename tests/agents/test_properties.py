@@ -29,7 +29,7 @@ from compression.core.values import Draft, Passage, Steering, ToolUse, Transcrip
 from compression.core.window import groups
 from compression.core.worth import pays
 from conversations import prompt, transcript
-from conversations.agents.tools import catalogue
+from conversations.context import tools as catalogue
 from conversations.heads import Head
 from conversations.llm import tools
 from conversations.system_prompt import Instructions

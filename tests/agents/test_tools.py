@@ -12,12 +12,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations.agents.tools import belt, calculator, clock, history, planning
+from conversations.agents.tools import belt
 from conversations.agents.tools.belt import Belt, checked
 from conversations.agents.tools.calculator import calculate
-from conversations.agents.tools.catalogue import BUILT_IN, offered
 from conversations.agents.tools.clock import current_time
 from conversations.agents.tools.recall import read_history, search_history
+from conversations.context import tools as context_tools
+from conversations.context.tools import BUILT_IN, offered
 from conversations.llm.tools import Asked, Spec, ToolFailed
 from conversations.models import Conversation, Message, ToolCall, ToolServer
 
@@ -187,7 +188,7 @@ def test_what_was_replaced_failed_or_is_being_written_has_no_number(conversation
 
 def test_results_of_tools_are_found_but_not_those_of_looking_into_the_history(conversation: Conversation) -> None:
     _, reply, _ = said(conversation, "Look it up.", "", "Thanks.")
-    for number, (name, result) in enumerate((("fetch", "the needle is here"), (history.SEARCH, "#1 needle"))):
+    for number, (name, result) in enumerate((("fetch", "the needle is here"), (context_tools.SEARCH, "#1 needle"))):
         ToolCall.objects.create(
             message=reply, call_id=str(number), name=name, arguments="{}", result=result, created_at=START
         )
@@ -288,9 +289,9 @@ def names(kind: str, *, is_compressed: bool = False) -> list[str]:
 
 def test_each_kind_of_conversation_is_offered_what_it_needs(transactional_db: None) -> None:
     tool_server()
-    recall = [history.SEARCH, history.READ]
-    own = [calculator.SPEC.name, clock.SPEC.name]
-    assert names("agent") == [planning.DELEGATE, planning.CONTINUE, *recall]
+    recall = [context_tools.SEARCH, context_tools.READ]
+    own = [context_tools.CALCULATE.name, context_tools.CURRENT_TIME.name]
+    assert names("agent") == [context_tools.DELEGATE, context_tools.CONTINUE, *recall]
     assert names("executor") == [*recall, *own, "web__fetch"]
     assert names("chat") == [*own, "web__fetch"]
     assert names("chat", is_compressed=True) == [*recall, *own, "web__fetch"]

@@ -10,9 +10,10 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 
-from conversations.agents.tools import calculator, clock, history, recall
-from conversations.agents.tools.catalogue import APART
+from conversations.agents.tools import calculator, clock, recall
 from conversations.agents.tools.mcp import Sessions
+from conversations.context import tools
+from conversations.context.tools import APART
 from conversations.llm.storable import Storable
 from conversations.llm.tools import MOST_CHARACTERS, Asked, Spec, ToolFailed
 from conversations.models import ToolServer
@@ -77,13 +78,13 @@ def checked(asked: Asked, among: tuple[Spec, ...]) -> dict[str, Any]:
 
 async def _own(name: str, arguments: dict[str, Any], about: UUID) -> str:
     match name:
-        case history.SEARCH:
+        case tools.SEARCH:
             return await sync_to_async(recall.search_history)(about, **arguments)
-        case history.READ:
+        case tools.READ:
             return await sync_to_async(recall.read_history)(about, **arguments)
-        case calculator.SPEC.name:
+        case tools.CALCULATE.name:
             return await asyncio.to_thread(calculator.calculate, **arguments)
-        case clock.SPEC.name:
+        case tools.CURRENT_TIME.name:
             return clock.current_time(**arguments)
     raise ToolFailed(f"{name} cannot be called here.")
 

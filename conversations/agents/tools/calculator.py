@@ -12,20 +12,14 @@ from typing import Any
 
 from simpleeval import FeatureNotAvailable, FunctionNotDefined, NameNotDefined, OperatorNotDefined, SimpleEval
 
-from conversations.llm.tools import ToolFailed, spec
+from conversations.context.tools import MAX_EXPRESSION_CHARS
+from conversations.llm.tools import ToolFailed
 
-LONGEST = 1_000
-"""Characters of an expression."""
 BITS = 6_000
 """That a number may have: about 1,800 digits, which are shown whole."""
 DIGITS, EXACT_DIGITS = 15, 50
 """Of a value that decimals cannot write exactly, and of one that they can."""
 
-SPEC = spec(
-    "calculate",
-    "An arithmetic expression's exact value: + - * / // % ** (), sqrt, log, sin, min, max, round, pi, e.",
-    expression={"type": "string", "minLength": 1, "maxLength": LONGEST},
-)
 
 Number = int | Fraction | float
 """Whole numbers and decimals are exact, unless a function is taken of them or their fractions grow beyond BITS."""
@@ -34,8 +28,8 @@ AS_TYPED = str.maketrans("×÷−·", "*/-*")
 
 def calculate(expression: str) -> str:
     """Raises ToolFailed, within milliseconds whatever is asked."""
-    if len(expression) > LONGEST:
-        raise ToolFailed(f"The expression has more than {LONGEST:,} characters.")
+    if len(expression) > MAX_EXPRESSION_CHARS:
+        raise ToolFailed(f"The expression has more than {MAX_EXPRESSION_CHARS:,} characters.")
     try:
         return _shown(_bounded(_Arithmetic().eval(_parsed(expression.translate(AS_TYPED)))))
     except ToolFailed:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from conversations.llm.tools import ToolFailed, spec
-
-SPEC = spec(
-    "current_time",
-    "Date, time and day of the week now, in an IANA time zone.",
-    timezone={"type": "string", "default": "UTC", "maxLength": 64},
-)
+from conversations.llm.tools import ToolFailed
 
 
 def current_time(timezone: str = "UTC") -> str:

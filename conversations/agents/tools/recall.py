@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from conversations.agents.tools.history import READ, SEARCH
+from conversations.context.tools import READ, SEARCH
 from conversations.errors import Invalid
 from conversations.holding import bounded
 from conversations.llm.tools import ToolFailed

@@ -1,0 +1,1 @@
+"""Everything that decides what a model sees: system prompt, summary, messages, tools, policy."""

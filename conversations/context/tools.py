@@ -1,0 +1,98 @@
+"""The tools that a model is offered: their names and schemas. `agents.tools` carries them out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from conversations.llm.tools import Spec, spec
+from conversations.models import Conversation, ToolServer
+
+DELEGATE, CONTINUE = "delegate_task", "continue_task"
+PLANNERS = (DELEGATE, CONTINUE)
+MAX_TASK_TURNS = 10
+"""That planner and executor talk about one task."""
+MAX_TASK_CHARS = 20_000
+"""Characters of what the planner says to the executor at once."""
+PLANNING = (
+    spec(
+        DELEGATE,
+        "Hand a task to an executor, who has tools and sees nothing of this conversation but what you write. It "
+        "answers with a result, or with a partial result and a question.",
+        task={"type": "string", "minLength": 1, "maxLength": MAX_TASK_CHARS,
+              "description": "All it needs to know: the goal, the facts, what to give back."},
+    ),
+    spec(
+        CONTINUE,
+        "Answer the executor's partial result: clarify, or say what to do next. The task stays the same.",
+        message={"type": "string", "minLength": 1, "maxLength": MAX_TASK_CHARS},
+    ),
+)  # fmt: skip
+
+SEARCH, READ = "search_history", "read_history"
+HISTORY = (
+    spec(
+        SEARCH,
+        "Find messages of this conversation by their words, summarised ones too: numbers, roles and excerpts, the "
+        "latest first.",
+        query={"type": "string", "minLength": 1, "maxLength": 200},
+    ),
+    spec(
+        READ,
+        "Read messages of this conversation in full by number, summarised ones too.",
+        first={"type": "integer", "minimum": 1, "description": "1 is the oldest."},
+        count={"type": "integer", "minimum": 1, "maximum": 20, "default": 1},
+        offset={"type": "integer", "minimum": 0, "default": 0, "description": "Characters to skip."},
+    ),
+)
+
+CURRENT_TIME = spec(
+    "current_time",
+    "Date, time and day of the week now, in an IANA time zone.",
+    timezone={"type": "string", "default": "UTC", "maxLength": 64},
+)
+
+MAX_EXPRESSION_CHARS = 1_000
+"""Characters of an expression."""
+CALCULATE = spec(
+    "calculate",
+    "An arithmetic expression's exact value: + - * / // % ** (), sqrt, log, sin, min, max, round, pi, e.",
+    expression={"type": "string", "minLength": 1, "maxLength": MAX_EXPRESSION_CHARS},
+)
+
+Kind = Conversation.Kind
+APART = "__"
+"""Between the name of a server and that of its tool."""
+BUILT_IN = (*HISTORY, CALCULATE, CURRENT_TIME)
+
+
+def offered(kind: str, *, is_compressed: bool) -> tuple[Spec, ...]:
+    """To a model that can call tools, in a conversation that uses them; a query for the administrator's servers.
+
+    The same from request to request, so that a provider's prompt cache hits. A chat is offered its history once a part
+    of it is compressed: until then the model sees all of it.
+    """
+    match kind:
+        case Kind.AGENT:
+            return (*PLANNING, *HISTORY)
+        case Kind.EXECUTOR:
+            return (*BUILT_IN, *_of_servers())
+        case Kind.CHAT:
+            return (*(HISTORY if is_compressed else ()), CALCULATE, CURRENT_TIME, *_of_servers())
+    return ()
+
+
+def _of_servers() -> tuple[Spec, ...]:
+    rows = ToolServer.objects.filter(enabled=True).values_list("name", "tools", "allowed")
+    return tuple(
+        spec_of(server, tool)
+        for server, tools, allowed in rows
+        for tool in tools
+        if tool["name"] in allowed
+    )  # fmt: skip
+
+
+def spec_of(server: str, tool: dict[str, Any]) -> Spec:
+    """A server's tool, by its stored definition, as models are told of it."""
+    schema = json.dumps(tool["parameters"], sort_keys=True)
+    return Spec(f"{server}{APART}{tool['name']}", tool["description"], schema)
