@@ -14,9 +14,9 @@ from uuid import UUID
 from django.db import transaction
 
 from conversations import branches, endings, questions, replies
-from conversations.bubbles import state_of
 from conversations.errors import Conflict
 from conversations.events import publish
+from conversations.messages.history import state_of
 from conversations.models import Conversation, Message
 from conversations.questions import Begun
 from conversations.shapes import message_json

@@ -14,7 +14,8 @@ from django.utils.html import format_html
 
 from compression.core.values import FlowUsage
 from compression.models import Compaction
-from conversations import bubbles, workings
+from conversations import workings
+from conversations.messages import history
 from conversations.meter import Meter
 from conversations.models import AgentRun, Conversation, ToolCall
 from conversations.workings import Fold, Step
@@ -24,7 +25,7 @@ PLANNER, EXECUTOR = Compaction.Flow.PLANNER.value, Compaction.Flow.EXECUTOR.valu
 
 def called(conversation: Conversation, data: dict[str, Any]) -> str:
     """A call began, or ended."""
-    rows = bubbles.calls().filter(message=data["message_id"], message__conversation=conversation)
+    rows = history.calls().filter(message=data["message_id"], message__conversation=conversation)
     call = rows.select_related("message").filter(call_id=data["call"]["id"]).first()
     return (_call(call) if call and _is_shown(conversation, call) else "") + waiting(conversation)
 
@@ -72,7 +73,7 @@ def _run(conversation: Conversation, run: AgentRun, entries: Iterable[Step | Fol
 
 def _is_shown(conversation: Conversation, call: ToolCall) -> bool:
     """Of one that is folded, a page has nothing that could be another by now."""
-    return bubbles.state_of(conversation, call.message) in ("live", "protected")
+    return history.state_of(conversation, call.message) in ("live", "protected")
 
 
 def _took(run: AgentRun) -> str:

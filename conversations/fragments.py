@@ -15,6 +15,7 @@ from conversations import answering, bubbles, compaction, doings, thread
 from conversations import meter as meters
 from conversations.growing import Growing
 from conversations.listener import Event
+from conversations.messages import history
 from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.progress import elapsed_seconds, eta_seconds
 from conversations.trust import trust_of
@@ -72,14 +73,14 @@ def created(conversation_id: UUID, event: Event) -> str:
     row = Message(id=UUID(told["id"]), conversation_id=conversation_id, **fields)
     files = [Attachment(conversation_id=conversation_id, **file) for file in told.get("attachments", ())]
     pastes = [Paste(**paste) for paste in told.get("pastes", ())]
-    item = bubbles.Bubble(bubbles.know(row, tool_calls=[], attachments=files, pastes=pastes), "live", row.content)
+    item = bubbles.Bubble(history.know(row, tool_calls=[], attachments=files, pastes=pastes), "live", row.content)
     html = render_to_string("conversations/_message.html", {"item": item})
     return by_itself("#thread", html, swap="beforeend")
 
 
 def message(conversation: Conversation, row: Message, *, swap: str = "", waits: str = "") -> SafeString:
     """One bubble; `swap` names how it goes into the page by itself, `waits` what a pending reply waits for."""
-    bubbles.make_legible(row)
+    history.make_legible(row)
     item = bubbles.bubble(conversation, row, waits=waits)
     return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
 
@@ -198,7 +199,7 @@ def title(conversation: Conversation, *, headed: bool = True) -> str:
 
 
 def _message(data: dict[str, Any]) -> Message | None:
-    return bubbles.legible(Message.objects.filter(pk=data["message"]["id"])).first()
+    return history.legible(Message.objects.filter(pk=data["message"]["id"])).first()
 
 
 HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {

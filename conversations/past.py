@@ -12,8 +12,9 @@ from django.db.models import Exists, OuterRef, Prefetch, QuerySet, prefetch_rela
 from django.db.models.functions import Left
 
 from compression.models import Checkpoint, Compaction
-from conversations.bubbles import Bubble, bubble, history, legible, state_at, state_of
+from conversations.bubbles import Bubble, bubble
 from conversations.markdown import in_a_line
+from conversations.messages.history import history, legible, state_at, state_of
 from conversations.models import Conversation, Message, ToolCall
 from conversations.tool_names import brief, called
 

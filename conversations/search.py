@@ -12,9 +12,9 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q, QuerySet
 
 from conversations.access import CHATS, own_conversations
-from conversations.bubbles import State, state_of
 from conversations.errors import Invalid
 from conversations.holding import bounded
+from conversations.messages.history import State, state_of
 from conversations.models import Conversation, Message
 from conversations.terms import contains, excerpt, pattern, terms_of
 from conversations.validation import clean_text

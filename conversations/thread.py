@@ -13,7 +13,8 @@ from zlib import crc32
 from django.db.models import OuterRef, QuerySet
 
 from conversations import past, workings
-from conversations.bubbles import Bubble, bubble, history, legible
+from conversations.bubbles import Bubble, bubble
+from conversations.messages.history import history, legible
 from conversations.models import Conversation, Message
 from conversations.past import REACH, Item
 

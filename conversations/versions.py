@@ -16,10 +16,10 @@ from django.db.models import Q, QuerySet
 
 from compression.ids import uuid7
 from conversations import branches, provenance, replies, rules
-from conversations.bubbles import history, whole
 from conversations.copied_files import copy_files, name_copies
 from conversations.copied_requests import Ids, Moments, carry_to_end
 from conversations.errors import Conflict, NotFound
+from conversations.messages.history import history, whole
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 
 Role = Message.Role

@@ -11,9 +11,10 @@ from django.db.models.functions import Coalesce
 
 from compression.core.values import FlowUsage
 from compression.models import Compaction
-from conversations import bubbles, replays, transcript, usage
+from conversations import replays, transcript, usage
 from conversations.agents.execute import PARTIAL
 from conversations.context import tools
+from conversations.messages import history
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.tool_names import called
 
@@ -112,7 +113,7 @@ def read(run: AgentRun) -> Working:
 
 def steps_of(run: AgentRun, **which: Any) -> Iterator[AgentStep]:
     """In order; with what is shown of them."""
-    calls = Prefetch("message__tool_calls", bubbles.calls())
+    calls = Prefetch("message__tool_calls", history.calls())
     rows = AgentStep.objects.filter(run=run, **which).select_related("message").order_by("number")
     yield from rows.prefetch_related(calls)
 
@@ -134,8 +135,8 @@ def used_by(run: AgentRun) -> FlowUsage | None:
 
 def shown_at(run: AgentRun) -> ToolCall | None:
     """The call in whose place a page shows it."""
-    place = bubbles.said_to_executors().filter(run=run).values(place=bubbles.place_of_run(OuterRef("run")))[:1]
-    return bubbles.calls().filter(pk=Subquery(place)).select_related("message").first()
+    place = history.said_to_executors().filter(run=run).values(place=history.place_of_run(OuterRef("run")))[:1]
+    return history.calls().filter(pk=Subquery(place)).select_related("message").first()
 
 
 def last_run(conversation: Conversation) -> AgentRun | None:

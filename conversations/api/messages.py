@@ -28,8 +28,8 @@ from conversations.api.schemas import messages as schema
 from conversations.api.schemas.conversations import ListedConversation
 from conversations.api.schemas.fields import told
 from conversations.api.streams import event_stream, numbered, until_ended
-from conversations.bubbles import history, whole
 from conversations.events import hub
+from conversations.messages.history import history, whole
 from conversations.models import Conversation, Message
 from conversations.protection import protect
 from conversations.questions import Begun

@@ -13,8 +13,8 @@ from conversations import endings, transcript, turn, usage
 from conversations.api import places
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.api.places import ENDED, Place, microseconds
-from conversations.bubbles import whole
 from conversations.listener import RESYNC, Event
+from conversations.messages.history import whole
 from conversations.models import Conversation, Message
 from conversations.shapes import call_json, flow_json, message_json, run_json, usage_json
 

@@ -13,7 +13,7 @@ from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import versions as schema
 from conversations.api.schemas.fields import told
-from conversations.bubbles import complete
+from conversations.messages.history import complete
 from conversations.shapes import message_json
 
 router = Router(tags=["messages"])

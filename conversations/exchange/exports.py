@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 
 from compression.models import Checkpoint, Compaction
 from conversations import goals
-from conversations.bubbles import whole
 from conversations.exchange.aims import goal_of
 from conversations.exchange.calls import call_json
 from conversations.exchange.chatsite import FORMAT, VERSION
@@ -18,6 +17,7 @@ from conversations.exchange.figures import figures_json
 from conversations.exchange.files import bytes_to_tell, files_json, pastes_json
 from conversations.exchange.runs import run_entry, runs_of
 from conversations.exchange.states import checkpoints_json
+from conversations.messages.history import whole
 from conversations.models import Conversation, Message
 from conversations.shapes import conversation_json
 from conversations.transcript import HISTORY

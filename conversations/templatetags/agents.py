@@ -6,10 +6,11 @@ import json
 
 from django import template
 
-from conversations import bubbles, tool_names, workings
+from conversations import tool_names, workings
 from conversations.agents.calls import STOPPED
 from conversations.context import tools
 from conversations.markdown import in_a_line
+from conversations.messages import history
 from conversations.models import AgentRun, AgentStep, ToolCall
 from conversations.workings import Working
 
@@ -60,7 +61,7 @@ def turns(run: AgentRun) -> str:
 @register.filter
 def run(call: ToolCall) -> AgentRun | None:
     """The one that is shown in its place."""
-    return bubbles.run_at(call)
+    return history.run_at(call)
 
 
 @register.filter

@@ -12,14 +12,15 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import bubbles, cancelling, compaction, fragments, pastes, protection, slash, turn, usage
+from conversations import cancelling, compaction, fragments, pastes, protection, slash, turn, usage
 from conversations.access import TO_READ, get_conversation
 from conversations.errors import Conflict
+from conversations.messages import history
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of, ids_of
 
-NOTHING: dict[str, list[Any]] = {part: [] for part in bubbles.PARTS}
+NOTHING: dict[str, list[Any]] = {part: [] for part in history.PARTS}
 
 
 @member
@@ -42,8 +43,8 @@ def send(request: Request, pk: UUID) -> HttpResponse:
         pastes=written.pastes,
     )
     if not begun.replayed:
-        bubbles.know(begun.reply, **NOTHING)
-        bubbles.know(begun.question, **({"tool_calls": []} if chosen or written.pastes else NOTHING))
+        history.know(begun.reply, **NOTHING)
+        history.know(begun.question, **({"tool_calls": []} if chosen or written.pastes else NOTHING))
     sent = [fragments.message(conversation, row) for row in (begun.question, begun.reply)]
     return HttpResponse(sent + [fragments.gone_from_composer(id) for id in chosen])
 

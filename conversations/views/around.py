@@ -10,8 +10,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from conversations.access import get_conversation
-from conversations.bubbles import bubble, history, legible
+from conversations.bubbles import bubble
 from conversations.errors import NotFound
+from conversations.messages.history import history, legible
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar
 

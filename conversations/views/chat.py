@@ -13,7 +13,8 @@ from django_htmx.http import trigger_client_event
 from conversations import answering, attachments, doings, fragments, past, workings
 from conversations import thread as threads
 from conversations.access import get_conversation
-from conversations.bubbles import bubble, legible
+from conversations.bubbles import bubble
+from conversations.messages.history import legible
 from conversations.meter import meter
 from conversations.models import Conversation, ModelProfile
 from conversations.trust import trust_of

@@ -15,9 +15,9 @@ from django_htmx.http import reswap, retarget
 from compression.models import Checkpoint, Compaction
 from conversations import cited, summaries
 from conversations.access import CHATS, TO_READ, get_conversation
-from conversations.bubbles import whole
 from conversations.diffs import Diff, diff
 from conversations.errors import Refused
+from conversations.messages.history import whole
 from conversations.models import Conversation, Message
 from conversations.views.guard import Request, member
 from conversations.views.parse import whole_number
