@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString, mark_safe
 
 from compression.ids import milliseconds_since
-from conversations import endings, growing, turn
+from conversations import endings, growing
 from conversations.messages.history import State, run_at, state_of
 from conversations.models import Conversation, Message, ToolCall
 from conversations.transcript import CONTINUE
+from conversations.turns import running
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Bubble:
 
 
 def bubble(conversation: Conversation, message: Message, *, waits: str = "") -> Bubble:
-    text = turn.text_so_far(message) if message.is_streaming else message.content
+    text = running.text_so_far(message) if message.is_streaming else message.content
     state = state_of(conversation, message)
     elided = str(message.pk) in conversation.elided and state in ("live", "protected")
     return Bubble(message, state, text, elided, waits)

@@ -14,12 +14,13 @@ from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import InterfaceError, OperationalError, close_old_connections
 
-from conversations import fragments, limits, metrics, turn
+from conversations import fragments, limits, metrics
 from conversations.access import own_conversations
 from conversations.admission import Admission, watched
 from conversations.events import hub
 from conversations.growing import Growing, so_far
 from conversations.listener import RESYNC, Event, Listener
+from conversations.turns import running
 
 # Codes of an application: the server under it can send no others.
 SIGNED_OUT, DENIED, UNSUPPORTED, POLICY, BROKEN = 4401, 4403, 4003, 4008, 4011
@@ -129,7 +130,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if self.plain == id:
             return fragments.delta(event)
         if self.growing.id != id or self.growing.read != at:
-            known = turn.heard(self.conversation_id, id)[:at]
+            known = running.heard(self.conversation_id, id)[:at]
             if len(known) < at:  # as in a process that began in its middle
                 self.plain = id
                 return fragments.delta(event)

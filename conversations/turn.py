@@ -6,9 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -23,9 +21,8 @@ from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
 from conversations.errors import Refused
 from conversations.events import hub, publish
 from conversations.insisting import insisted
-from conversations.llm.base import ContextTooLong, ModelError, Spent
+from conversations.llm.base import ContextTooLong, ModelError
 from conversations.llm.profiles import connect
-from conversations.llm.tools import Asked
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.questions import begin
 from conversations.records import Sent
@@ -33,41 +30,13 @@ from conversations.replies import retry
 from conversations.reply_lease import Held
 from conversations.shapes import message_json
 from conversations.transcript import Loaded
+from conversations.turns.running import Running, forget, running_replies, stop_here
 
-__all__ = ["begin", "delete", "retry", "run", "stop", "text_so_far"]
+__all__ = ["begin", "delete", "retry", "run", "stop"]
 
 logger = logging.getLogger(__name__)
 
 Status = Message.Status
-
-
-@dataclass(slots=True)
-class Running:
-    """A reply in the making, in this process; `token` says that it is ours to write."""
-
-    conversation_id: UUID
-    reply_id: UUID
-    token: UUID
-    task: asyncio.Task[Any]
-    pieces: list[str] = field(default_factory=list)
-    written: int = 0
-    stopping: bool = False
-    makes_room: bool = False
-    """It may wait for a compaction, its own or another one."""
-    sent: Sent | None = None
-    spent: Spent | None = None
-    first_token_ms: int | None = None
-    finish_reason: str = ""
-    calls: tuple[Asked, ...] = ()
-    number: int = 1
-    """Of the requests that this turn has made."""
-
-    @property
-    def text(self) -> str:
-        return "".join(self.pieces)
-
-
-_running: dict[UUID, Running] = {}
 
 
 async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) -> None:
@@ -142,9 +111,9 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
     except asyncio.CancelledError:
         await asyncio.shield(replies.hand_back(conversation_id, reply_id, running.token))
         raise
-    if held is Held.LOST or ((other := _running.get(conversation_id)) and other.reply_id == reply_id):
+    if held is Held.LOST or ((other := running_replies.get(conversation_id)) and other.reply_id == reply_id):
         return None
-    _running[conversation_id] = running
+    running_replies[conversation_id] = running
     if held is Held.STOPPING:
         await _end(running, Status.STOPPED, "")
         return None
@@ -153,24 +122,12 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
 
 def stop(conversation: Conversation) -> bool:
     """End the reply that is being written, and what it waits for, and keep its text; False where there is none."""
-    running = _running.get(conversation.pk)
+    running = running_replies.get(conversation.pk)
     if running is not None:
         running.stopping = True  # first: a reply that waits for a compaction must not begin once that is cancelled
     if running is None or running.makes_room or running.sent is None:  # not asked yet: it is about to wait, or waits
         cancelling.cancel_waited_for(conversation.pk)
-    return _stop_here(conversation.pk) or orphans.stop(conversation.pk) or running is not None
-
-
-def _stop_here(conversation_id: UUID) -> bool:
-    running = _running.get(conversation_id)
-    if running is None or running.task.done():
-        return False
-    running.stopping = True
-    running.task.get_loop().call_soon_threadsafe(running.task.cancel)
-    return True
-
-
-hub.commands["reply.stop"] = _stop_here
+    return stop_here(conversation.pk) or orphans.stop(conversation.pk) or running is not None
 
 
 def delete(conversation: Conversation) -> None:
@@ -181,17 +138,6 @@ def delete(conversation: Conversation) -> None:
             list(Conversation.objects.select_for_update().filter(parent=locked).values_list("pk"))
             locked.delete()
             transaction.on_commit(partial(publish, conversation.pk, "resync"))
-
-
-def text_so_far(reply: Message) -> str:
-    """What is known of a reply in the making, whoever writes it."""
-    return max(heard(reply.conversation_id, str(reply.pk)), reply.content, key=len)
-
-
-def heard(conversation_id: UUID, reply_id: str) -> str:
-    """What this process has written of it, or heard of from its beginning; else ""."""
-    running = _running.get(conversation_id)
-    return running.text if running and str(running.reply_id) == reply_id else hub.draft(reply_id)
 
 
 async def _answer(running: Running, work: Work) -> None:
@@ -245,7 +191,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
     """
     if status == Status.INTERRUPTED and not running.pieces:
         # The server stops before a word was written: the next one, or another, begins anew.
-        _forget(running)
+        forget(running)
         await replies.hand_back(running.conversation_id, running.reply_id, running.token)
         return None
     asked = running.calls if status == Status.COMPLETE else ()
@@ -271,7 +217,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
         if saved and saved[1]:
             following = _next(running, saved[1])  # at once: there is always one that a stop finds
     finally:
-        _forget(running)
+        forget(running)
     if saved is not None:
         reply, pending = saved
         kind = "message.failed" if reply.is_failed else "message.done"
@@ -293,14 +239,8 @@ def _next(running: Running, reply: Message) -> Running:
     """The reply that a stop, or whoever looks for its words, finds from now on."""
     number = running.number + 1
     following = Running(reply.conversation_id, reply.pk, running.token, running.task, number=number)
-    _running[reply.conversation_id] = following
+    running_replies[reply.conversation_id] = following
     return following
-
-
-def _forget(running: Running) -> None:
-    if _running.get(running.conversation_id) is running:
-        del _running[running.conversation_id]
-    hub.ended(running.conversation_id, str(running.reply_id))
 
 
 @asynccontextmanager

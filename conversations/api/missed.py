@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 
 from compression.models import Compaction
-from conversations import endings, transcript, turn, usage
+from conversations import endings, transcript, usage
 from conversations.api import places
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.api.places import ENDED, Place, microseconds
@@ -17,6 +17,7 @@ from conversations.listener import RESYNC, Event
 from conversations.messages.history import whole
 from conversations.models import Conversation, Message
 from conversations.shapes import call_json, flow_json, message_json, run_json, usage_json
+from conversations.turns import running
 
 MOST = 500
 """Messages, and compactions, that are told again. Beyond it the conversation is better fetched."""
@@ -142,7 +143,7 @@ def _received(row: Message) -> int:
 
 
 def _tell_words(missed: Missed, row: Message) -> None:
-    at, text = missed.place.received, turn.text_so_far(row) if row.is_streaming else row.content
+    at, text = missed.place.received, running.text_so_far(row) if row.is_streaming else row.content
     if len(text) > at:
         missed.tell(Event("message.delta", {"id": str(row.pk), "text": text[at:], "at": at}), received=len(text))
 

@@ -15,10 +15,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from compression.models import Compaction
-from conversations import background, orphans, reply_lease, turn
+from conversations import background, orphans, reply_lease
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.models import AgentRun, Message, ToolCall
+from conversations.turns import running
 from tests.agents.conftest import ToolChat
 from tests.agents.test_executor import NINE, more, task
 from tests.statements import through
@@ -31,7 +32,7 @@ LONG_AGO = timedelta(minutes=2)
 
 async def taken_over(agent: ToolChat) -> None:
     """The worker is not heard of any more, and another one sweeps; it is in this process, which thinks it is gone."""
-    turn._running.clear()
+    running.running_replies.clear()
     await sync_to_async(run_out)()
     await sync_to_async(orphans.sweep)()
 
@@ -196,7 +197,7 @@ async def test_stop_at_any_moment_leaves_nothing_open(agent: ToolChat) -> None:
         await asyncio.sleep(moments.uniform(0, 0.2))
         await agent.stop()
         await agent.turn_ended(begun)
-        while turn._running:
+        while running.running_replies:
             await asyncio.sleep(0.01)
         assert not await ToolCall.objects.filter(status__in=ToolCall.UNFINISHED).aexists()
         assert not await AgentRun.objects.filter(status="running").aexists()

@@ -14,6 +14,7 @@ from compression.core.values import Steering
 from compression.models import Compaction
 from conversations import background, compaction, transcript, turn
 from conversations.models import Conversation, Message
+from conversations.turns import running
 from tests.llm_server import LlmServer, assert_every_message_represented
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -57,7 +58,7 @@ class Chat:
     async def written(self, reply: Message, words: str) -> None:
         """Wait until a reply in the making has these words."""
         async with asyncio.timeout(20):
-            while words not in turn.text_so_far(reply):
+            while words not in running.text_so_far(reply):
                 await asyncio.sleep(0.01)
 
     async def idle(self) -> None:
@@ -66,7 +67,7 @@ class Chat:
         assert server is not None
         async with asyncio.timeout(20):
             await asyncio.sleep(0)  # what other threads have enqueued is among the tasks then
-            while server.running or turn._running:
+            while server.running or running.running_replies:
                 await asyncio.sleep(0.01)
 
     async def refresh(self) -> None:

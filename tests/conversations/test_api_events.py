@@ -18,6 +18,7 @@ from conversations.api import events, missed, telling
 from conversations.events import hub
 from conversations.listener import BACKLOG, RESYNC, Event
 from conversations.models import Conversation, Message
+from conversations.turns import running
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 
@@ -158,7 +159,7 @@ async def test_a_turn_is_told_as_it_happens_and_every_event_has_an_id(hear: Hear
 async def test_a_stream_that_begins_within_a_reply_has_its_words_from_the_first(hear: Hear, chat: Chat) -> None:
     chat.llm.enqueue(WORDS, drip=0.005)
     begun = await chat.send("Which port?")
-    while len(turn.text_so_far(begun.reply)) < 50:
+    while len(running.text_so_far(begun.reply)) < 50:
         await asyncio.sleep(0.01)
     async with hear() as stream:
         await stream.until("message.done")

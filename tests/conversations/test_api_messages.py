@@ -12,10 +12,10 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.models import Compaction
-from conversations import turn
 from conversations.api import streams
 from conversations.events import hub
 from conversations.models import Conversation, Message
+from conversations.turns import running as turns_running
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import fill
 from tests.llm_server import LlmServer
@@ -207,7 +207,7 @@ async def test_stop_ends_the_reply_and_keeps_its_text(
     llm.enqueue("word " * 500, drip=0.02)
     waiting = asyncio.ensure_future(api.say(path, "Which port?"))
     async with asyncio.timeout(10):
-        while not any(running.text for running in turn._running.values()):
+        while not any(running.text for running in turns_running.running_replies.values()):
             await asyncio.sleep(0.05)
         response = await api.post_async(f"/api/conversations/{conversation.pk}/stop")
         assert response.json() == {"stopped": True}

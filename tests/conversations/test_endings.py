@@ -20,6 +20,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.transcript import CONTINUE
+from conversations.turns import running
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages, elements
@@ -87,7 +88,7 @@ async def test_where_nobody_reports_a_figure_our_own_is_told_as_such(chat: Chat)
 async def test_a_stopped_reply_has_no_reason_of_a_provider(chat: Chat) -> None:
     chat.llm.enqueue("one two three", fault="half_stall")
     begun = await chat.send("Tell me all of it")
-    while not turn.text_so_far(await Message.objects.aget(pk=begun.reply.pk)):
+    while not running.text_so_far(await Message.objects.aget(pk=begun.reply.pk)):
         pass
     await sync_to_async(turn.stop)(chat.conversation)
     reply = await chat.ended(begun.reply.pk)

@@ -14,6 +14,7 @@ from conversations import turn
 from conversations.errors import Conflict, Invalid, TooLarge
 from conversations.events import hub
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.turns import running
 from tests.conversations.chat import Chat, fill
 
 
@@ -73,7 +74,7 @@ async def test_a_slow_listener_is_told_to_fetch_and_costs_no_memory(chat: Chat) 
 async def test_stop_keeps_the_text_that_was_written(chat: Chat) -> None:
     chat.llm.enqueue("word " * 500, drip=0.02)
     begun = await chat.send("tell me everything")
-    while not turn.text_so_far(begun.reply):
+    while not running.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     assert turn.stop(chat.conversation)
     reply = await chat.ended(begun.reply.pk)
@@ -186,7 +187,7 @@ async def test_a_reply_ends_quietly_when_its_conversation_is_deleted(chat: Chat)
 async def test_a_stopped_reply_can_be_tried_again_and_stays_readable(chat: Chat) -> None:
     chat.llm.enqueue("word " * 500, drip=0.02)
     begun = await chat.send("tell me everything")
-    while not turn.text_so_far(begun.reply):
+    while not running.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     turn.stop(chat.conversation)
     stopped = await chat.ended(begun.reply.pk)
@@ -203,7 +204,7 @@ async def test_a_connection_that_was_lost_does_not_cost_the_lease(chat: Chat, mo
     monkeypatch.setattr(settings, "LEASE_SECONDS", 0.4)
     chat.llm.enqueue("one two three four five six seven eight", drip=0.2)
     begun = await chat.send("hello")
-    while not turn.text_so_far(begun.reply):
+    while not running.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     await sync_to_async(lose_connection)()
     lost_at = timezone.now()
@@ -233,6 +234,6 @@ async def test_a_conversation_that_another_process_deletes_while_it_is_compresse
             await asyncio.sleep(0.01)
     await sync_to_async(conversation.delete)()
     async with asyncio.timeout(10):
-        while turn._running:
+        while running.running_replies:
             await asyncio.sleep(0.05)
     assert not [record for record in caplog.records if record.exc_info]

@@ -22,6 +22,7 @@ from conversations import cancelling, compaction, lease, room, states, transcrip
 from conversations.errors import Conflict
 from conversations.events import hub
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.turns import running
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
@@ -237,7 +238,7 @@ async def test_stop_ends_the_compaction_that_a_reply_is_about_to_wait_for(filled
     stopped: list[bool] = []
 
     def press(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        reply = turn._running.get(filled.pk)
+        reply = running.running_replies.get(filled.pk)
         if reply and not stopped:
             assert not reply.makes_room and reply.sent is None
             stopped.append(False)  # the statements of the stop itself come here too

@@ -10,9 +10,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from compression.ids import uuid7
-from conversations import orphans, replies, reply_lease, turn
+from conversations import orphans, replies, reply_lease
 from conversations.models import Message
 from conversations.reply_lease import Held
+from conversations.turns import running
 from tests.conversations.chat import Chat
 from tests.conversations.conftest import chat
 
@@ -27,7 +28,7 @@ async def writing(chat: Chat) -> Message:
     """A reply with some words, in the making."""
     begun = await chat.send("hello")
     async with asyncio.timeout(5):
-        while not turn.text_so_far(begun.reply):
+        while not running.text_so_far(begun.reply):
             await asyncio.sleep(0.01)
     return begun.reply
 
@@ -64,9 +65,9 @@ async def test_a_late_heartbeat_revives_nothing(chat: Chat, monkeypatch: pytest.
     late = await sync_to_async(reply_lease.renew)(reply.pk, saved.lease_token, "one two three")
     assert late is Held.LOST
     async with asyncio.timeout(10):
-        while turn._running:  # its own heartbeat finds out too
+        while running.running_replies:  # its own heartbeat finds out too
             await asyncio.sleep(0.01)
-    assert reply.conversation_id not in turn._running
+    assert reply.conversation_id not in running.running_replies
     ended = await Message.objects.aget(pk=reply.pk)
     assert (ended.status, ended.content) == ("interrupted", "one")
 
@@ -77,7 +78,7 @@ async def test_the_end_of_a_reply_that_another_has_taken_over_is_not_written(cha
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.chats))
     await Message.objects.filter(pk=begun.reply.pk).aupdate(lease_token=uuid7())
     async with asyncio.timeout(5):
-        while turn._running:
+        while running.running_replies:
             await asyncio.sleep(0.01)
     reply = await Message.objects.aget(pk=begun.reply.pk)
     assert (reply.status, reply.content) == ("streaming", "")

@@ -25,6 +25,7 @@ from conversations.events import hub
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.protection import protect
+from conversations.turns import running
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 from tests.statements import through
@@ -46,7 +47,7 @@ async def test_stop_at_any_moment_leaves_nothing_running(filled: Conversation, c
         await asyncio.sleep(moments.uniform(0, 0.03))
         await sync_to_async(turn.stop)(chat.conversation)
         await chat.ended(begun.reply.pk)
-        while turn._running:
+        while running.running_replies:
             await asyncio.sleep(0.01)
         assert not await Compaction.objects.filter(status__in=Compaction.ACTIVE).aexists()
 

@@ -1,0 +1,71 @@
+"""The replies that this process is writing: what each has so far, and how one is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from conversations.events import hub
+from conversations.llm.base import Spent
+from conversations.llm.tools import Asked
+from conversations.models import Message
+from conversations.records import Sent
+
+running_replies: dict[UUID, Running] = {}
+
+
+@dataclass(slots=True)
+class Running:
+    """A reply in the making, in this process; `token` says that it is ours to write."""
+
+    conversation_id: UUID
+    reply_id: UUID
+    token: UUID
+    task: asyncio.Task[Any]
+    pieces: list[str] = field(default_factory=list)
+    written: int = 0
+    stopping: bool = False
+    makes_room: bool = False
+    """It may wait for a compaction, its own or another one."""
+    sent: Sent | None = None
+    spent: Spent | None = None
+    first_token_ms: int | None = None
+    finish_reason: str = ""
+    calls: tuple[Asked, ...] = ()
+    number: int = 1
+    """Of the requests that this turn has made."""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+def stop_here(conversation_id: UUID) -> bool:
+    running = running_replies.get(conversation_id)
+    if running is None or running.task.done():
+        return False
+    running.stopping = True
+    running.task.get_loop().call_soon_threadsafe(running.task.cancel)
+    return True
+
+
+def text_so_far(reply: Message) -> str:
+    """What is known of a reply in the making, whoever writes it."""
+    return max(heard(reply.conversation_id, str(reply.pk)), reply.content, key=len)
+
+
+def heard(conversation_id: UUID, reply_id: str) -> str:
+    """What this process has written of it, or heard of from its beginning; else ""."""
+    running = running_replies.get(conversation_id)
+    return running.text if running and str(running.reply_id) == reply_id else hub.draft(reply_id)
+
+
+def forget(running: Running) -> None:
+    if running_replies.get(running.conversation_id) is running:
+        del running_replies[running.conversation_id]
+    hub.ended(running.conversation_id, str(running.reply_id))
+
+
+hub.commands["reply.stop"] = stop_here
