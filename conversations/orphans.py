@@ -7,7 +7,6 @@ is done here is a conditional update, so that any number of processes may look.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
@@ -15,7 +14,7 @@ from django.utils import timezone
 
 from compression.leases import expiry
 from compression.models import Compaction
-from conversations import background, lease, relay, replies, reply_lease, transcript
+from conversations import background, lease, replies, reply_lease, transcript
 from conversations.agents import calls
 from conversations.models import Message
 
@@ -45,24 +44,11 @@ def disown_all() -> None:
     Compaction.objects.filter(status__in=Compaction.ACTIVE).update(lease_expires_at=past)
 
 
-def stop(conversation_id: UUID) -> bool:
-    """End a reply that no task of this process is writing; False where there is none."""
-    while reply := reply_lease.streaming().filter(conversation_id=conversation_id).first():
-        if reply.lease_token is None or _is_over(reply, timezone.now()):
-            if _give_up(reply, status=Status.STOPPED):
-                return True
-        elif reply_lease.held(reply.pk, reply.lease_token).update(stopping_at=timezone.now()):
-            relay.tell(relay.COMMANDS, conversation_id, "reply.stop")
-            return True
-        # It has ended or was taken up just now; where it called tools, another one follows.
-    return False
-
-
 def _expired(now: datetime) -> Q:
     return Q(lease_expires_at=None) | Q(lease_expires_at__lt=now)
 
 
-def _is_over(reply: Message, now: datetime) -> bool:
+def is_over(reply: Message, now: datetime) -> bool:
     return reply.lease_expires_at is None or reply.lease_expires_at < now
 
 
@@ -70,11 +56,11 @@ def _see_to(reply: Message, now: datetime) -> None:
     was_begun = reply.lease_token is not None
     may_go_on = not reply.content and (reply.takeovers or 0) < TAKEOVERS
     if reply.stopping_at is not None:
-        _give_up(reply, status=Status.STOPPED)
+        give_up(reply, status=Status.STOPPED)
     elif was_begun and not may_go_on:
-        _give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED)
+        give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED)
     elif not was_begun and reply.created_at < now - lease.GIVE_UP and not (may_go_on and _is_under_way(reply)):
-        _give_up(reply, status=Status.FAILED, error=NOBODY)
+        give_up(reply, status=Status.FAILED, error=NOBODY)
     elif _woken(reply):
         background.enqueue("answer", str(reply.conversation_id), str(reply.pk))
 
@@ -86,7 +72,7 @@ def _is_under_way(reply: Message) -> bool:
     return last is not None and last.role == Message.Role.ASSISTANT and last.tool_calls.exists()
 
 
-def _give_up(reply: Message, *, status: str, error: str = "") -> bool:
+def give_up(reply: Message, *, status: str, error: str = "") -> bool:
     """End it, and what was called for it."""
     with transaction.atomic():
         reply_lease.in_order(reply.pk)

@@ -14,7 +14,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import cancelling, orphans, prompt, replies, reply_lease, room, titles, usage
+from conversations import prompt, replies, reply_lease, room, titles, usage
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
@@ -30,9 +30,10 @@ from conversations.replies import retry
 from conversations.reply_lease import Held
 from conversations.shapes import message_json
 from conversations.transcript import Loaded
-from conversations.turns.running import Running, forget, running_replies, stop_here
+from conversations.turns.running import Running, forget, running_replies
+from conversations.turns.stop import stop
 
-__all__ = ["begin", "delete", "retry", "run", "stop"]
+__all__ = ["begin", "delete", "retry", "run"]
 
 logger = logging.getLogger(__name__)
 
@@ -118,16 +119,6 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
         await _end(running, Status.STOPPED, "")
         return None
     return running
-
-
-def stop(conversation: Conversation) -> bool:
-    """End the reply that is being written, and what it waits for, and keep its text; False where there is none."""
-    running = running_replies.get(conversation.pk)
-    if running is not None:
-        running.stopping = True  # first: a reply that waits for a compaction must not begin once that is cancelled
-    if running is None or running.makes_room or running.sent is None:  # not asked yet: it is about to wait, or waits
-        cancelling.cancel_waited_for(conversation.pk)
-    return stop_here(conversation.pk) or orphans.stop(conversation.pk) or running is not None
 
 
 def delete(conversation: Conversation) -> None:

@@ -35,6 +35,7 @@ from conversations.protection import protect
 from conversations.questions import Begun
 from conversations.shapes import call_json, compaction_json, conversation_json, message_json, usage_json
 from conversations.transcript import HISTORY
+from conversations.turns import stop as turns_stop
 
 router = Router(tags=["messages"])
 
@@ -154,7 +155,7 @@ def change(request: Request, conversation_id: UUID, message_id: UUID, body: sche
 )
 def stop(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Ends the reply that is being written, and the tools and the executor at work for it; its text is kept."""
-    return {"stopped": turn.stop(disposable_conversation(request.auth, conversation_id))}
+    return {"stopped": turns_stop.stop(disposable_conversation(request.auth, conversation_id))}
 
 
 async def _answered(

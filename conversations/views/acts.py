@@ -17,6 +17,7 @@ from conversations.access import TO_READ, get_conversation
 from conversations.errors import Conflict
 from conversations.messages import history
 from conversations.models import Conversation
+from conversations.turns import stop as turns_stop
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of, ids_of
 
@@ -52,7 +53,7 @@ def send(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def stop(request: Request, pk: UUID) -> HttpResponse:
-    turn.stop(get_conversation(request.user, pk))
+    turns_stop.stop(get_conversation(request.user, pk))
     return HttpResponse(status=204)
 
 

@@ -11,6 +11,7 @@ from django.core.cache import cache
 
 from conversations import turn
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall
+from conversations.turns import stop as turns_stop
 from tests.conversations.chat import Chat
 from tests.llm_server import LlmServer
 
@@ -52,7 +53,7 @@ class ToolChat(Chat):
         return [row async for row in rows.values_list("step__kind", "content")]
 
     async def stop(self) -> bool:
-        return await sync_to_async(turn.stop)(self.conversation)
+        return await sync_to_async(turns_stop.stop)(self.conversation)
 
 
 @pytest.fixture

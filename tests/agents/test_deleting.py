@@ -19,6 +19,7 @@ from conversations.agents.tools.belt import Belt
 from conversations.agents.work import LeaseLost, Work
 from conversations.llm.tools import Asked
 from conversations.models import Conversation, Message
+from conversations.turns import stop
 
 ASKED = Asked("1", "delegate_task", '{"task": "Add."}')
 HOW: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
@@ -42,7 +43,7 @@ def broken_off(reply: Message) -> object:
 
 
 def given_up(reply: Message) -> object:
-    return orphans._give_up(reply, status="stopped")
+    return orphans.give_up(reply, status="stopped")
 
 
 def condensed(reply: Message) -> object:
@@ -84,7 +85,7 @@ def test_a_deletion_waits_for_what_is_stored_just_then(
         return go_on(*args)
 
     monkeypatch.setattr(module, name, slowly)
-    monkeypatch.setattr(turn, "stop", lambda _: True)  # its worker is of this process, and is told
+    monkeypatch.setattr(stop, "stop", lambda _: True)  # its worker is of this process, and is told
     with ThreadPoolExecutor() as threads:
         working = threads.submit(closing, work, pending)
         assert half.wait(5)

@@ -13,9 +13,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from compression.ids import uuid7
-from conversations import orphans, replies, reply_lease, turn, usage
+from conversations import orphans, replies, reply_lease, usage
 from conversations.llm.tools import Asked
 from conversations.models import Conversation, Message
+from conversations.turns import stop
 from tests.agents.conftest import ToolChat
 
 NINE = ("calculate", '{"expression": "4 + 5"}')
@@ -26,7 +27,7 @@ async def test_a_stop_between_two_requests_of_a_turn_is_heeded(chat: ToolChat, m
 
     def tell(conversation_id: UUID) -> None:
         if not stopped:
-            stopped.append(turn.stop(chat.conversation))
+            stopped.append(stop.stop(chat.conversation))
 
     monkeypatch.setattr(usage, "tell", tell)
     chat.llm.enqueue("", calls=[NINE])
@@ -42,7 +43,7 @@ async def test_who_presses_stop_twice_between_two_requests_leaves_no_reply_that_
 ) -> None:
     def tell(conversation_id: UUID) -> None:
         for _ in range(3):
-            turn.stop(chat.conversation)
+            stop.stop(chat.conversation)
             time.sleep(0.02)
 
     monkeypatch.setattr(usage, "tell", tell)
@@ -57,7 +58,7 @@ async def test_a_stop_at_another_process_goes_on_to_the_next_reply(chat: ToolCha
     chat.llm.enqueue("This is not asked for.")
     begun = await chat.send("What is 4 and 5?")
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: len(llm.chats) == 1)
-    assert await sync_to_async(orphans.stop)(chat.conversation.pk)
+    assert await sync_to_async(stop._stop_elsewhere)(chat.conversation.pk)
     *_, last = await chat.turn_ended(begun)
     assert (last.status, len(chat.llm.chats)) == ("stopped", 1)
 
@@ -77,7 +78,7 @@ def test_a_stop_that_comes_as_a_reply_ends_finds_the_one_after_it(
         return held(reply_id, token)
 
     monkeypatch.setattr(orphans.reply_lease, "held", just_ended)
-    assert orphans.stop(conversation.pk)
+    assert stop._stop_elsewhere(conversation.pk)
     assert Message.objects.get(status="streaming").stopping_at is not None
 
 
@@ -87,13 +88,13 @@ def test_a_stop_that_comes_as_a_worker_takes_a_reply_up_is_told_to_that_worker(
     with transaction.atomic():
         reply = replies.store_reply(conversation)
     Message.objects.update(lease_token=None)
-    give_up = orphans._give_up
+    give_up = orphans.give_up
 
     def taken_up(row: Message, **how: Any) -> bool:
         reply_lease.claim(row.pk, uuid7())
         return give_up(row, **how)
 
-    monkeypatch.setattr(orphans, "_give_up", taken_up)
-    assert orphans.stop(conversation.pk)
+    monkeypatch.setattr(orphans, "give_up", taken_up)
+    assert stop._stop_elsewhere(conversation.pk)
     reply.refresh_from_db()
     assert (reply.status, reply.stopping_at is not None) == ("streaming", True)

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from compression.models import Compaction
 from conversations import turn
 from conversations.models import Conversation, Message
+from conversations.turns import stop
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
@@ -109,7 +110,7 @@ async def test_a_running_reply_is_in_the_way(api: Api, path: str, conversation: 
     refused(await api.post_async(f"{path}/{begun.reply.pk}/regenerate"), 409, "reply_running")
     refused(await api.post_async(f"{path}/{begun.question.pk}/edit", {"content": "no"}), 409, "reply_running")
     refused(await api.post_async(f"{path}/{begun.reply.pk}/fork"), 409, "reply_running")
-    await sync_to_async(turn.stop)(conversation)
+    await sync_to_async(stop.stop)(conversation)
     async with asyncio.timeout(10):
         while (await Message.objects.aget(pk=begun.reply.pk)).is_streaming:
             await asyncio.sleep(0.01)

@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 
 from compression.core.rules import find_rules
-from conversations import branches, continuing, endings, forks, transcript, turn, versions
+from conversations import branches, continuing, endings, forks, transcript, versions
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.events import hub
 from conversations.exchange.exports import as_json
@@ -20,7 +20,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.transcript import CONTINUE
-from conversations.turns import running
+from conversations.turns import running, stop
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages, elements
@@ -90,7 +90,7 @@ async def test_a_stopped_reply_has_no_reason_of_a_provider(chat: Chat) -> None:
     begun = await chat.send("Tell me all of it")
     while not running.text_so_far(await Message.objects.aget(pk=begun.reply.pk)):
         pass
-    await sync_to_async(turn.stop)(chat.conversation)
+    await sync_to_async(stop.stop)(chat.conversation)
     reply = await chat.ended(begun.reply.pk)
     assert (reply.status, reply.finish_reason, endings.can_continue(reply)) == ("stopped", "", True)
 

@@ -21,7 +21,6 @@ from conversations import (
     branches,
     compaction,
     goals,
-    orphans,
     prompt,
     records,
     replays,
@@ -36,7 +35,7 @@ from conversations.exchange import exports, imports
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.protection import protect
 from conversations.transcript import ELIDED
-from conversations.turns import running
+from conversations.turns import running, stop
 from tests.conversations.chat import Chat, fill
 from tests.conversations.test_emergency import searched, summarised
 from tests.conversations.test_states import done
@@ -423,7 +422,7 @@ async def test_replies_that_were_stopped_or_failed_are_told_as_far_as_known(
     begun = await chat.send("secret zebra")
     while not running.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
-    await sync_to_async(turn.stop)(chat.conversation)
+    await sync_to_async(stop.stop)(chat.conversation)
     stopped = await chat.ended(begun.reply.pk)
     await told(chat, stopped)
     assert (stopped.prompt_tokens, stopped.cost_usd) == (None, None)
@@ -447,7 +446,7 @@ async def test_a_reply_whose_worker_died_is_counted_too(filled: Conversation, ch
         conversation=chat.conversation, role="assistant", status="streaming", content="half",
         created_at=filled.created_at, lease_expires_at=filled.created_at,
     )  # fmt: skip
-    assert await sync_to_async(orphans.stop)(chat.conversation.pk)
+    assert await sync_to_async(stop._stop_elsewhere)(chat.conversation.pk)
     await row.arefresh_from_db()
     assert (row.status, row.request) == ("stopped", None)
     assert row.duration_ms is not None

@@ -14,7 +14,7 @@ from conversations import turn
 from conversations.errors import Conflict, Invalid, TooLarge
 from conversations.events import hub
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.turns import running
+from conversations.turns import running, stop
 from tests.conversations.chat import Chat, fill
 
 
@@ -76,7 +76,7 @@ async def test_stop_keeps_the_text_that_was_written(chat: Chat) -> None:
     begun = await chat.send("tell me everything")
     while not running.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
-    assert turn.stop(chat.conversation)
+    assert stop.stop(chat.conversation)
     reply = await chat.ended(begun.reply.pk)
     assert reply.status == "stopped"
     assert reply.content.startswith("word")
@@ -189,7 +189,7 @@ async def test_a_stopped_reply_can_be_tried_again_and_stays_readable(chat: Chat)
     begun = await chat.send("tell me everything")
     while not running.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
-    turn.stop(chat.conversation)
+    stop.stop(chat.conversation)
     stopped = await chat.ended(begun.reply.pk)
     again = await sync_to_async(turn.retry)(chat.conversation, stopped.pk)
     assert (await chat.ended(again.pk)).status == "complete"

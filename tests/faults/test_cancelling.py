@@ -22,7 +22,7 @@ from conversations import cancelling, compaction, lease, room, states, transcrip
 from conversations.errors import Conflict
 from conversations.events import hub
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.turns import running
+from conversations.turns import running, stop
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
@@ -222,7 +222,7 @@ async def test_stop_ends_the_compaction_that_a_reply_waits_for_and_the_reply(
         await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
     begun = await chat.send("what was port 3?")
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
-    assert await sync_to_async(turn.stop)(chat.conversation)
+    assert await sync_to_async(stop.stop)(chat.conversation)
     reply = await chat.ended(begun.reply.pk)
     assert reply.status == "stopped"
     await closed(chat.llm)
@@ -242,7 +242,7 @@ async def test_stop_ends_the_compaction_that_a_reply_is_about_to_wait_for(filled
         if reply and not stopped:
             assert not reply.makes_room and reply.sent is None
             stopped.append(False)  # the statements of the stop itself come here too
-            stopped[0] = turn.stop(filled)
+            stopped[0] = stop.stop(filled)
         return execute(sql, params, many, context)
 
     async with through(press):
@@ -257,7 +257,7 @@ async def test_stop_ends_the_compaction_that_a_reply_is_about_to_wait_for(filled
 
 async def test_stop_leaves_a_compaction_alone_that_no_reply_waits_for(filled: Conversation, chat: Chat) -> None:
     row = await thinking(chat)
-    assert not await sync_to_async(turn.stop)(chat.conversation)
+    assert not await sync_to_async(stop.stop)(chat.conversation)
     assert (await Compaction.objects.aget()).is_active
     await sync_to_async(cancelling.cancel)(row)
 

@@ -17,6 +17,7 @@ from compression.ids import uuid7
 from compression.leases import expiry
 from conversations import background, orphans, replies
 from conversations.models import Conversation, Message
+from conversations.turns import stop
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 
@@ -176,7 +177,7 @@ async def test_another_processs_reply_is_stopped_by_its_row(chat: Chat, monkeypa
     chat.llm.enqueue("one two three four five six seven", drip=0.2)
     begun = await chat.send("hello")
     await chat.written(begun.reply, "one")
-    assert await sync_to_async(orphans.stop)(chat.conversation.pk)
+    assert await sync_to_async(stop._stop_elsewhere)(chat.conversation.pk)
     reply = await chat.ended(begun.reply.pk)
     assert reply.status == "stopped"
     assert reply.content.startswith("one")

@@ -12,7 +12,6 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from chatsite import settings as product
-from conversations import turn
 from conversations.gateway import reading, upstream
 from conversations.llm import base
 from conversations.llm.base import BrokenReply
@@ -20,6 +19,7 @@ from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect
 from conversations.llm.provider import whole_seconds
 from conversations.models import Message, ModelProfile
+from conversations.turns import stop
 from tests.conversations.chat import Chat
 from tests.conversations.conftest import chat
 from tests.faults.providers import KEY, Naps, completed, streamed
@@ -116,7 +116,7 @@ async def test_a_silent_model_can_be_stopped_at_once(chat: Chat, settings: Any) 
         while not chat.llm.requests:
             await asyncio.sleep(0.01)
     began = time.monotonic()
-    assert await sync_to_async(turn.stop)(chat.conversation)
+    assert await sync_to_async(stop.stop)(chat.conversation)
     reply = await chat.ended(begun.reply.pk)
     assert (reply.status, time.monotonic() - began < 5) == ("stopped", True)
 

@@ -25,7 +25,7 @@ from conversations.events import hub
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.protection import protect
-from conversations.turns import running
+from conversations.turns import running, stop
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 from tests.statements import through
@@ -45,7 +45,7 @@ async def test_stop_at_any_moment_leaves_nothing_running(filled: Conversation, c
         await Conversation.objects.aupdate(compressed_context=None, compressed_at=None, compressed_tokens=0)
         begun = await chat.send(f"go {number}")
         await asyncio.sleep(moments.uniform(0, 0.03))
-        await sync_to_async(turn.stop)(chat.conversation)
+        await sync_to_async(stop.stop)(chat.conversation)
         await chat.ended(begun.reply.pk)
         while running.running_replies:
             await asyncio.sleep(0.01)
@@ -55,7 +55,7 @@ async def test_stop_at_any_moment_leaves_nothing_running(filled: Conversation, c
 async def test_a_reply_that_is_stopped_before_it_began_asks_no_model(chat: Chat) -> None:
     def at_once() -> Message:
         begun = turn.begin(chat.conversation, content="hi")
-        turn.stop(chat.conversation)
+        stop.stop(chat.conversation)
         return begun.reply
 
     reply = await sync_to_async(at_once)()

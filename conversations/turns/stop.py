@@ -1,0 +1,35 @@
+"""Stopping a reply, whichever process writes it, or none."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.utils import timezone
+
+from conversations import cancelling, relay, reply_lease
+from conversations.models import Conversation
+from conversations.orphans import Status, give_up, is_over
+from conversations.turns.running import running_replies, stop_here
+
+
+def stop(conversation: Conversation) -> bool:
+    """End the reply that is being written, and what it waits for, and keep its text; False where there is none."""
+    running = running_replies.get(conversation.pk)
+    if running is not None:
+        running.stopping = True  # first: a reply that waits for a compaction must not begin once that is cancelled
+    if running is None or running.makes_room or running.sent is None:  # not asked yet: it is about to wait, or waits
+        cancelling.cancel_waited_for(conversation.pk)
+    return stop_here(conversation.pk) or _stop_elsewhere(conversation.pk) or running is not None
+
+
+def _stop_elsewhere(conversation_id: UUID) -> bool:
+    """End a reply that no task of this process is writing; False where there is none."""
+    while reply := reply_lease.streaming().filter(conversation_id=conversation_id).first():
+        if reply.lease_token is None or is_over(reply, timezone.now()):
+            if give_up(reply, status=Status.STOPPED):
+                return True
+        elif reply_lease.held(reply.pk, reply.lease_token).update(stopping_at=timezone.now()):
+            relay.tell(relay.COMMANDS, conversation_id, "reply.stop")
+            return True
+        # It has ended or was taken up just now; where it called tools, another one follows.
+    return False
