@@ -11,7 +11,6 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
-from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
 from conversations import prompt, replies, reply_lease, room, titles, usage
@@ -31,9 +30,8 @@ from conversations.reply_lease import Held
 from conversations.shapes import message_json
 from conversations.transcript import Loaded
 from conversations.turns.running import Running, forget, running_replies
-from conversations.turns.stop import stop
 
-__all__ = ["begin", "delete", "retry", "run"]
+__all__ = ["begin", "retry", "run"]
 
 logger = logging.getLogger(__name__)
 
@@ -119,16 +117,6 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
         await _end(running, Status.STOPPED, "")
         return None
     return running
-
-
-def delete(conversation: Conversation) -> None:
-    """Stop what is written, and delete everything: under the row's lock, so that nothing is added meanwhile."""
-    stop(conversation)
-    with transaction.atomic():
-        for locked in Conversation.objects.select_for_update().filter(pk=conversation.pk):
-            list(Conversation.objects.select_for_update().filter(parent=locked).values_list("pk"))
-            locked.delete()
-            transaction.on_commit(partial(publish, conversation.pk, "resync"))
 
 
 async def _answer(running: Running, work: Work) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from ninja import Query, Router
 
-from conversations import answering, goals, turn, usage
+from conversations import answering, goals, usage
 from conversations.access import (
     CHATS,
     TO_READ,
@@ -29,6 +29,7 @@ from conversations.models import Conversation, ModelProfile
 from conversations.rules import checked
 from conversations.shapes import conversation_json, goal_json
 from conversations.trust import trust_of
+from conversations.turns import conversations
 from conversations.validation import clean_text
 
 router = Router(tags=["conversations"])
@@ -100,7 +101,7 @@ def change(request: Request, conversation_id: UUID, body: schema.ConversationCha
 )
 def delete(request: Request, conversation_id: UUID) -> None:
     """With all of its messages, summaries and runs, for good; a reply that is being written ends."""
-    turn.delete(disposable_conversation(request.auth, conversation_id))
+    conversations.delete(disposable_conversation(request.auth, conversation_id))
 
 
 def _told(conversation: Conversation) -> dict[str, Any]:

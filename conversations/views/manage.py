@@ -17,13 +17,14 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from conversations import fragments, turn
+from conversations import fragments
 from conversations.access import get_conversation, own_conversations
 from conversations.errors import Invalid
 from conversations.events import publish
 from conversations.exchange import exports, imports, markdown
 from conversations.forms import ImportForm, RenameForm, cleaned
 from conversations.models import Conversation
+from conversations.turns import conversations
 from conversations.validation import clean_text, one_line
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar
@@ -58,7 +59,7 @@ def archive(request: Request, pk: UUID) -> HttpResponse:
 def delete(request: Request, pk: UUID) -> HttpResponse:
     """Gone for good. The page goes home if it shows the conversation, else only the line in the list goes."""
     conversation = get_conversation(request.user, pk)
-    turn.delete(conversation)
+    conversations.delete(conversation)
     return HttpResponseClientRedirect(reverse("home")) if _is_open(request, pk) else HttpResponse()
 
 

@@ -13,13 +13,13 @@ import pytest
 from django.db import connection, transaction
 
 from compression.core.values import Steering
-from conversations import lease, orphans, replies, states, transcript, turn
+from conversations import lease, orphans, replies, states, transcript
 from conversations.agents import call_rows, calls, runs
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import LeaseLost, Work
 from conversations.llm.tools import Asked
 from conversations.models import Conversation, Message
-from conversations.turns import stop
+from conversations.turns import conversations, stop
 
 ASKED = Asked("1", "delegate_task", '{"task": "Add."}')
 HOW: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
@@ -89,7 +89,7 @@ def test_a_deletion_waits_for_what_is_stored_just_then(
     with ThreadPoolExecutor() as threads:
         working = threads.submit(closing, work, pending)
         assert half.wait(5)
-        threads.submit(closing, turn.delete, conversation).result()
+        threads.submit(closing, conversations.delete, conversation).result()
         assert working.exception() is None or isinstance(working.exception(), LeaseLost)
     assert not Conversation.objects.exists() and not Message.objects.exists()
 

@@ -10,12 +10,12 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
-from conversations import branches, forks, turn, versions
+from conversations import branches, forks, versions
 from conversations.agents.work import MOST_REQUESTS
 from conversations.context.tools import MAX_TASK_CHARS, MAX_TASK_TURNS
 from conversations.events import hub
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ModelProfile
-from conversations.turns import running
+from conversations.turns import conversations, running
 from tests.agents.conftest import ToolChat
 from tests.conversations.test_copies import seen
 from tests.llm_server import Request
@@ -65,7 +65,7 @@ async def test_the_thread_of_a_run_is_its_own_and_goes_with_the_conversation(age
         agent.conversation.owner_id,
     )
     assert [row.is_protected async for row in thread.messages.all()] == [True, False]
-    await sync_to_async(turn.delete)(agent.conversation)
+    await sync_to_async(conversations.delete)(agent.conversation)
     for rows in (Conversation, Message, AgentRun, AgentStep):
         assert not await rows.objects.aexists()
 
@@ -319,7 +319,7 @@ async def test_a_conversation_that_is_deleted_while_it_is_answered_is_no_fault(
     agent.llm.enqueue("word " * 50, drip=0.01)
     begun = await agent.send("Say something nobody has said.")
     await agent.written(begun.reply, "word")
-    await sync_to_async(turn.delete)(agent.conversation)
+    await sync_to_async(conversations.delete)(agent.conversation)
     while running.running_replies:
         await asyncio.sleep(0.01)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]

@@ -18,7 +18,7 @@ from conversations.api import events, missed, telling
 from conversations.events import hub
 from conversations.listener import BACKLOG, RESYNC, Event
 from conversations.models import Conversation, Message
-from conversations.turns import running
+from conversations.turns import conversations, running
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 
@@ -452,7 +452,7 @@ async def test_a_conversation_that_is_deleted_ends_its_stream(
 ) -> None:
     async with hear() as stream:
         await stream.until("usage.updated")
-        await did(turn.delete, conversation)
+        await did(conversations.delete, conversation)
         assert await stream.rest() == ["usage.updated", "conversation.deleted"]
     refused(await get(api, path, last=stream.last), 404, "not_found")
 

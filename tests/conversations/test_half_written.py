@@ -45,6 +45,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message
 from conversations.protection import protect
 from conversations.transcript import Loaded
+from conversations.turns import conversations
 from tests.conversations.chat import fill
 
 WRITE = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
@@ -190,7 +191,7 @@ VERBS: dict[str, Callable[[Conversation], Callable[[], object]]] = {
     "a clearing": lambda own: lambda: states.clear(own),
     "a pin": lambda own: lambda: protect(own, Message.objects.order_by("created_at")[3].pk, on=True),
     "a goal": lambda own: lambda: goals.set_goal(own, description="Ship it twice"),
-    "a deletion": lambda own: lambda: turn.delete(own),
+    "a deletion": lambda own: lambda: conversations.delete(own),
 }
 
 

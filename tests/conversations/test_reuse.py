@@ -15,10 +15,11 @@ from django.utils import timezone
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, KeptSummary, PromptTemplate
-from conversations import ahead, compaction, lease, states, turn, upkeep
+from conversations import ahead, compaction, lease, states, upkeep
 from conversations.llm.profiles import connect
 from conversations.llm.summariser import KeptAnswers, ModelSummariser
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.turns import conversations
 from tests.conversations.chat import Chat, fill
 from tests.faults.test_attempts import PASSAGE
 
@@ -327,7 +328,7 @@ async def test_an_answer_that_was_refused_later_is_not_given_again(filled: Conve
 async def test_what_was_kept_goes_with_its_conversation(filled: Conversation, chat: Chat) -> None:
     await chat.compact()
     assert await KeptSummary.objects.aexists()
-    await sync_to_async(turn.delete)(filled)
+    await sync_to_async(conversations.delete)(filled)
     assert not await KeptSummary.objects.aexists()
 
 

@@ -25,7 +25,7 @@ from conversations.events import hub
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.protection import protect
-from conversations.turns import running, stop
+from conversations.turns import conversations, running, stop
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 from tests.statements import through
@@ -222,7 +222,7 @@ async def test_a_deletion_goes_through_while_others_write(user: Any, profile: Mo
     for number in range(12):
         row = await Conversation.objects.acreate(owner=user, model=profile)
         await sync_to_async(fill)(row, 200, words=5)
-        deleting = asyncio.ensure_future(trying(lambda row=row: turn.delete(row)))
+        deleting = asyncio.ensure_future(trying(lambda row=row: conversations.delete(row)))
         await asyncio.sleep(0.001 * (number % 6))
         await asyncio.gather(
             deleting,
@@ -240,7 +240,7 @@ async def test_a_conversation_that_is_deleted_while_it_is_compressed_leaves_no_e
     with hub.listen(filled.pk):
         await chat.start_compaction()
         await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
-        await sync_to_async(turn.delete)(filled)
+        await sync_to_async(conversations.delete)(filled)
         await chat.idle()
     assert not [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
 

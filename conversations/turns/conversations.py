@@ -1,0 +1,21 @@
+"""A conversation as a whole: deleted, with all that belongs to it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.db import transaction
+
+from conversations.events import publish
+from conversations.models import Conversation
+from conversations.turns.stop import stop
+
+
+def delete(conversation: Conversation) -> None:
+    """Stop what is written, and delete everything: under the row's lock, so that nothing is added meanwhile."""
+    stop(conversation)
+    with transaction.atomic():
+        for locked in Conversation.objects.select_for_update().filter(pk=conversation.pk):
+            list(Conversation.objects.select_for_update().filter(parent=locked).values_list("pk"))
+            locked.delete()
+            transaction.on_commit(partial(publish, conversation.pk, "resync"))
