@@ -20,6 +20,7 @@ from compression.leases import expiry
 from compression.models import Compaction
 from compression.records import active_checkpoints
 from conversations import lease, prompt, states, transcript
+from conversations.context import version
 from conversations.errors import Conflict
 from conversations.flows import policy_of
 from conversations.lease import LeaseLost
@@ -37,7 +38,7 @@ def store(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figur
         same = Conversation.objects.filter(pk=head.id, compression_version=head.version)
         if not same.update(compression_version=head.version):
             raise Superseded
-        lease.discard_ready(head.id)
+        version.discard_ready(head.id)
         lease.finish(row, Status.READY, summariser=summariser, prepared=_saved(head, draft), **figures)
 
 
@@ -52,7 +53,7 @@ def holds(conversation_id: UUID) -> bool:
         return False
     if _draft(row, transcript.head_of(conversation_id)) is not None:
         return True
-    lease.discard_ready(conversation_id)
+    version.discard_ready(conversation_id)
     return False
 
 
@@ -68,7 +69,7 @@ def put_in_force(conversation_id: UUID) -> bool:
     except (IntegrityError, Conflict, LeaseLost):
         return False  # a compaction runs, which will be waited for
     except Superseded:
-        lease.discard_ready(conversation_id)
+        version.discard_ready(conversation_id)
         return False
 
 

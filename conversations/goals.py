@@ -16,7 +16,8 @@ from compression.core import goal as goals
 from compression.core.goal import Progress
 from compression.core.tokens import count_tokens
 from compression.models import Snapshot
-from conversations import lease, usage
+from conversations import usage
+from conversations.context import version
 from conversations.errors import Invalid, NotFound
 from conversations.models import Conversation, Goal
 from conversations.models.goal import MAX_DESCRIPTION
@@ -172,7 +173,7 @@ def _settle(goal: Goal) -> None:
 def _outdate(conversation_id: UUID) -> None:
     """Have what is being summarised, or is ready, discarded: its marks are of another goal."""
     Conversation.objects.filter(pk=conversation_id).update(compression_version=F("compression_version") + 1)
-    lease.discard_ready(conversation_id)
+    version.discard_ready(conversation_id)
 
 
 def _save(goal: Goal) -> None:

@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 
 BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
 PREEMPTED = "A compaction that a person asked for went before it."
-OUTDATED = "The conversation changed before this was needed."
 ABANDONED = "The worker stopped before it was done."
 RESUMED = {"summariser": "", "action": "taken up again after its worker had stopped"}
 """The step of a row that another worker goes on with: this is done once."""
@@ -158,13 +157,6 @@ def preempt(conversation_id: UUID) -> None:
         conversation_id=conversation_id, trigger=Compaction.Trigger.AHEAD, status__in=Compaction.ACTIVE
     )
     found = rows.update(status=Compaction.Status.DISCARDED, error=PREEMPTED, finished_at=timezone.now())
-    transaction.on_commit(partial(metrics.prepared_in_vain, found))
-
-
-def discard_ready(conversation_id: UUID) -> None:
-    """What was prepared will not be put in force."""
-    rows = Compaction.objects.filter(conversation_id=conversation_id, status=Compaction.Status.READY)
-    found = rows.update(status=Compaction.Status.DISCARDED, error=OUTDATED, prepared=None)
     transaction.on_commit(partial(metrics.prepared_in_vain, found))
 
 
