@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from conversations import room, transcript, usage
+from conversations import usage
 from conversations.errors import Conflict, Invalid
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Message, ModelProfile
@@ -49,17 +49,3 @@ def set_system_prompt(conversation: Conversation, text: str) -> None:
     conversation.system_prompt = clean_system_prompt(text)
     conversation.save(update_fields=["system_prompt"])
     usage.tell(conversation.pk)
-
-
-def outlook(conversation: Conversation) -> str:
-    """What the model's window means for the conversation as it is, in words; "" where there is no model."""
-    loaded = transcript.load(conversation.pk)
-    used = usage.measured(loaded)
-    if used is None:
-        return ""
-    window = f"Its window is {used.window.size:,} tokens"
-    if used.system > used.window.budget:
-        return f"{window}, and the system prompt alone takes {used.system:,}: nothing fits beside it."
-    if room.is_full(loaded):
-        return f"{window}: this conversation folds at the next turn."
-    return f"{window}, of which {used.total:,} are in use."

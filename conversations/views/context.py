@@ -22,6 +22,7 @@ from conversations.forms import PolicyForm
 from conversations.llm.profiles import chat_profiles
 from conversations.models import Conversation, Goal
 from conversations.models.conversation import MAX_SYSTEM_PROMPT
+from conversations.page import model_outlook
 from conversations.trust import trust_of
 from conversations.views.guard import Request, View, member
 from conversations.views.parse import id_of
@@ -39,7 +40,7 @@ def parts(conversation: Conversation) -> dict[str, Any]:
         "conversation": conversation,
         "profile": partial(answering.profile_of, conversation),
         "models": chat_profiles(),
-        "outlook": partial(answering.outlook, conversation),
+        "outlook": partial(model_outlook.outlook, conversation),
         "prompt_tokens": partial(count_tokens, conversation.system_prompt),
         "max_system_prompt": MAX_SYSTEM_PROMPT,
         "goal": goal,

@@ -1,0 +1,1 @@
+"""The pages: views, fragments, the socket, and how a message looks."""

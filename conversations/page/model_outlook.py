@@ -1,0 +1,20 @@
+"""What a model's window means for a conversation, in words for the page."""
+
+from __future__ import annotations
+
+from conversations import room, transcript, usage
+from conversations.models import Conversation
+
+
+def outlook(conversation: Conversation) -> str:
+    """What the model's window means for the conversation as it is, in words; "" where there is no model."""
+    loaded = transcript.load(conversation.pk)
+    used = usage.measured(loaded)
+    if used is None:
+        return ""
+    window = f"Its window is {used.window.size:,} tokens"
+    if used.system > used.window.budget:
+        return f"{window}, and the system prompt alone takes {used.system:,}: nothing fits beside it."
+    if room.is_full(loaded):
+        return f"{window}: this conversation folds at the next turn."
+    return f"{window}, of which {used.total:,} are in use."
