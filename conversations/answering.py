@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import transaction
 
 from conversations import usage
@@ -9,6 +11,7 @@ from conversations.errors import Conflict, Invalid
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.own_prompt import clean_system_prompt
+from conversations.policies import checked_policy
 
 
 def profile_of(conversation: Conversation) -> ModelProfile | None:
@@ -48,4 +51,11 @@ def set_system_prompt(conversation: Conversation, text: str) -> None:
     """Raises Invalid."""
     conversation.system_prompt = clean_system_prompt(text)
     conversation.save(update_fields=["system_prompt"])
+    usage.tell(conversation.pk)
+
+
+def set_policy(conversation: Conversation, values: dict[str, Any]) -> None:
+    """Put these settings in force, and no others: null stands for the site's own. Raises Invalid."""
+    conversation.policy = checked_policy(values)
+    conversation.save(update_fields=["policy"])
     usage.tell(conversation.pk)

@@ -6,17 +6,9 @@ from typing import Any
 
 from compression import conf
 from compression.core.extractive import Extractive
-from conversations import usage
 from conversations.errors import Invalid
-from conversations.models import Conversation, ModelProfile
+from conversations.models import ModelProfile
 from conversations.validation import POLICY, clean_policy
-
-
-def set_policy(conversation: Conversation, values: dict[str, Any]) -> None:
-    """Put these settings in force, and no others: null stands for the site's own. Raises Invalid."""
-    conversation.policy = checked_policy(values)
-    conversation.save(update_fields=["policy"])
-    usage.tell(conversation.pk)
 
 
 def checked_policy(values: object, *, field: str = "policy") -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.tokens import count_tokens
-from conversations import answering, compaction, goals, offers, policies, states, usage
+from conversations import answering, compaction, goals, offers, states, usage
 from conversations import rules as rules_
 from conversations.access import get_conversation
 from conversations.errors import Invalid, Refused
@@ -151,7 +151,7 @@ def policy(request: Request, pk: UUID) -> HttpResponse:
     form = PolicyForm(conversation, request.POST)
     if form.is_valid():
         try:
-            policies.set_policy(conversation, form.values)
+            answering.set_policy(conversation, form.values)
         except Invalid as refusal:
             form.refuse(refusal)
     if form.errors:

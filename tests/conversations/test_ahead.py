@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import ahead, branches, compaction, goals, policies, states, usage
+from conversations import ahead, answering, branches, compaction, goals, states, usage
 from conversations.events import hub
 from conversations.models import Conversation, Goal, Message, ModelProfile
 from conversations.protection import protect
@@ -214,7 +214,7 @@ async def test_it_is_prepared_once_and_not_where_it_is_switched_off(near: Any, c
         await chat.say("ok")
         await quiet(chat)
     assert await Compaction.objects.acount() == 1
-    await sync_to_async(policies.set_policy)(chat.conversation, {"ahead": False})
+    await sync_to_async(answering.set_policy)(chat.conversation, {"ahead": False})
     await Compaction.objects.all().adelete()
     await chat.say("ok")
     await chat.idle()

@@ -19,10 +19,10 @@ from django.db.migrations.executor import MigrationExecutor
 
 from compression.core.context import MARKER
 from conversations import branches, forks, goals, transcript, versions
+from conversations.answering import set_policy
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Goal, Message, Paste, ToolCall
-from conversations.policies import set_policy
 from tests.conversations.api import Api
 from tests.conversations.chat import START, Chat, fill
 from tests.conversations.pages import Pages
