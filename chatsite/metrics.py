@@ -16,8 +16,8 @@ from prometheus_client import REGISTRY, Metric
 from prometheus_client.exposition import choose_encoder
 
 from chatsite import tallies
-from conversations import metrics
 from conversations.models.api_key import key_of
+from conversations.ops import queue_depth
 
 PROXIED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 """Headers that only a proxy sends: who stands behind it is not on this machine."""
@@ -29,7 +29,7 @@ class Everything:
     def collect(self) -> Iterator[Metric]:
         yield from tallies.collect() if settings.METRICS_DIR else REGISTRY.collect()
         with suppress(DatabaseError, InterfaceError):  # the rest is worth the more while the database is away
-            yield metrics.queue_depth()
+            yield queue_depth.queue_depth()
 
 
 @require_safe

@@ -13,9 +13,10 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from compression.models import Compaction
-from conversations import lease, reply_lease
+from conversations import lease
 from conversations.errors import Conflict
 from conversations.lease import LeaseLost
+from conversations.models import Message
 
 CANCELLED = "It was cancelled: nothing has changed."
 
@@ -29,7 +30,7 @@ def cancel(row: Compaction) -> None:
 
 def cancel_waited_for(conversation_id: UUID) -> None:
     """Those that a reply waits for, if one is pending: of the conversation, or of the executor that works for it."""
-    if not reply_lease.streaming().filter(conversation_id=conversation_id).exists():
+    if not Message.objects.streaming().filter(conversation_id=conversation_id).exists():
         return
     for row in _of(conversation_id).filter(status__in=Compaction.ACTIVE).exclude(trigger=Compaction.Trigger.AHEAD):
         _cancelled(row)

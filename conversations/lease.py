@@ -116,14 +116,9 @@ def active(conversation_id: UUID) -> Compaction | None:
     return row
 
 
-def active_rows() -> QuerySet[Compaction]:
-    """Of all conversations. Spelt out, so that SQLite too sees that the index of active ones covers it."""
-    return Compaction.objects.extra(where=["compression_compaction.status IN ('pending', 'running')"])
-
-
 def expired(now: datetime) -> QuerySet[Compaction]:
     """Rows whose worker is gone."""
-    return active_rows().filter(lease_expires_at__lt=now)
+    return Compaction.objects.active().filter(lease_expires_at__lt=now)
 
 
 def recover(row: Compaction, *, now: datetime) -> bool:

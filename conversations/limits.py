@@ -13,7 +13,7 @@ from django.db.models import Count, Q
 
 from compression.models import Compaction
 from conversations.errors import TooMany
-from conversations.reply_lease import streaming
+from conversations.models import Message
 
 RETRY_SECONDS = 5
 
@@ -30,7 +30,7 @@ def require_turn(owner_id: int) -> None:
         # One's own turns are counted one after the other. SQLite has one writer anyway.
         list(User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk"))
     own = Count("pk", filter=Q(conversation__owner_id=owner_id))
-    found = streaming().order_by().aggregate(own=own, all=Count("pk"))
+    found = Message.objects.streaming().order_by().aggregate(own=own, all=Count("pk"))
     if found["own"] >= settings.MAX_TURNS_PER_USER:
         raise TooMany(
             f"{found['own']} of your replies are being written; at most {settings.MAX_TURNS_PER_USER} may be at once. "

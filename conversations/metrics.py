@@ -8,9 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
-from prometheus_client.core import GaugeMetricFamily
 
 if TYPE_CHECKING:
     from compression.models import Compaction
@@ -94,18 +92,3 @@ def tool_called(name: str | None, outcome: str, seconds: float) -> None:
     tool = f"mcp:{server}" if apart else name or "unknown"
     tool_calls.labels(tool, outcome).inc()
     tool_seconds.labels(tool).observe(seconds)
-
-
-def queue_depth() -> GaugeMetricFamily:
-    """What waits and what is being done now, by the rows: one query for each kind, of those rows alone."""
-    from compression.models import Compaction
-    from conversations.lease import active_rows
-    from conversations.reply_lease import streaming
-
-    depth = GaugeMetricFamily("queue_depth", "What is to be done, by the rows.", labels=["work", "state"])
-    waiting = {"reply": Q(lease_token=None), "compaction": Q(status=Compaction.Status.PENDING)}
-    for work, rows in (("reply", streaming()), ("compaction", active_rows())):
-        found = rows.aggregate(all=Count("pk"), waiting=Count("pk", filter=waiting[work]))
-        depth.add_metric([work, "waiting"], found["waiting"])
-        depth.add_metric([work, "running"], found["all"] - found["waiting"])
-    return depth

@@ -28,7 +28,7 @@ NOBODY = "No worker took this up. Your message is kept. Try again, and tell the 
 def sweep() -> int:
     """See to everything whose lease has run out; how many there were."""
     now = timezone.now()
-    replies_found = list(reply_lease.streaming().filter(_expired(now)))
+    replies_found = list(Message.objects.streaming().filter(_expired(now)))
     for reply in replies_found:
         _see_to(reply, now)
     compactions = list(lease.expired(now))
@@ -40,7 +40,7 @@ def sweep() -> int:
 def disown_all() -> None:
     """Before the only server of a database begins: nobody else can be at work, whatever the leases say."""
     past = timezone.now() - timedelta(seconds=1)
-    reply_lease.streaming().update(lease_expires_at=past)
+    Message.objects.streaming().update(lease_expires_at=past)
     Compaction.objects.filter(status__in=Compaction.ACTIVE).update(lease_expires_at=past)
 
 

@@ -25,11 +25,6 @@ class Held(Enum):
     LOST = "lost"
 
 
-def streaming() -> QuerySet[Message]:
-    """Replies in the making. Spelt out, so that SQLite too sees that the index of them covers it."""
-    return Message.objects.extra(where=["conversations_message.status = 'streaming'"])
-
-
 def claim(reply_id: UUID, token: UUID) -> Held:
     """Make the reply ours to write; LOST where another worker has it, or where it has ended."""
     rows = Message.objects.filter(pk=reply_id, lease_token=None, status=Message.Status.STREAMING)

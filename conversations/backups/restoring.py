@@ -17,7 +17,7 @@ from django.db.models import DateField, Model
 from django.utils import timezone
 
 from compression.models import Compaction, PromptTemplate
-from conversations import replies, reply_lease
+from conversations import replies
 from conversations.backups.lines import read
 from conversations.backups.tables import Permissions, Table, migrations, permissions, tables
 from conversations.backups.wording import first_line
@@ -112,7 +112,7 @@ def _is_automatic(field: DateField[Any, Any]) -> bool:
 
 def _settle() -> None:
     """Nothing that is marked as running can still be, as at a server's start."""
-    for reply in reply_lease.streaming():
+    for reply in Message.objects.streaming():
         replies.give_up(reply, status=Message.Status.INTERRUPTED, error=replies.INTERRUPTED)
     Compaction.objects.filter(status__in=Compaction.ACTIVE).update(
         status=Compaction.Status.FAILED, error=ABANDONED, finished_at=timezone.now()

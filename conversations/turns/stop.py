@@ -7,7 +7,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from conversations import cancelling, relay, reply_lease
-from conversations.models import Conversation
+from conversations.models import Conversation, Message
 from conversations.orphans import Status, give_up, is_over
 from conversations.turns.running import running_replies, stop_here
 
@@ -24,7 +24,7 @@ def stop(conversation: Conversation) -> bool:
 
 def _stop_elsewhere(conversation_id: UUID) -> bool:
     """End a reply that no task of this process is writing; False where there is none."""
-    while reply := reply_lease.streaming().filter(conversation_id=conversation_id).first():
+    while reply := Message.objects.streaming().filter(conversation_id=conversation_id).first():
         if reply.lease_token is None or is_over(reply, timezone.now()):
             if give_up(reply, status=Status.STOPPED):
                 return True

@@ -15,7 +15,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from compression.models import Compaction
-from conversations import background, orphans, reply_lease
+from conversations import background, orphans
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.models import AgentRun, Message, ToolCall
@@ -39,7 +39,7 @@ async def taken_over(agent: ToolChat) -> None:
 
 def run_out() -> None:
     past = timezone.now()
-    reply_lease.streaming().update(lease_expires_at=past)
+    Message.objects.streaming().update(lease_expires_at=past)
     Compaction.objects.filter(status__in=Compaction.ACTIVE).update(lease_expires_at=past)
 
 

@@ -21,6 +21,7 @@ from chatsite import tallies
 from compression.core.values import Steering
 from conversations import lease, metrics
 from conversations.models import ApiKey, Message
+from conversations.ops import queue_depth
 from tests.conversations.chat import fill
 from tests.journeys.site import ROOT
 from tests.timing import cpu_seconds
@@ -79,7 +80,7 @@ def test_what_waits_is_counted_by_two_indexes_alone(conversation: Any) -> None:
     Message.objects.filter(pk=last.pk).update(status="streaming")
     lease.claim(conversation.pk, trigger="manual", steering=Steering())
     with CaptureQueriesContext(connection) as ran:
-        depth = {tuple(one.labels.values()): one.value for one in metrics.queue_depth().samples}
+        depth = {tuple(one.labels.values()): one.value for one in queue_depth.queue_depth().samples}
     assert [work for work, number in depth.items() if number] == [("reply", "waiting"), ("compaction", "waiting")]
     assert len(ran) == 2
     with transaction.atomic(), connection.cursor() as cursor:

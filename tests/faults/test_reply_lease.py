@@ -21,7 +21,7 @@ __all__ = ["chat"]
 
 
 def run_out() -> None:
-    reply_lease.streaming().update(lease_expires_at=timezone.now())
+    Message.objects.streaming().update(lease_expires_at=timezone.now())
 
 
 async def writing(chat: Chat) -> Message:

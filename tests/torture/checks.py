@@ -17,7 +17,7 @@ from compression.core.context import render
 from compression.core.digest import extend
 from compression.models import Checkpoint, Compaction
 from compression.records import active_checkpoints
-from conversations import reply_lease, transcript
+from conversations import transcript
 from conversations.models import Conversation, Message, ModelProfile
 from tests.llm_answers import SUMMARY_MARKER, text_of
 from tests.torture.people import MARKER, Model, Talk, Tally, asked_in
@@ -41,7 +41,7 @@ def settle() -> float:
 
 
 def in_the_making() -> list[str]:
-    replies = [f"reply {row.pk}, {row.lease_token}, {row.lease_expires_at}" for row in reply_lease.streaming()]
+    replies = [f"reply {row.pk}, {row.lease_token}, {row.lease_expires_at}" for row in Message.objects.streaming()]
     compactions = Compaction.objects.filter(status__in=Compaction.ACTIVE)
     return replies + [f"{row.trigger} compaction {row.pk}, {row.status} {row.stage}" for row in compactions]
 
@@ -49,7 +49,7 @@ def in_the_making() -> list[str]:
 def overdue() -> float:
     """How many seconds ago the lease ran out that did so first of those whose work has not ended."""
     now = timezone.now()
-    leases = [row.lease_expires_at or row.created_at for row in reply_lease.streaming()]
+    leases = [row.lease_expires_at or row.created_at for row in Message.objects.streaming()]
     leases += Compaction.objects.filter(status__in=Compaction.ACTIVE).values_list("lease_expires_at", flat=True)
     return max([0.0, *((now - lease).total_seconds() for lease in leases)])
 
@@ -68,7 +68,7 @@ type Outcomes = dict[Key, Outcome]
 
 def leases() -> Outcomes:
     """All that somebody is at."""
-    rows = {("reply", row.pk): row for row in reply_lease.streaming()}
+    rows = {("reply", row.pk): row for row in Message.objects.streaming()}
     active = Compaction.objects.filter(status__in=Compaction.ACTIVE)
     return outcomes(rows | {("compaction", row.pk): row for row in active})
 

@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from compression.models import Compaction
-from conversations import background, reply_lease
-from conversations.models import Conversation
+from conversations import background
+from conversations.models import Conversation, Message
 from tests.servers import wait_until
 from tests.torture import checks
 from tests.torture.people import Talk, asked_in, begin, say
@@ -93,7 +93,7 @@ def duplicates(torture: Torture, count: int) -> Counter[str]:
         torture.fill(client, talk)
         asked = len(torture.model.received)
         say(client, torture.tally, talk, wait=False)
-        reply = str(reply_lease.streaming().get(conversation=talk.id).pk)
+        reply = str(Message.objects.streaming().get(conversation=talk.id).pk)
         _twice(done, "answer", str(talk.id), reply)
         assert len(torture.model.received) == asked + 1, "a reply was written twice"
         task = client.insist("POST", f"/api/context/{talk.id}/compact", {})["task_id"]

@@ -1,0 +1,1 @@
+"""Keeping a site running: its process, maintenance, health and backups."""

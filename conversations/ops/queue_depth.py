@@ -1,0 +1,26 @@
+"""How much is waiting and being done, counted from the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, Q
+from prometheus_client.core import GaugeMetricFamily
+
+from conversations.models import Message
+
+if TYPE_CHECKING:
+    pass
+
+
+def queue_depth() -> GaugeMetricFamily:
+    """What waits and what is being done now, by the rows: one query for each kind, of those rows alone."""
+    from compression.models import Compaction
+
+    depth = GaugeMetricFamily("queue_depth", "What is to be done, by the rows.", labels=["work", "state"])
+    waiting = {"reply": Q(lease_token=None), "compaction": Q(status=Compaction.Status.PENDING)}
+    for work, rows in (("reply", Message.objects.streaming()), ("compaction", Compaction.objects.active())):
+        found = rows.aggregate(all=Count("pk"), waiting=Count("pk", filter=waiting[work]))
+        depth.add_metric([work, "waiting"], found["waiting"])
+        depth.add_metric([work, "running"], found["all"] - found["waiting"])
+    return depth
