@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import isfinite
 from typing import Any
+from urllib.parse import urlsplit
 
 from compression.core.instructions import LONGEST_TEMPLATE, fault_of
 from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD, PRESETS, STRATEGIES
@@ -170,3 +171,12 @@ def _float(digits: str) -> float:
 
 
 STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+
+
+def host_of(base_url: str) -> str:
+    """The host that can be asked at an address, "" where it is none."""
+    try:
+        parts = urlsplit(base_url)
+        return parts.hostname or "" if parts.scheme in ("http", "https") and parts.port != 0 else ""
+    except ValueError:
+        return ""

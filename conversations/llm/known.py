@@ -6,7 +6,8 @@ import re
 from decimal import Decimal
 from ipaddress import ip_address
 from typing import NamedTuple
-from urllib.parse import urlsplit
+
+from conversations.validation import host_of
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -189,12 +190,3 @@ def is_local(base_url: str) -> bool:
     except ValueError:
         return bool(host) and ("." not in host or host.endswith((".local", ".localhost", ".internal", ".lan")))
     return address.is_private or address.is_loopback or address.is_link_local
-
-
-def host_of(base_url: str) -> str:
-    """The host that can be asked at an address, "" where it is none."""
-    try:
-        parts = urlsplit(base_url)
-        return parts.hostname or "" if parts.scheme in ("http", "https") and parts.port != 0 else ""
-    except ValueError:
-        return ""

@@ -32,10 +32,10 @@ from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn
 from conversations.llm.faults import Asked, explain
 from conversations.llm.images import with_bytes
-from conversations.llm.known import host_of
 from conversations.llm.reading import Reading
 from conversations.llm.request import Prompt, sendable
 from conversations.llm.storable import Storable
+from conversations.validation import host_of
 
 CONNECT_SECONDS = 10.0
 LONGEST_REPLY = 1_000_000

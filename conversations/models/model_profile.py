@@ -8,8 +8,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from compression.core.values import Window
-from conversations.llm.known import host_of
 from conversations.secrets import EncryptedTextField
+from conversations.validation import host_of
 
 REPLY_TOKENS = 1_000
 """Kept free for a reply where the profile names no maximum."""
