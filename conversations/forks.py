@@ -15,12 +15,12 @@ from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations import goals, provenance, rules, states, transcript
-from conversations.agents import call_rows
 from conversations.branches import message_of
 from conversations.copied_files import copy_files, name_copies
 from conversations.copied_requests import carry_to_fork
 from conversations.errors import Conflict, NotFound
-from conversations.exchange.calls import CUT_OFF
+from conversations.messages import tool_calls
+from conversations.messages.tool_calls import CUT_OFF
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.models.conversation import MAX_TITLE
 from conversations.provenance import SUMMED_UP
@@ -152,7 +152,7 @@ def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime)
         ToolCall.objects.bulk_create(calls)
         for call in calls:
             if call.is_unfinished:
-                call_rows.end(call, None, error=CUT_OFF)
+                tool_calls.end(call, None, error=CUT_OFF)
     return ids
 
 

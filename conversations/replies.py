@@ -18,12 +18,12 @@ from compression.core.values import MESSAGE_OVERHEAD
 from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
 from conversations import background, endings, limits, metrics, records, reply_lease, transcript
-from conversations.agents import call_rows
 from conversations.errors import Conflict
 from conversations.events import publish
 from conversations.llm.base import Spent
 from conversations.llm.profiles import learn_correction, profile_for
 from conversations.llm.tools import Asked
+from conversations.messages import tool_calls
 from conversations.models import Conversation, Message
 from conversations.records import Sent
 
@@ -143,7 +143,7 @@ def _followed(reply_id: UUID, token: UUID, calls: Sequence[Asked]) -> Message:
     One that another process was asked to stop meanwhile hands that on, and how many workers have died of the turn.
     """
     reply = Message.objects.get(pk=reply_id)
-    call_rows.store(reply, calls)
+    tool_calls.store(reply, calls)
     return Message.objects.create(
         conversation_id=reply.conversation_id,
         role=Role.ASSISTANT,
@@ -196,7 +196,7 @@ def settle_model(conversation_id: UUID) -> None:
 
 
 def tokens_of(text: str, calls: Sequence[Asked] = ()) -> int:
-    return call_rows.tokens_of(text, calls) if text or calls else MESSAGE_OVERHEAD
+    return tool_calls.tokens_of(text, calls) if text or calls else MESSAGE_OVERHEAD
 
 
 def pending(conversation: Conversation, moment: datetime, **fields: Any) -> Message:

@@ -14,13 +14,14 @@ from django.db import transaction
 from django.db.models import Q
 
 from conversations import metrics
-from conversations.agents import call_rows, plan, runs
+from conversations.agents import plan, runs
 from conversations.agents.work import LeaseLost, Work
 from conversations.context import tools
 from conversations.context.tools import APART
 from conversations.events import publish
 from conversations.insisting import insisted
 from conversations.llm.tools import Asked, ToolFailed
+from conversations.messages import tool_calls
 from conversations.models import Conversation, ToolCall
 from conversations.shapes import call_json
 from conversations.transcript import Loaded
@@ -41,7 +42,7 @@ async def carry_out(work: Work, loaded: Loaded) -> bool:
 
     Several at the same time, but the planner's one after the other: one task is open at a time. Raises LeaseLost.
     """
-    rows = [row async for row in call_rows.unfinished(Q(message=UUID(loaded.live[-1].id)))]
+    rows = [row async for row in tool_calls.unfinished(Q(message=UUID(loaded.live[-1].id)))]
     apart = [row for row in rows if loaded.head.kind == Conversation.Kind.AGENT and row.name in tools.PLANNERS]
     limit = asyncio.Semaphore(AT_ONCE)
     try:
@@ -65,8 +66,8 @@ def abandon(conversation_id: UUID) -> None:
 
 
 def _abandon(conversation_id: UUID) -> None:
-    for row in call_rows.unfinished(Q(message__conversation=conversation_id)):
-        call_rows.end(row, None, error=STOPPED)
+    for row in tool_calls.unfinished(Q(message__conversation=conversation_id)):
+        tool_calls.end(row, None, error=STOPPED)
         _tell(row)
 
 
@@ -114,7 +115,7 @@ def _begin(work: Work, row: ToolCall) -> None:
 def _finish(work: Work, row: ToolCall, result: str | None, *, error: str, duration_ms: int) -> None:
     with transaction.atomic():
         work.hold()
-        call_rows.end(row, result, error=error, duration_ms=duration_ms)
+        tool_calls.end(row, result, error=error, duration_ms=duration_ms)
         _tell(row)
 
 

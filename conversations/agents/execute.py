@@ -12,7 +12,7 @@ from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
 from conversations import endings, prompt, records, replies, room
-from conversations.agents import call_rows, calls, runs
+from conversations.agents import calls, runs
 from conversations.agents.work import MOST_REQUESTS, Work
 from conversations.context.tools import CONTINUE, MAX_TASK_TURNS
 from conversations.errors import Refused
@@ -20,6 +20,7 @@ from conversations.insisting import insisted
 from conversations.llm.base import ContextTooLong, ModelError, Spent
 from conversations.llm.profiles import connect, learn_correction
 from conversations.llm.tools import Asked, ToolFailed
+from conversations.messages import tool_calls
 from conversations.models import AgentRun, AgentStep, Message, ModelProfile
 from conversations.records import Sent
 from conversations.transcript import Loaded
@@ -110,13 +111,13 @@ def _store(work: Work, run: AgentRun, answer: Answer) -> None:
             content=answer.text,
             finish_reason=endings.kept(answer.finish_reason),
             created_at=runs.moment(run),
-            token_count=call_rows.tokens_of(answer.text, answer.calls),
+            token_count=tool_calls.tokens_of(answer.text, answer.calls),
             first_token_ms=answer.first_token_ms,
             duration_ms=milliseconds_since(answer.id),
             **records.note(sent),
             **records.paid(sent.profile, spent),
         )
-        call_rows.store(message, answer.calls)
+        tool_calls.store(message, answer.calls)
         runs.answer(run, _kind(run, answer), message)
     if spent:
         learn_correction(sent.profile, sent.loaded.head.owner_id, estimated=sent.estimated, reported=spent.prompt)

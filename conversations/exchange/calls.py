@@ -6,14 +6,13 @@ from typing import Any
 
 from conversations.exchange.reading import read_choice, read_number, read_object, read_text
 from conversations.exchange.source import Call, Result
+from conversations.messages.tool_calls import CUT_OFF
 from conversations.models import ToolCall
 from conversations.validation import clean_text
 
 MAX_CALL_TEXT = 200
 LONGEST_ERROR = 10_000
 STATUSES = tuple(ToolCall.Status.values)
-CUT_OFF = "This was going on when the conversation was copied."
-"""What became of a call that had not ended."""
 
 
 def call_json(call: ToolCall) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from django.db import connection, transaction
 
 from compression.core.values import Steering
 from conversations import lease, orphans, replies, states, transcript
-from conversations.agents import call_rows, calls, runs
+from conversations.agents import calls, runs
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import LeaseLost, Work
 from conversations.llm.tools import Asked
+from conversations.messages import tool_calls
 from conversations.models import Conversation, Message
 from conversations.turns import conversations, stop
 
@@ -60,7 +61,7 @@ def condensed(reply: Message) -> object:
     ("work", "module", "name"),
     [
         (begun, runs, "close"),
-        (called, call_rows, "store"),
+        (called, tool_calls, "store"),
         (broken_off, calls, "abandon"),
         (given_up, calls, "abandon"),
         (condensed, states, "keep"),

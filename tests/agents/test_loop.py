@@ -11,10 +11,10 @@ from asgiref.sync import sync_to_async
 from django.conf import LazySettings
 
 from conversations import transcript, turn
-from conversations.agents import call_rows
 from conversations.agents.work import MOST_REQUESTS
 from conversations.errors import Conflict
 from conversations.events import hub
+from conversations.messages import tool_calls
 from conversations.models import Conversation, ModelProfile, ToolCall
 from tests.agents.conftest import ToolChat
 from tests.conversations.chat import fill
@@ -83,7 +83,7 @@ async def test_a_call_that_cannot_be_is_told_to_the_model_which_goes_on(
     *_, last = await chat.asks("How late is it?")
     (call,) = await chat.calls()
     assert call.status == "failed" and told in call.error
-    assert chat.llm.last_request.messages[-1]["content"] == call.result == f"{call_rows.ERROR}{call.error}"
+    assert chat.llm.last_request.messages[-1]["content"] == call.result == f"{tool_calls.ERROR}{call.error}"
     assert last.content == "I was wrong."
 
 

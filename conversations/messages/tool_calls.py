@@ -12,6 +12,9 @@ from conversations import transcript
 from conversations.llm.tools import Asked
 from conversations.models import Message, ToolCall
 
+CUT_OFF = "This was going on when the conversation was copied."
+"""What became of a call that had not ended."""
+
 Status = ToolCall.Status
 
 ERROR = "Error: "
