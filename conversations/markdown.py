@@ -30,8 +30,6 @@ SCROLLS = 'tabindex="0" role="group" aria-label="{}"'
 _NUMBER = re.compile(r"\A(\s*\d+)([.)]\s*)\Z")
 """A text that is a number with a full stop: as Markdown it is the beginning of a list with nothing in it."""
 _BOX = re.compile(r"\[([ xX])\]\s")
-MARKS = re.compile(r"```\w*|`|\*\*(?=\S)|(?<=\S)\*\*|^#{1,6} ", re.MULTILINE)
-"""What is of no use where a text is shown in a line."""
 
 clean = partial(
     nh3.clean,
@@ -169,11 +167,6 @@ def blocks(text: str) -> list[Token]:
     tokens: list[Token] = []
     parser.block.parse(text, parser, {}, tokens)
     return [token for token in tokens if token.level == 0 and token.map]
-
-
-def in_a_line(text: str) -> str:
-    """What it says, without the marks that would make it bold, code or a heading."""
-    return " ".join(MARKS.sub("", text).split())
 
 
 def code_box(code: str, language: str, *, plain: bool = False, written_to: str = "") -> str:

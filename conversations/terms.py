@@ -6,7 +6,8 @@ import re
 
 from django.db.models import Q
 
-from conversations.markdown import MARKS, in_a_line
+MARKS = re.compile(r"```\w*|`|\*\*(?=\S)|(?<=\S)\*\*|^#{1,6} ", re.MULTILINE)
+"""What is of no use where a text is shown in a line."""
 
 SNIPPET = 120
 BEFORE = 40
@@ -49,3 +50,8 @@ def pattern(terms: list[str]) -> re.Pattern[str]:
     """Any of the terms, the longest that is there; in whatever case. Of a split every other piece is one."""
     longest_first = sorted(terms, key=len, reverse=True)
     return re.compile(f"({'|'.join(map(re.escape, longest_first))})", re.IGNORECASE)
+
+
+def in_a_line(text: str) -> str:
+    """What it says, without the marks that would make it bold, code or a heading."""
+    return " ".join(MARKS.sub("", text).split())

@@ -19,9 +19,9 @@ from conversations.errors import Invalid
 from conversations.exchange.entries import entries
 from conversations.holding import holds
 from conversations.llm.tools import ToolFailed
-from conversations.markdown import MARKS, MAX_MARKDOWN, html_of, in_a_line
+from conversations.markdown import MAX_MARKDOWN, html_of
 from conversations.models import Conversation, Message
-from conversations.terms import excerpt, terms_of
+from conversations.terms import MARKS, excerpt, in_a_line, terms_of
 from conversations.text_files import read_text_file
 from conversations.validation import parse_json
 from tests.conversations.chat import START

@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 import pytest
 
 from conversations import formulas
-from conversations.markdown import MAX_MARKDOWN, html_of, in_a_line, render
+from conversations.markdown import MAX_MARKDOWN, html_of, render
+from conversations.terms import in_a_line
 from tests.journeys import nasty
 from tests.timing import cpu_seconds
 
