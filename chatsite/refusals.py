@@ -13,7 +13,6 @@ from django.template.loader import render_to_string
 from chatsite.middleware import API
 from chatsite.programs import GATEWAY
 from conversations.errors import Refused
-from conversations.templatetags.chat import words
 
 LINGER_SECONDS = 5.0
 """How long the rest of a refused body is read and thrown away: who still writes it would not read the answer."""
@@ -79,11 +78,11 @@ def answer(refusal: Refused, *, path: str, method: str, is_htmx: bool) -> tuple[
         error = {"code": refusal.code, "message": refusal.message, "detail": refusal.detail}
         text = json.dumps({"error": error})
     elif is_htmx:
-        text = render_to_string("conversations/_alert.html", {"message": words(refusal)})
+        text = render_to_string("conversations/_alert.html", {"message": refusal.without_field})
         if method != "GET":  # what a page reads by itself, it reads again
             more = {"HX-Retarget": "#alert", "HX-Reswap": "innerHTML"}
     else:
-        text = render_to_string("error.html", {"message": words(refusal)})
+        text = render_to_string("error.html", {"message": refusal.without_field})
     body = text.encode()
     if after := refusal.detail.get("retry_after"):
         more["Retry-After"] = str(after)

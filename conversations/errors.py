@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+_FIELD = re.compile(r"\A[\w.\[\]]+: ")
 MEDIA_TYPE = "Send the body as application/json."
 
 
@@ -21,6 +23,12 @@ class Refused(Exception):
         self.message = message
         self.code = code or self.code
         self.detail = detail
+
+    @property
+    def without_field(self) -> str:
+        """The message as a sentence without the path of its field, for a place beside that field."""
+        said = _FIELD.sub("", self.message) if "field" in self.detail else self.message
+        return said[:1].upper() + said[1:]
 
 
 class Invalid(Refused):

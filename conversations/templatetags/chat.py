@@ -15,7 +15,6 @@ from compression.core.truncation import Truncation
 from compression.models import Compaction
 from conversations import endings, markdown, progress
 from conversations.controls import visible
-from conversations.errors import Refused
 from conversations.models import Message
 
 register = template.Library()
@@ -61,7 +60,6 @@ STRATEGIES = {
 }
 LEVELS = {1: "compact", 2: "moderate", 3: "detailed"}
 INSTEAD = {Extractive.name: "selected from the text instead", Truncation.name: "a note of what was left out instead"}
-_FIELD = re.compile(r"\A[\w.\[\]]+: ")
 _STAGE = re.compile(r"\A[a-z]+: ")
 _NEXT_SENTENCE = re.compile(r"\. (?=[A-Z])")
 _ASIDE = re.compile(r" \(([^()]*)\)")
@@ -78,13 +76,6 @@ def rendered(text: str) -> SafeString:
 def seen(name: str) -> str:
     """A name with what hides in it."""
     return visible(name)
-
-
-@register.filter
-def words(refusal: Refused) -> str:
-    """The reason without the path of its field, beside which it stands."""
-    said = _FIELD.sub("", refusal.message) if "field" in refusal.detail else refusal.message
-    return said[:1].upper() + said[1:]
 
 
 @register.filter

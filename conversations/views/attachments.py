@@ -15,7 +15,6 @@ from conversations.access import get_conversation
 from conversations.errors import NotFound, Refused
 from conversations.file_transfer import received, sent_out
 from conversations.models import Attachment
-from conversations.templatetags.chat import words
 from conversations.views.guard import Request, member
 
 
@@ -29,7 +28,7 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
         row = attachments.upload(conversation, name=name, data=data)
     except Refused as refusal:
         file = request.FILES.get("file")
-        told = {"name": file.name if file else "", "why": words(refusal)}
+        told = {"name": file.name if file else "", "why": refusal.without_field}
         response = render(request, "conversations/_not_attached.html", told, status=refusal.status)
         return reswap(retarget(response, "this"), "outerHTML")
     context = {"attachment": row, "profile": answering.profile_of(conversation)}

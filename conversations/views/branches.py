@@ -18,7 +18,6 @@ from conversations.access import get_conversation
 from conversations.bubbles import bubble
 from conversations.errors import Invalid, Refused
 from conversations.models import Conversation, Message
-from conversations.templatetags.chat import words
 from conversations.views.guard import Request, member
 
 
@@ -62,7 +61,7 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         slash.require_text(content)
         branches.edit(conversation, row.pk, content=content)
     except Refused as refusal:
-        response = HttpResponse(escape(words(refusal)), status=refusal.status)
+        response = HttpResponse(escape(refusal.without_field), status=refusal.status)
         return reswap(retarget(response, f"#refused-{row.pk}"), "innerHTML")
     return _converged()
 

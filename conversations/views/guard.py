@@ -16,7 +16,6 @@ from django_htmx.middleware import HtmxDetails
 
 from conversations.errors import Refused
 from conversations.models import Conversation
-from conversations.templatetags.chat import words
 
 View = Callable[..., HttpResponse]
 
@@ -56,6 +55,6 @@ def sign_in(request: Request) -> HttpResponse:
 def refused(request: Request, refusal: Refused) -> HttpResponse:
     """The reason, beside what was asked for: the draft stays where it is."""
     if not request.htmx:
-        return render(request, "error.html", {"message": words(refusal)}, status=refusal.status)
-    response = render(request, "conversations/_alert.html", {"message": words(refusal)}, status=refusal.status)
+        return render(request, "error.html", {"message": refusal.without_field}, status=refusal.status)
+    response = render(request, "conversations/_alert.html", {"message": refusal.without_field}, status=refusal.status)
     return reswap(retarget(response, "#alert"), "innerHTML")
