@@ -34,9 +34,9 @@ from conversations.api import (
 )
 from conversations.api.about import ABOUT, TAGS
 from conversations.api.auth import KeyAuth, SessionAuth
-from conversations.api.docs import docs
 from conversations.api.openapi import complete
 from conversations.api.parsing import StrictParser
+from conversations.page.api_docs import docs
 
 
 class Api(NinjaAPI):
