@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compression.core.extractive import extract
-from compression.core.ports import TokenCounter
+from compression.core.tokens import TokenCounter
 from compression.core.truncation import gathered
 from compression.core.values import Checkpoint
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from compression.core.notes import Note, phrase_of
 from compression.core.patterns import CHUNK, kind_of
 from compression.core.pieces import TECHNICAL, Kind
-from compression.core.ports import TokenCounter
 from compression.core.sections import FILES
 from compression.core.terms import terms_of
+from compression.core.tokens import TokenCounter
 
 _COMMANDS = (
     ("created", re.compile(r"(?:create|touch|mkdir|new_file|create_file|write_file|write|add_file)\b", re.IGNORECASE)),

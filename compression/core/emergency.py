@@ -9,7 +9,7 @@ from functools import partial, reduce
 
 from compression.core.aging import OLDEST, aged, cost, fitted
 from compression.core.measure import usage_of
-from compression.core.ports import TokenCounter
+from compression.core.tokens import TokenCounter
 from compression.core.values import Checkpoint, Transcript, Turn
 from compression.core.window import groups
 

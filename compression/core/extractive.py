@@ -10,7 +10,6 @@ from compression.core.changes import changes_of, merged
 from compression.core.folding import notes_of_summary
 from compression.core.notes import MUST, Note, notes_of, phrase_of
 from compression.core.pieces import Kind
-from compression.core.ports import TokenCounter
 from compression.core.rules import find_rules
 from compression.core.said import speaker_of
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
@@ -18,7 +17,7 @@ from compression.core.selection import fitted
 from compression.core.sentences import clean, one_line
 from compression.core.state import current
 from compression.core.telegraphic import Form
-from compression.core.tokens import count_tokens
+from compression.core.tokens import TokenCounter, count_tokens
 from compression.core.values import Passage, Turn, Written, total_tokens
 
 _ROOM_FOR_WHOLE = 1.2

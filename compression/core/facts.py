@@ -10,11 +10,11 @@ from datetime import date
 from math import log
 
 from compression.core.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
-from compression.core.ports import TokenCounter
 from compression.core.rules import find_rules
 from compression.core.said import Said, led
 from compression.core.sections import KEPT_FACTS
 from compression.core.stopwords import ENGLISH
+from compression.core.tokens import TokenCounter
 
 WEIGHTS = {
     "rule": 12.0,

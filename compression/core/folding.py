@@ -11,11 +11,11 @@ from compression.core.cues import STATES
 from compression.core.dates import MONTHS
 from compression.core.notes import MENTIONED, MUST, PROMPT, Note, phrase_of
 from compression.core.pieces import Kind
-from compression.core.ports import TokenCounter
 from compression.core.rules import find_rules
 from compression.core.said import USER, Said, kept_line, label_in
 from compression.core.sections import CONTEXT, DECISIONS, FILES, KEPT_FACTS, STATE, SUMMARY
 from compression.core.sentences import clean, one_line, sentences, split_long
+from compression.core.tokens import TokenCounter
 
 PREFERENCE = 1.5
 """How much more a note weighs that has stood in a summary before: it was chosen once, and its source is gone."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
-    from compression.core.ports import TokenCounter
+    from compression.core.tokens import TokenCounter
 
 StepStatus = Literal["pending", "in-progress", "completed"]
 Action = Literal["created", "modified", "deleted"]

@@ -10,10 +10,10 @@ from functools import lru_cache
 from compression.core.notes import MUST, Note, Phrase, phrase_of
 from compression.core.patterns import CHUNK, kind_of, parts_of
 from compression.core.pieces import Kind
-from compression.core.ports import TokenCounter
 from compression.core.sections import CONTEXT
 from compression.core.stopwords import ENGLISH
 from compression.core.terms import parts
+from compression.core.tokens import TokenCounter
 
 _JOINT = re.compile(r"[a-z]+\.(?:" + "|".join(word.capitalize() for word in sorted(ENGLISH) if word.isalpha()) + ")")
 """The end of one sentence and the beginning of the next, without a space."""

@@ -12,13 +12,13 @@ from itertools import pairwise
 from compression.core.cues import section_of
 from compression.core.dates import resolve
 from compression.core.pieces import TECHNICAL, Kind, Piece, pieces_of
-from compression.core.ports import TokenCounter
 from compression.core.rules import find_rules
 from compression.core.said import QUOTED, TOOL, label_in, speaker_of
 from compression.core.sections import CONTEXT
 from compression.core.sentences import clean, one_line, split_long
 from compression.core.telegraphic import Form, shorten
 from compression.core.terms import Term, terms_of
+from compression.core.tokens import TokenCounter
 from compression.core.values import ToolUse, Turn
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import to_thread
 
 from compression.core.policy import Policy
-from compression.core.ports import OnPart, OnStage, Summariser, TokenCounter, nobody
+from compression.core.ports import OnPart, OnStage, Summariser, nobody
 from compression.core.retention import repaired
 from compression.core.stages.checkpoint import checkpoint
 from compression.core.stages.identify import identify
@@ -13,6 +13,7 @@ from compression.core.stages.prepare import prepare
 from compression.core.stages.summarise import TO_PERCENT, summarise
 from compression.core.stages.update import update
 from compression.core.stages.validate import validate
+from compression.core.tokens import TokenCounter
 from compression.core.values import Draft, Steering, Transcript
 
 

@@ -7,9 +7,6 @@ from typing import Protocol
 
 from compression.core.values import Passage, Written
 
-TokenCounter = Callable[[str], int]
-"""Tokens of a text, without the overhead of a message."""
-
 OnStage = Callable[[str, int], Awaitable[None]]
 """Told the stage's name and the percent done when a stage begins."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compression.core.facts import is_critical, kept_facts, repair
-from compression.core.ports import TokenCounter
+from compression.core.tokens import TokenCounter
 from compression.core.values import Draft, Retention
 
 GATE_FACTS = 50

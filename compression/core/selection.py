@@ -9,10 +9,10 @@ from compression.core.coverage import Coverage
 from compression.core.mentions import repeated, with_mentions
 from compression.core.notes import MUST, Note, phrase_of
 from compression.core.pieces import Kind
-from compression.core.ports import TokenCounter
 from compression.core.rendering import render
 from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
 from compression.core.telegraphic import Form, shorten
+from compression.core.tokens import TokenCounter
 from compression.core.weighing import coverage_of, is_technical
 
 MUSTS_SHARE = 0.3

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
+
+TokenCounter = Callable[[str], int]
+"""Tokens of a text, without the overhead of a message."""
 
 VOCABULARY = Path(__file__).parents[1] / "vocabulary"
 LONGEST = 100_000

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compression.core.extractive import extract
 from compression.core.facts import Fact, kept_facts
-from compression.core.ports import TokenCounter
+from compression.core.tokens import TokenCounter
 
 LONG_LINE = 0.25
 """Of the whole: a line that is longer holds too much to go at once, and is selected from."""

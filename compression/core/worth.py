@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compression.core.errors import CompactionSkipped
 from compression.core.policy import Policy
-from compression.core.ports import TokenCounter
 from compression.core.stages.identify import identify
 from compression.core.stages.prepare import summary_tokens
+from compression.core.tokens import TokenCounter
 from compression.core.values import Draft, Steering, Transcript
 
 

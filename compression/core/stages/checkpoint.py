@@ -7,7 +7,8 @@ from dataclasses import replace
 from compression.core.aging import SEPARATOR, aged, fitted
 from compression.core.context import FRAME
 from compression.core.digest import extend
-from compression.core.ports import Summariser, TokenCounter
+from compression.core.ports import Summariser
+from compression.core.tokens import TokenCounter
 from compression.core.values import Checkpoint, Draft
 
 

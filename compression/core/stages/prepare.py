@@ -10,10 +10,11 @@ from compression.core.context import FRAME, summaries
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
 from compression.core.policy import Policy
-from compression.core.ports import Summariser, TokenCounter
+from compression.core.ports import Summariser
 from compression.core.quoting import escaped, is_plain, quoted
 from compression.core.retention import REPAIR_SHARE
 from compression.core.said import label_of, said_before, said_by, speaker_of
+from compression.core.tokens import TokenCounter
 from compression.core.values import Draft, Passage, Steering, Turn
 
 COMPACT, MODERATE, DETAILED = 1, 2, 3

@@ -8,11 +8,12 @@ from dataclasses import replace
 from compression.core.errors import CompactionFailed
 from compression.core.goal import Progress, parse, unmarked, without
 from compression.core.language import differs
-from compression.core.ports import OnPart, OnStage, Summariser, TokenCounter, nobody
+from compression.core.ports import OnPart, OnStage, Summariser, nobody
 from compression.core.quoting import marks_of
 from compression.core.retention import GATE_FACTS
 from compression.core.substance import require_substance
 from compression.core.summary_text import accepted
+from compression.core.tokens import TokenCounter
 from compression.core.trimming import trimmed
 from compression.core.values import Draft, Passage
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compression.core.context import render
 from compression.core.measure import usage
-from compression.core.ports import TokenCounter
+from compression.core.tokens import TokenCounter
 from compression.core.values import MESSAGE_OVERHEAD, Draft
 
 
