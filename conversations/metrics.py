@@ -12,7 +12,7 @@ from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
 if TYPE_CHECKING:
     from compression.models import Compaction
-    from conversations.llm.base import ModelError
+    from conversations.llm.errors import ModelError
 
 disable_created_metrics()  # a series more for each, that nobody looks at
 

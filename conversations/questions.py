@@ -16,7 +16,7 @@ from conversations import image_files, prompt, replies, rules, titles, transcrip
 from conversations.attachments import Attached, attach, chosen, noted
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
 from conversations.events import publish
-from conversations.llm.base import NotConfigured
+from conversations.llm.errors import NotConfigured
 from conversations.llm.profiles import profile_for
 from conversations.models import Conversation, Message, ModelProfile, Paste
 from conversations.pastes import Pasted

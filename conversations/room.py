@@ -21,7 +21,7 @@ from compression.models import Compaction, Snapshot
 from conversations import ahead, background, compaction, emergency, lease, transcript
 from conversations.errors import Conflict, TooLarge
 from conversations.flows import policy_of
-from conversations.llm.base import NotConfigured
+from conversations.llm.errors import NotConfigured
 from conversations.transcript import Loaded
 from conversations.usage import measured, parts, tell, too_large
 

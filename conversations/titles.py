@@ -21,7 +21,8 @@ from conversations.controls import visible
 from conversations.events import publish
 from conversations.llm import request
 from conversations.llm.attempts import Attempts
-from conversations.llm.base import ModelError, NotConfigured, Reply
+from conversations.llm.base import Reply
+from conversations.llm.errors import ModelError, NotConfigured
 from conversations.llm.profiles import connect, profile_for, summary_profiles
 from conversations.llm.request import Prompt
 from conversations.models import Conversation, Errand, Message, ModelProfile

@@ -20,7 +20,7 @@ from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
 from conversations.errors import Refused
 from conversations.events import hub, publish
 from conversations.insisting import insisted
-from conversations.llm.base import ContextTooLong, ModelError
+from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.questions import begin

@@ -14,7 +14,7 @@ from conversations.errors import Refused
 from conversations.gateway.calls import GONE, Call
 from conversations.gateway.reading import Tally
 from conversations.gateway.upstream import failed
-from conversations.llm.base import ModelError
+from conversations.llm.errors import ModelError
 
 logger = logging.getLogger(__name__)
 

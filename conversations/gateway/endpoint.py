@@ -24,7 +24,7 @@ from conversations.gateway.asking import Asked, model_of, models, understood
 from conversations.gateway.calls import GONE, MADE, Call, record
 from conversations.gateway.folding import alone, fold
 from conversations.gateway.known import State
-from conversations.llm.base import ContextTooLong
+from conversations.llm.errors import ContextTooLong
 from conversations.models import ModelProfile
 from conversations.states import Superseded
 

@@ -30,7 +30,7 @@ from conversations.errors import Conflict, NotFound, TooLarge
 from conversations.gateway import known
 from conversations.gateway.history import History, Line
 from conversations.gateway.known import State, holds
-from conversations.llm.base import NotConfigured
+from conversations.llm.errors import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
 from conversations.models.conversation import MAX_TITLE
 from conversations.states import Superseded

@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from conversations.gateway.upstream import Upstream
-from conversations.llm.base import BrokenReply, Spent
+from conversations.llm.base import Spent
+from conversations.llm.errors import BrokenReply
 from conversations.llm.faults import Asked, explain
 from conversations.llm.openai import spent_of
 from conversations.llm.provider import whole_seconds

@@ -12,10 +12,10 @@ from django.conf import settings
 
 from conversations import metrics
 from conversations.errors import Refused
-from conversations.llm import base, builtin, chat_templates, faults
-from conversations.llm.base import BrokenReply, ModelError
+from conversations.llm import builtin, chat_templates, errors, faults
 from conversations.llm.clients import client_for
 from conversations.llm.dialects import dialect_of, learn
+from conversations.llm.errors import BrokenReply, ModelError
 from conversations.llm.faults import Asked, explain
 from conversations.llm.known import ANTHROPIC_URL, OPENAI_URL
 from conversations.llm.openai import Options
@@ -25,14 +25,14 @@ from conversations.models import ModelProfile
 _KEYS = re.compile(r"\b(sk|cs|key|Bearer)[-_ ][\w*.-]{6,}")
 
 STATUS: dict[type[ModelError], tuple[int, str]] = {
-    base.NotConfigured: (503, "no_model"),
-    base.KeyRefused: (502, "provider_key_refused"),
-    base.ModelNotFound: (502, "provider_model_not_found"),
-    base.RequestRefused: (400, "provider_refused"),
-    base.ContextTooLong: (413, "context_too_large"),
-    base.RateLimited: (429, "provider_rate_limited"),
-    base.Unavailable: (502, "provider_unavailable"),
-    base.BrokenReply: (502, "provider_broken"),
+    errors.NotConfigured: (503, "no_model"),
+    errors.KeyRefused: (502, "provider_key_refused"),
+    errors.ModelNotFound: (502, "provider_model_not_found"),
+    errors.RequestRefused: (400, "provider_refused"),
+    errors.ContextTooLong: (413, "context_too_large"),
+    errors.RateLimited: (429, "provider_rate_limited"),
+    errors.Unavailable: (502, "provider_unavailable"),
+    errors.BrokenReply: (502, "provider_broken"),
 }
 """What the caller is told of a fault of the provider: whose key was refused is never the caller's."""
 
@@ -111,7 +111,7 @@ async def _target(profile: ModelProfile) -> AsyncIterator[Target]:
         # Anthropic answers OpenAI's API too, below the same address.
         url = (profile.base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1") + "/v1"
     if not profile.api_key and url in (OPENAI_URL, f"{ANTHROPIC_URL}/v1"):
-        raise base.NotConfigured(f"{profile.name}: the provider wants an API key, and this model has none.")
+        raise errors.NotConfigured(f"{profile.name}: the provider wants an API key, and this model has none.")
     yield Target(url, profile.api_key, profile.model_id)
 
 
@@ -150,7 +150,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
 
 def _told(error: ModelError, fault: Exception, key: str) -> Exception:
     """With the provider's reason where the caller can do something about it: never where it may be about our `key`."""
-    if not isinstance(error, base.RequestRefused):
+    if not isinstance(error, errors.RequestRefused):
         return error
     said = faults.inner(getattr(fault, "body", None)).get("message")
     if not isinstance(said, str):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from conversations.llm.base import ModelError
+from conversations.llm.errors import ModelError
 
 ATTEMPTS = 3
 FIRST_PAUSE = 0.5

@@ -22,7 +22,8 @@ from typing import Any
 from django.conf import settings
 
 from conversations.llm.attempts import Attempts
-from conversations.llm.base import Delta, NotConfigured, OnWritten, Reply
+from conversations.llm.base import Delta, OnWritten, Reply
+from conversations.llm.errors import NotConfigured
 from conversations.llm.gate import Gate
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.request import Prompt, sendable

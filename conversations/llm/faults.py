@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from conversations.llm.attempts import in_words, retry_after
-from conversations.llm.base import (
+from conversations.llm.errors import (
     BrokenReply,
     ContextTooLong,
     KeyRefused,

@@ -13,7 +13,8 @@ from compression.core.extractive import Extractive
 from conversations.llm import builtin, chat_templates, correction, lengths
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.attempts import ATTEMPTS
-from conversations.llm.base import Model, NotConfigured
+from conversations.llm.base import Model
+from conversations.llm.errors import NotConfigured
 from conversations.llm.known import (
     ANTHROPIC_URL,
     OPENAI_URL,

@@ -16,20 +16,11 @@ from typing import Any, ClassVar
 from conversations import metrics
 from conversations.llm import lengths, refusals
 from conversations.llm.attempts import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
-from conversations.llm.base import (
-    BrokenReply,
-    CalledAnyway,
-    Delta,
-    ModelError,
-    NotConfigured,
-    OnWritten,
-    Reply,
-    RequestRefused,
-    Unavailable,
-)
+from conversations.llm.base import Delta, OnWritten, Reply
 from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn
+from conversations.llm.errors import BrokenReply, CalledAnyway, ModelError, NotConfigured, RequestRefused, Unavailable
 from conversations.llm.faults import Asked, explain
 from conversations.llm.images import with_bytes
 from conversations.llm.reading import Reading

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from conversations.llm.base import MOST_TOKENS, BrokenReply, CalledAnyway, Delta, NothingWritten, Spent
+from conversations.llm.base import MOST_TOKENS, Delta, Spent
 from conversations.llm.calls import Calls
+from conversations.llm.errors import BrokenReply, CalledAnyway, NothingWritten
 from conversations.llm.names import fitting
 from conversations.llm.request import Prompt
 from conversations.llm.tools import Asked

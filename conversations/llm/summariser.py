@@ -21,7 +21,8 @@ from compression.core.values import Passage, Written
 from compression.models import KeptSummary
 from conversations.llm import request
 from conversations.llm.attempts import ATTEMPTS, Attempts
-from conversations.llm.base import Model, ModelError, Reply, Spent
+from conversations.llm.base import Model, Reply, Spent
+from conversations.llm.errors import ModelError
 from conversations.models import ModelProfile
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,8 @@ from django.conf import settings
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
 from conversations.llm.attempts import Attempts, in_words
-from conversations.llm.base import ModelError, NothingWritten, Spent
+from conversations.llm.base import Spent
+from conversations.llm.errors import ModelError, NothingWritten
 from conversations.llm.profiles import connect
 from conversations.llm.provider import Provider
 from conversations.llm.request import Prompt

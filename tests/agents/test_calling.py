@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conversations.context import tools as context_tools
-from conversations.llm import base, refusals
+from conversations.llm import errors, refusals
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.names import fitting
 from conversations.llm.openai import OpenAICompatible
@@ -178,7 +178,7 @@ async def test_a_server_that_takes_no_tool_choice_is_told_of_tools_until_they_mu
 async def test_a_complaint_about_something_else_takes_no_tools_away(llm: LlmServer, message: str) -> None:
     llm.enqueue(status=400, message=message)
     model = model_of(OpenAICompatible, llm)
-    with pytest.raises(base.RequestRefused):
+    with pytest.raises(errors.RequestRefused):
         await heard(model)
     assert len(llm.requests) == 1 and model.tells_of_tools(PROMPT)
 

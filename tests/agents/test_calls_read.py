@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conversations.llm import base, refusals
+from conversations.llm import errors, refusals
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.base import Delta
 from conversations.llm.calls import MOST_CALLS
@@ -57,7 +57,7 @@ class TestWhatIsRead:
     @APIS
     async def test_neither_text_nor_calls_is_no_reply(self, llm: LlmServer, api: type[Provider]) -> None:
         llm.enqueue("", times=3)
-        with pytest.raises(base.BrokenReply, match="empty reply"):
+        with pytest.raises(errors.BrokenReply, match="empty reply"):
             await heard(model_of(api, llm))
         assert len(llm.requests) == 3
 
@@ -82,7 +82,7 @@ class TestWhatIsRead:
     @APIS
     async def test_who_goes_on_calling_is_told_of(self, llm: LlmServer, api: type[Provider]) -> None:
         llm.enqueue("", times=3, calls=[SUM])
-        with pytest.raises(base.BrokenReply, match="was to answer by itself") as caught:
+        with pytest.raises(errors.BrokenReply, match="was to answer by itself") as caught:
             await heard(model_of(api, llm), LAST)
         assert_readable(caught.value)
 
@@ -96,14 +96,14 @@ class TestWhatIsRead:
         llm.enqueue("", calls=[SUM])
         assert calls_of(await heard(model_of(api, llm))) == [SUM]
         llm.enqueue("", times=3, code="server_error", **how)
-        with pytest.raises(base.BrokenReply) as caught:
+        with pytest.raises(errors.BrokenReply) as caught:
             await heard(model_of(api, llm))
         assert_readable(caught.value)
 
     @APIS
     async def test_arguments_without_an_end_are_not_collected(self, llm: LlmServer, api: type[Provider]) -> None:
         llm.enqueue("", calls=[("calculate", "x" * (LONGEST_REPLY + 1))])
-        with pytest.raises(base.BrokenReply, match="does not end"):
+        with pytest.raises(errors.BrokenReply, match="does not end"):
             await heard(model_of(api, llm))
         assert len(llm.requests) == 1
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from conversations.llm.base import ContextTooLong, NotConfigured
 from conversations.llm.builtin import NAME, Builtin
+from conversations.llm.errors import ContextTooLong, NotConfigured
 from conversations.llm.gate import Gate
 from conversations.llm.request import Prompt
 

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from conversations.llm import base
-from conversations.llm.base import Delta, Model, ModelError, Reply
+from conversations.llm import errors
+from conversations.llm.base import Delta, Model, Reply
+from conversations.llm.errors import ModelError
 from conversations.llm.request import Prompt, StorageBoundaryError
 from tests.llm_server import closed_port
 
@@ -92,7 +93,7 @@ class ProviderFaults:
     async def test_a_stream_is_not_asked_again_once_a_piece_was_given_out(self, llm, model, naps, midway):
         llm.enqueue("one two three four", message=f"{KEY} said {WORDS}", **midway)
         got = []
-        with pytest.raises(base.BrokenReply) as caught:
+        with pytest.raises(errors.BrokenReply) as caught:
             async for delta in model.stream(PROMPT):
                 got.append(delta.text)
         assert "".join(got).startswith("one two")
@@ -106,7 +107,7 @@ class ProviderFaults:
 
     @VERBS
     async def test_a_closed_port_is_told_after_three_attempts(self, naps, ask):
-        with closed_port() as url, pytest.raises(base.Unavailable, match="cannot be reached") as caught:
+        with closed_port() as url, pytest.raises(errors.Unavailable, match="cannot be reached") as caught:
             await ask(self.model_at(url, naps))
         assert len(naps) == 2
         assert_readable(caught.value)

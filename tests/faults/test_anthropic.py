@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conversations.llm import base
+from conversations.llm import errors
 from conversations.llm.anthropic import THINKING_TOKENS, Anthropic, Thinking
 from conversations.llm.base import Reply, Spent
 from conversations.llm.blocks import OPENING
@@ -53,37 +53,40 @@ def model_at(url: str, naps: Naps, *, key: str = KEY, model: str = "writer-1", *
 
 
 FINAL = [
-    ({"status": 400}, base.RequestRefused),
-    ({"status": 401}, base.KeyRefused),
-    ({"status": 402}, base.RequestRefused),
-    ({"status": 403}, base.KeyRefused),
-    ({"status": 404}, base.ModelNotFound),
-    ({"status": 413}, base.RequestRefused),
-    ({"status": 400, "message": "prompt is too long: 208310 tokens > 200000 maximum"}, base.ContextTooLong),
-    ({"status": 400, "message": "input length and `max_tokens` exceed context limit: 9 + 9 > 10"}, base.ContextTooLong),
-    ({"status": 400, "message": "Your credit balance is too low"}, base.RequestRefused),
-    ({"status": 429, "retry_after": "3600"}, base.RateLimited),
-    ({"status": 529, "retry_after": "120"}, base.Unavailable),
-    ({"fault": "stall"}, base.Unavailable),
-    ({"fault": "half_stall"}, base.BrokenReply),
-    ({"text": "", "thoughts": "hm", "finish_reason": "length"}, base.BrokenReply),
+    ({"status": 400}, errors.RequestRefused),
+    ({"status": 401}, errors.KeyRefused),
+    ({"status": 402}, errors.RequestRefused),
+    ({"status": 403}, errors.KeyRefused),
+    ({"status": 404}, errors.ModelNotFound),
+    ({"status": 413}, errors.RequestRefused),
+    ({"status": 400, "message": "prompt is too long: 208310 tokens > 200000 maximum"}, errors.ContextTooLong),
+    (
+        {"status": 400, "message": "input length and `max_tokens` exceed context limit: 9 + 9 > 10"},
+        errors.ContextTooLong,
+    ),
+    ({"status": 400, "message": "Your credit balance is too low"}, errors.RequestRefused),
+    ({"status": 429, "retry_after": "3600"}, errors.RateLimited),
+    ({"status": 529, "retry_after": "120"}, errors.Unavailable),
+    ({"fault": "stall"}, errors.Unavailable),
+    ({"fault": "half_stall"}, errors.BrokenReply),
+    ({"text": "", "thoughts": "hm", "finish_reason": "length"}, errors.BrokenReply),
 ]
 PASSING = [
-    ({"status": 408}, base.Unavailable),
-    ({"status": 409}, base.RequestRefused),
-    ({"status": 429}, base.RateLimited),
-    ({"status": 429, "retry_after": "2"}, base.RateLimited),
-    ({"status": 500}, base.Unavailable),
-    ({"status": 503}, base.Unavailable),
-    ({"status": 529}, base.Unavailable),
-    ({"text": "x", "fault": "error_midway", "code": "overloaded_error"}, base.Unavailable),
-    ({"text": "x", "fault": "error_midway", "code": "rate_limit_error"}, base.RateLimited),
-    ({"fault": "reset"}, base.Unavailable),
-    ({"text": "x", "fault": "half"}, base.Unavailable),
-    ({"fault": "html"}, base.BrokenReply),
-    ({"fault": "no_choices"}, base.BrokenReply),
-    ({"fault": "null"}, base.BrokenReply),
-    ({"fault": "bytes"}, base.BrokenReply),
+    ({"status": 408}, errors.Unavailable),
+    ({"status": 409}, errors.RequestRefused),
+    ({"status": 429}, errors.RateLimited),
+    ({"status": 429, "retry_after": "2"}, errors.RateLimited),
+    ({"status": 500}, errors.Unavailable),
+    ({"status": 503}, errors.Unavailable),
+    ({"status": 529}, errors.Unavailable),
+    ({"text": "x", "fault": "error_midway", "code": "overloaded_error"}, errors.Unavailable),
+    ({"text": "x", "fault": "error_midway", "code": "rate_limit_error"}, errors.RateLimited),
+    ({"fault": "reset"}, errors.Unavailable),
+    ({"text": "x", "fault": "half"}, errors.Unavailable),
+    ({"fault": "html"}, errors.BrokenReply),
+    ({"fault": "no_choices"}, errors.BrokenReply),
+    ({"fault": "null"}, errors.BrokenReply),
+    ({"fault": "bytes"}, errors.BrokenReply),
 ]
 MIDWAY = [{"fault": "half"}, {"fault": "unended"}, {"fault": "error_midway", "code": "overloaded_error"}]
 
@@ -95,7 +98,7 @@ class TestFaults(ProviderFaults):
 
 async def test_an_overloaded_provider_is_called_so(llm, model):
     llm.enqueue(status=529, retry_after="120")
-    with pytest.raises(base.Unavailable, match=r"overloaded \(529\); it asks to wait 2 minutes"):
+    with pytest.raises(errors.Unavailable, match=r"overloaded \(529\); it asks to wait 2 minutes"):
         await completed(model)
 
 
@@ -107,13 +110,13 @@ async def test_a_short_wait_that_the_provider_asks_for_is_kept(llm, model, naps)
 
 async def test_an_account_without_credit_is_told(llm, model):
     llm.enqueue(status=400, message="Your credit balance is too low to access the Anthropic API.")
-    with pytest.raises(base.RequestRefused, match="no credit left"):
+    with pytest.raises(errors.RequestRefused, match="no credit left"):
         await completed(model)
 
 
 async def test_anthropic_is_not_asked_without_a_key(naps):
     for url in ("", "https://api.anthropic.com/v1/"):
-        with pytest.raises(base.NotConfigured, match="ANTHROPIC_API_KEY"):
+        with pytest.raises(errors.NotConfigured, match="ANTHROPIC_API_KEY"):
             await completed(model_at(url, naps, key=""))
 
 
@@ -133,7 +136,7 @@ async def test_the_address_is_taken_with_and_without_its_version(llm, naps, tail
 async def test_a_stall_ends_with_the_time_out(llm, model):
     llm.enqueue("one two three four", fault="half_stall")
     started = time.monotonic()
-    with pytest.raises(base.BrokenReply, match="nothing came"):
+    with pytest.raises(errors.BrokenReply, match="nothing came"):
         await streamed(model)
     assert 0.4 < time.monotonic() - started < QUICK
     llm.wait_for(lambda server: server.aborted == 1)
@@ -141,7 +144,7 @@ async def test_a_stall_ends_with_the_time_out(llm, model):
 
 async def test_a_whole_reply_that_only_drips_is_given_up(llm, naps):
     llm.enqueue("word " * 1_000, drip=0.05)
-    with pytest.raises(base.Unavailable, match="not whole"):
+    with pytest.raises(errors.Unavailable, match="not whole"):
         await completed(model_at(llm.url, naps, timeout=0.1))
     llm.wait_for(lambda server: server.aborted == 1)
 
@@ -212,7 +215,7 @@ async def test_a_refusal_is_marked_and_one_without_words_is_an_error_in_a_chat(l
     assert (deltas[-1].finish_reason, deltas[-1].refused) == ("content_filter", True)
     llm.enqueue("", times=2, refusal=True)
     assert (await completed(model)).refused
-    with pytest.raises(base.RequestRefused, match="content filter") as caught:
+    with pytest.raises(errors.RequestRefused, match="content filter") as caught:
         await streamed(model)
     assert_readable(caught.value)
 
@@ -273,7 +276,7 @@ async def test_known_models_are_asked_their_way_at_once(llm, naps, model, way):
 
 async def test_a_server_that_refuses_every_way_is_not_asked_forever(llm, naps):
     llm.enqueue(times=9, status=400, message="thinking and effort are unknown")
-    with pytest.raises(base.RequestRefused):
+    with pytest.raises(errors.RequestRefused):
         await completed(model_at(llm.url, naps, attempts=9))
     assert len(llm.requests) == len(Thinking)
 

@@ -11,7 +11,7 @@ from compression.core.errors import CompactionFailed
 from compression.core.values import Passage, Turn
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.attempts import Attempts
-from conversations.llm.base import Unavailable
+from conversations.llm.errors import Unavailable
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.summariser import ModelSummariser
 from conversations.models import ModelProfile

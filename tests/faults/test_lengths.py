@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conversations.llm import base, lengths
+from conversations.llm import errors, lengths
 from conversations.llm.anthropic import THINKING_TOKENS, Anthropic
 from conversations.llm.lengths import Named
 from conversations.llm.openai import OpenAICompatible
@@ -145,7 +145,7 @@ async def test_a_window_that_leaves_less_than_was_counted_costs_one_request_more
 
 async def test_a_prompt_that_is_too_long_is_told_as_that(llm: LlmServer) -> None:
     llm.enqueue(status=400, message="input length and `max_tokens` exceed context limit: 199990 + 64000 > 200000")
-    with pytest.raises(base.ContextTooLong):
+    with pytest.raises(errors.ContextTooLong):
         await streamed(connect(claude(base_url=llm.url), used=100_000))
     assert len(llm.requests) == 1
 

@@ -10,9 +10,10 @@ from email.utils import format_datetime
 
 import pytest
 
-from conversations.llm import base, clients
+from conversations.llm import clients, errors
 from conversations.llm.attempts import in_words, retry_after
-from conversations.llm.base import ModelError, Reply, Spent
+from conversations.llm.base import Reply, Spent
+from conversations.llm.errors import ModelError
 from conversations.llm.openai import OpenAICompatible
 from tests.faults.providers import (
     KEY,
@@ -44,34 +45,34 @@ def model_at(url: str, naps: Naps, *, key: str = KEY, timeout: float = 0.5) -> O
 
 
 FINAL = [
-    ({"status": 400}, base.RequestRefused),
-    ({"status": 401}, base.KeyRefused),
-    ({"status": 402}, base.RequestRefused),
-    ({"status": 403}, base.KeyRefused),
-    ({"status": 404}, base.ModelNotFound),
-    ({"status": 413}, base.RequestRefused),
-    ({"status": 422}, base.RequestRefused),
-    ({"status": 400, "code": "context_length_exceeded"}, base.ContextTooLong),
-    ({"status": 429, "retry_after": "3600"}, base.RateLimited),
-    ({"status": 429, "code": "insufficient_quota"}, base.RateLimited),
-    ({"status": 503, "retry_after": "120"}, base.Unavailable),
-    ({"fault": "stall"}, base.Unavailable),
-    ({"fault": "half_stall"}, base.BrokenReply),
-    ({"text": "", "finish_reason": "length"}, base.BrokenReply),
+    ({"status": 400}, errors.RequestRefused),
+    ({"status": 401}, errors.KeyRefused),
+    ({"status": 402}, errors.RequestRefused),
+    ({"status": 403}, errors.KeyRefused),
+    ({"status": 404}, errors.ModelNotFound),
+    ({"status": 413}, errors.RequestRefused),
+    ({"status": 422}, errors.RequestRefused),
+    ({"status": 400, "code": "context_length_exceeded"}, errors.ContextTooLong),
+    ({"status": 429, "retry_after": "3600"}, errors.RateLimited),
+    ({"status": 429, "code": "insufficient_quota"}, errors.RateLimited),
+    ({"status": 503, "retry_after": "120"}, errors.Unavailable),
+    ({"fault": "stall"}, errors.Unavailable),
+    ({"fault": "half_stall"}, errors.BrokenReply),
+    ({"text": "", "finish_reason": "length"}, errors.BrokenReply),
 ]
 PASSING = [
-    ({"status": 408}, base.Unavailable),
-    ({"status": 400, "code": "tool_use_failed"}, base.BrokenReply),
-    ({"status": 409}, base.RequestRefused),
-    ({"status": 429}, base.RateLimited),
-    ({"status": 429, "retry_after": "2"}, base.RateLimited),
-    ({"status": 500}, base.Unavailable),
-    ({"status": 503}, base.Unavailable),
-    ({"fault": "reset"}, base.Unavailable),
-    ({"fault": "html"}, base.BrokenReply),
-    ({"fault": "no_choices"}, base.BrokenReply),
-    ({"fault": "null"}, base.BrokenReply),
-    ({"fault": "bytes"}, base.BrokenReply),
+    ({"status": 408}, errors.Unavailable),
+    ({"status": 400, "code": "tool_use_failed"}, errors.BrokenReply),
+    ({"status": 409}, errors.RequestRefused),
+    ({"status": 429}, errors.RateLimited),
+    ({"status": 429, "retry_after": "2"}, errors.RateLimited),
+    ({"status": 500}, errors.Unavailable),
+    ({"status": 503}, errors.Unavailable),
+    ({"fault": "reset"}, errors.Unavailable),
+    ({"fault": "html"}, errors.BrokenReply),
+    ({"fault": "no_choices"}, errors.BrokenReply),
+    ({"fault": "null"}, errors.BrokenReply),
+    ({"fault": "bytes"}, errors.BrokenReply),
 ]
 MIDWAY = [{"fault": "half"}, {"fault": "unended"}, {"fault": "error_midway", "code": "server_error"}]
 
@@ -90,26 +91,26 @@ async def test_a_base_url_that_is_none_is_told(naps, url):
 
 @pytest.mark.parametrize("key", ["sk-secret-0123456789\n", "sk-sécret", "two words"])
 async def test_a_key_that_cannot_be_sent_is_told_without_showing_it(llm, naps, key):
-    with pytest.raises(base.NotConfigured, match="key") as caught:
+    with pytest.raises(errors.NotConfigured, match="key") as caught:
         await completed(model_at(llm.url, naps, key=key))
     assert key.strip() not in caught.value.reason
     assert not llm.requests
 
 
 async def test_openai_is_not_asked_without_a_key(naps):
-    with pytest.raises(base.NotConfigured, match="OPENAI_API_KEY"):
+    with pytest.raises(errors.NotConfigured, match="OPENAI_API_KEY"):
         await completed(model_at("", naps, key=""))
 
 
 async def test_a_password_in_the_base_url_is_not_told(naps):
-    with closed_port() as url, pytest.raises(base.Unavailable) as caught:
+    with closed_port() as url, pytest.raises(errors.Unavailable) as caught:
         await completed(model_at(url.replace("//", "//anna:hunter2@"), naps))
     assert "hunter2" not in caught.value.reason
 
 
 async def test_the_pause_grows_and_is_jittered(llm, model, naps):
     llm.enqueue(times=3, status=500)
-    with pytest.raises(base.Unavailable):
+    with pytest.raises(errors.Unavailable):
         await completed(model)
     first, second = naps
     assert 0.25 <= first <= 0.5 <= second <= 1.0
@@ -123,7 +124,7 @@ async def test_a_short_wait_that_the_provider_asks_for_is_kept(llm, model, naps)
 
 async def test_a_long_wait_is_told_in_words(llm, model):
     llm.enqueue(status=429, retry_after="3600")
-    with pytest.raises(base.RateLimited, match="asks to wait 1 hour") as caught:
+    with pytest.raises(errors.RateLimited, match="asks to wait 1 hour") as caught:
         await completed(model)
     assert caught.value.retry_after == 3600
 
@@ -151,7 +152,7 @@ async def test_a_slow_reply_is_waited_for_as_long_as_it_comes(llm, model):
 async def test_a_whole_reply_that_only_drips_is_given_up(llm, naps):
     llm.enqueue("word " * 1_000, drip=0.05)
     started = time.monotonic()
-    with pytest.raises(base.Unavailable, match="not whole") as caught:
+    with pytest.raises(errors.Unavailable, match="not whole") as caught:
         await completed(model_at(llm.url, naps, timeout=0.1))
     assert time.monotonic() - started < QUICK
     assert_readable(caught.value)
@@ -161,7 +162,7 @@ async def test_a_whole_reply_that_only_drips_is_given_up(llm, naps):
 async def test_a_stall_ends_with_the_time_out(llm, model):
     llm.enqueue(fault="stall")
     started = time.monotonic()
-    with pytest.raises(base.Unavailable, match="nothing came"):
+    with pytest.raises(errors.Unavailable, match="nothing came"):
         await streamed(model)
     assert 0.4 < time.monotonic() - started < QUICK
     llm.wait_for(lambda server: server.aborted == 1)
@@ -222,7 +223,7 @@ async def test_a_server_that_calls_the_limit_otherwise_is_asked_so(llm, naps):
 
 async def test_a_server_that_refuses_every_limit_is_not_asked_forever(llm, model):
     llm.enqueue(times=9, status=400, message="max_tokens is too large, and so is stream_options")
-    with pytest.raises(base.RequestRefused):
+    with pytest.raises(errors.RequestRefused):
         await completed(model)
     assert len(llm.requests) == 3
 
@@ -243,7 +244,7 @@ async def test_what_a_content_filter_leaves_is_marked(llm, model):
 
 async def test_a_filter_that_leaves_nothing_is_an_error_in_a_chat(llm, model):
     llm.enqueue("", times=2, finish_reason="content_filter")
-    with pytest.raises(base.RequestRefused, match="content filter") as caught:
+    with pytest.raises(errors.RequestRefused, match="content filter") as caught:
         await streamed(model)
     assert_readable(caught.value)
     assert (await completed(model)).refused
@@ -288,7 +289,7 @@ async def test_stopping_before_the_first_piece_closes_the_connection(llm, model)
 
 async def test_a_web_page_in_place_of_a_reply_points_to_the_address(llm, model):
     llm.enqueue(times=3, fault="html")
-    with pytest.raises(base.BrokenReply, match=r"web page\. Check the base URL"):
+    with pytest.raises(errors.BrokenReply, match=r"web page\. Check the base URL"):
         await completed(model)
 
 

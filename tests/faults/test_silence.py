@@ -13,8 +13,8 @@ from asgiref.sync import sync_to_async
 
 from chatsite import settings as product
 from conversations.gateway import reading, upstream
-from conversations.llm import base
-from conversations.llm.base import BrokenReply
+from conversations.llm import errors
+from conversations.llm.errors import BrokenReply
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect
 from conversations.llm.provider import whole_seconds
@@ -72,7 +72,7 @@ def test_a_summary_is_not_waited_for_many_times_as_long(timeout: float, whole: f
 async def test_what_keeps_a_connection_alive_does_not_stay_the_time_out(piece: bytes) -> None:
     async with server(piece, times=200) as url:
         began = time.monotonic()
-        with pytest.raises(base.ModelError, match="nothing came"):
+        with pytest.raises(errors.ModelError, match="nothing came"):
             await streamed(model_at(url, timeout=0.4))
         assert time.monotonic() - began < 5
 
@@ -86,7 +86,7 @@ async def test_thoughts_and_words_do(piece: bytes) -> None:
 
 async def test_a_whole_reply_has_an_end_however_much_is_said() -> None:
     async with server(WORD, times=400) as url:
-        with pytest.raises(base.Unavailable, match="was not whole after"):
+        with pytest.raises(errors.Unavailable, match="was not whole after"):
             await completed(model_at(url, timeout=0.3))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from conversations.errors import Refused
 from conversations.gateway import reading, upstream
-from conversations.llm.base import BrokenReply, ContextTooLong, ModelError
+from conversations.llm.errors import BrokenReply, ContextTooLong, ModelError
 from conversations.models import ModelProfile
 
 EVENTS = "text/event-stream"
