@@ -3,6 +3,7 @@ from django.urls import path
 from chatsite.urls import handler400, handler500
 from chatsite.urls import urlpatterns as pages
 from conversations.api import api
+from conversations.page.api_docs import docs
 
-urlpatterns = [path("api/", api.urls), *pages]
+urlpatterns = [path("api/docs", docs), path("api/", api.urls), *pages]
 __all__ = ["handler400", "handler500", "urlpatterns"]

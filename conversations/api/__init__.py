@@ -10,7 +10,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase, HttpResponseNotAllowed
-from django.urls import path, re_path
+from django.urls import re_path
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
@@ -36,7 +36,6 @@ from conversations.api.about import ABOUT, TAGS
 from conversations.api.auth import KeyAuth, SessionAuth
 from conversations.api.openapi import complete
 from conversations.api.parsing import StrictParser
-from conversations.page.api_docs import docs
 
 
 class Api(NinjaAPI):
@@ -60,13 +59,15 @@ class Api(NinjaAPI):
     @property
     def urls(self) -> tuple[list[Any], str, str]:
         ours, app, namespace = super().urls
-        patterns: list[Any] = [path("docs", docs), *ours, re_path("", _nowhere)]
+        patterns: list[Any] = [*ours, re_path("", _nowhere)]
         for pattern in patterns:
-            pattern.callback = _shaped(pattern.callback)
+            pattern.callback = shaped(pattern.callback)
         return patterns, app, namespace
 
 
-def _shaped(view: Callable[..., Any]) -> Callable[..., Any]:
+def shaped(view: Callable[..., Any]) -> Callable[..., Any]:
+    """The view, with refusals and wrong methods answered as errors of the API."""
+
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
+from conversations.api import api, shaped
 from conversations.api.about import ABOUT, TAGS
 from conversations.api.openapi import JSON, operations
 from conversations.colours import coloured_if_it_can_be
@@ -60,17 +61,16 @@ class Route:
 
 
 @csrf_exempt
+@shaped
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """For anybody, as OpenAPI is."""
-    from conversations.api import api  # it is made of the routes, and this is none of them
-
     root = f"{request.scheme}://{request.get_host()}"
-    return HttpResponse(_page(root, appearance(request).theme, api))
+    return HttpResponse(_page(root, appearance(request).theme))
 
 
 @lru_cache(maxsize=8)
-def _page(root: str, theme: str, api: Any) -> str:
+def _page(root: str, theme: str) -> str:
     schema = api.get_openapi_schema()
     shapes = schema["components"]["schemas"]
     routes = [
