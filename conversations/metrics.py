@@ -5,14 +5,12 @@ docs/metrics.md says what each is for. A counter's samples end in `_total`: the 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
 if TYPE_CHECKING:
     from compression.models import Compaction
-    from conversations.llm.errors import ModelError
 
 disable_created_metrics()  # a series more for each, that nobody looks at
 
@@ -75,20 +73,12 @@ def turn_ended(*, model: str, status: str, ms: int, first_token_ms: int | None) 
         first_token_seconds.labels(model).observe(first_token_ms / 1000)
 
 
-def provider_failed(model: str, error: ModelError) -> None:
-    """The reason is the kind of the error: rate_limited, key_refused, …"""
-    provider_errors.labels(model, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()).inc()
+def provider_failed(model: str, reason: str) -> None:
+    """A request to a provider has failed; `reason` is the kind of its error: rate_limited, key_refused, …"""
+    provider_errors.labels(model, reason).inc()
 
 
-def tool_called(name: str | None, outcome: str, seconds: float) -> None:
-    """A call has ended, as `outcome`: done, or failed.
-
-    `name` is None where no such tool was offered: what a model makes up names no series. Of a server's tool the server
-    alone is named: "mcp:<server>".
-    """
-    from conversations.context.tools import APART
-
-    server, apart, _ = (name or "").partition(APART)
-    tool = f"mcp:{server}" if apart else name or "unknown"
+def tool_called(tool: str, outcome: str, seconds: float) -> None:
+    """A call has ended, as `outcome`: done, or failed. `tool` is a label of a bounded set, not what a model made up."""
     tool_calls.labels(tool, outcome).inc()
     tool_seconds.labels(tool).observe(seconds)

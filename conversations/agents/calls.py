@@ -94,7 +94,7 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
     seconds = perf_counter() - began
     await insisted(partial(_finish, work, row, result, error=error, duration_ms=int(seconds * 1000)))
     is_known = any(one.name == row.name for one in loaded.head.tools)
-    metrics.tool_called(row.name if is_known else None, row.status, seconds)
+    metrics.tool_called(tools.metric_label(row.name if is_known else None), row.status, seconds)
 
 
 async def _result(work: Work, loaded: Loaded, asked: Asked) -> str:

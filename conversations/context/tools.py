@@ -96,3 +96,12 @@ def spec_of(server: str, tool: dict[str, Any]) -> Spec:
     """A server's tool, by its stored definition, as models are told of it."""
     schema = json.dumps(tool["parameters"], sort_keys=True)
     return Spec(f"{server}{APART}{tool['name']}", tool["description"], schema)
+
+
+def metric_label(name: str | None) -> str:
+    """The label that counts calls of a tool: of a server's tool the server alone ("mcp:<server>").
+
+    None, for a name that no offered tool has, is "unknown": names that models make up get no series of their own.
+    """
+    server, apart, _ = (name or "").partition(APART)
+    return f"mcp:{server}" if apart else name or "unknown"

@@ -59,7 +59,7 @@ class Upstream(NamedTuple):
             yield
         except Exception as fault:
             error = explain(fault, self.who, begun=True)
-            metrics.provider_failed(self.who.name, error)
+            metrics.provider_failed(self.who.name, error.kind)
             raise error from None
 
 
@@ -87,7 +87,7 @@ async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable
             response = await _opened(profile, target, body, who)
         except Exception as fault:
             error = explain(fault, who, begun=False)
-            metrics.provider_failed(who.name, error)
+            metrics.provider_failed(who.name, error.kind)
             raise _told(error, fault, target.api_key) from None
         kind = response.headers.get("content-type", "")
         of = Upstream(response, who, "event-stream" in kind or (bool(body.get("stream")) and "json" not in kind))

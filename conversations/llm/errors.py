@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class ModelError(Exception):
     """A fault of a provider. The text is for a person: what happened and what to do, and never a secret.
@@ -18,6 +20,11 @@ class ModelError(Exception):
         self.retry_after = retry_after
         if retryable is not None:
             self.retryable = retryable
+
+    @property
+    def kind(self) -> str:
+        """The error's class in the words of a label: rate_limited, key_refused, …"""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
 
 
 class NotConfigured(ModelError):

@@ -125,7 +125,7 @@ class Provider(ABC):
                         yield delta
                 return
             except ModelError as error:
-                metrics.provider_failed(self.name, error)
+                metrics.provider_failed(self.name, error.kind)
                 if begun:
                     raise
                 await self._pause(error, failed, budget)
@@ -142,12 +142,12 @@ class Provider(ABC):
                     try:
                         return await _whole(self._ask(prompt, body, max_tokens, budget), on_written)
                     except ModelError as error:
-                        metrics.provider_failed(self.name, error)
+                        metrics.provider_failed(self.name, error.kind)
                         await self._pause(error, failed, budget)
         except TimeoutError:
             pass
         late = Unavailable(f"{self.name}: the reply was not whole after {in_words(limit)}.", retryable=False)
-        metrics.provider_failed(self.name, late)
+        metrics.provider_failed(self.name, late.kind)
         raise late
 
     def tells_of_tools(self, prompt: Prompt) -> bool:

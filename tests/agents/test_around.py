@@ -19,6 +19,7 @@ from prometheus_client import REGISTRY
 from compression.days import Days
 from compression.models import Compaction
 from conversations import accounts, forks, metrics, search, spending, upkeep
+from conversations.context.tools import metric_label
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
@@ -191,9 +192,9 @@ def test_calls_of_tools_are_counted_by_tool_and_server_and_never_by_what_a_model
         return REGISTRY.get_sample_value("tool_call_count_total", {"tool": tool, "outcome": outcome}) or 0
 
     before = [counted("calculate", "done"), counted("mcp:time", "failed"), counted("unknown", "failed")]
-    metrics.tool_called("calculate", "done", 0.01)
-    metrics.tool_called("time__get_current_time", "failed", 2)
-    metrics.tool_called(None, "failed", 0)
+    metrics.tool_called(metric_label("calculate"), "done", 0.01)
+    metrics.tool_called(metric_label("time__get_current_time"), "failed", 2)
+    metrics.tool_called(metric_label(None), "failed", 0)
     after = [counted("calculate", "done"), counted("mcp:time", "failed"), counted("unknown", "failed")]
     assert [new - old for new, old in zip(after, before, strict=True)] == [1, 1, 1]
     assert REGISTRY.get_sample_value("tool_call_seconds_bucket", {"tool": "mcp:time", "le": "2.5"})
