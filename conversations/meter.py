@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
 
-from compression.core.policy import AHEAD_BY, Due, Policy
+from compression.core.policy import AHEAD_BY, Policy
 from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
 from conversations import prompt, transcript, usage
@@ -71,14 +71,6 @@ class Meter:
     is_near: bool
     flow: FlowUsage | None
     """Of an agent: how much its planner uses of its own budget."""
-
-
-def compacts_at(loaded: Loaded, used: Usage) -> Due | None:
-    """Where the next request is preceded by a compaction; None where that is only done once it overflows."""
-    policy = policy_of(loaded.head)
-    if not policy.enabled:
-        return None
-    return policy.due_at(used, messages=len(loaded.turns), local=bool(loaded.head.is_local))
 
 
 def meter(conversation: Conversation) -> Meter | None:

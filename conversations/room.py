@@ -13,8 +13,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from compression.core.policy import Due
 from compression.core.tokens import count_tokens
-from compression.core.values import Steering
+from compression.core.values import Steering, Usage
 from compression.core.worth import pays
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
@@ -170,3 +171,11 @@ def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> boo
         return True
     undone = Snapshot.objects.filter(conversation_id=loaded.head.id, purpose=Snapshot.Purpose.RECOVERY)
     return bool(loaded.live) and undone.filter(created_at__gt=loaded.live[-1].created_at).exists()
+
+
+def compacts_at(loaded: Loaded, used: Usage) -> Due | None:
+    """Where the next request is preceded by a compaction; None where that is only done once it overflows."""
+    policy = policy_of(loaded.head)
+    if not policy.enabled:
+        return None
+    return policy.due_at(used, messages=len(loaded.turns), local=bool(loaded.head.is_local))

@@ -28,9 +28,9 @@ from conversations.api.schemas.fields import told
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
 from conversations.flows import of_all_flows
-from conversations.meter import compacts_at
 from conversations.models import Conversation
 from conversations.progress import elapsed_seconds, eta_seconds
+from conversations.room import compacts_at
 from conversations.shapes import compaction_json, due_json, usage_json
 
 router = Router(tags=["context"])
