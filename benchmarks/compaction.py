@@ -63,8 +63,9 @@ async def one(path: Path, builtin: Any, scripted: Any, llm: LlmServer) -> dict[s
 
     from compression.core.values import Steering
     from compression.models import Compaction
-    from conversations import background, compaction, lease, usage
+    from conversations import compaction, lease, usage
     from conversations.exchange.imports import import_conversations
+    from conversations.runtime import queue
     from tests.conversations.chat import Chat
 
     started = time.perf_counter()
@@ -80,7 +81,7 @@ async def one(path: Path, builtin: Any, scripted: Any, llm: LlmServer) -> dict[s
     after = await sync_to_async(usage.of)(conversation)
     conversation.model = scripted
     await conversation.asave()
-    background.attach(asyncio.get_running_loop())
+    queue.attach(asyncio.get_running_loop())
     chat = Chat(conversation, llm)
     assert (await chat.say("Where were we?")).status == "complete"
     await chat.check()

@@ -111,13 +111,14 @@ def prepare(conversation: Any) -> None:
 
 def turn(conversation: Any) -> None:
     """All but the model: nobody is there to answer, so that the reply is ours to end."""
-    from conversations import background, questions, replies, reply_lease
+    from conversations import questions, replies, reply_lease
+    from conversations.runtime import queue
 
-    send, background._dispatch = background._dispatch, lambda *_: None
+    send, queue._dispatch = queue._dispatch, lambda *_: None
     try:
         begun = questions.begin(conversation, content="a question " + "with some words " * 20)
     finally:
-        background._dispatch = send
+        queue._dispatch = send
     token = begun.reply.lease_token
     assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.Held.OURS
     prepare(conversation)

@@ -46,7 +46,7 @@ async def measured(said: list[dict[str, Any]], size: int, llm: LlmServer) -> dic
     from compression.core.values import Steering
     from compression.models import Compaction
     from conversations import compaction, lease
-    from conversations.events import hub
+    from conversations.runtime.events import hub
 
     conversation = await sync_to_async(made)(said, size, llm)
     llm.clear()

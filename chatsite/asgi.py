@@ -36,10 +36,10 @@ from chatsite.receiving import Incoming
 from chatsite.refusals import refuse
 from chatsite.signed_in import signed_in
 from chatsite.threads import Kind, request_thread
-from conversations import background
 from conversations.admission import watched
 from conversations.consumers import ConversationConsumer
 from conversations.errors import Refused
+from conversations.runtime import queue
 
 sockets = [
     path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_asgi()),
@@ -69,8 +69,8 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
         await lifespan(scope, receive, send)
         return
     loop = asyncio.get_running_loop()
-    if not background.attached_to(loop):
-        background.attach(loop)
+    if not queue.attached_to(loop):
+        queue.attach(loop)
     believe_proxy(scope)
     if scope["type"] == "http":
         with logs.of_request(scope, send) as sending:

@@ -62,9 +62,9 @@ app.conf.update(
 
 @app.task(name="chatsite.work")
 def work(name: str, *args: str) -> None:
-    from conversations import background
+    from conversations.runtime import queue
 
-    background.work(name, *args, request_id=(work.request.headers or {}).get("request_id"))
+    queue.work(name, *args, request_id=(work.request.headers or {}).get("request_id"))
 
 
 class Loop:
@@ -116,13 +116,14 @@ def _begin_work() -> None:
     global _loop
     from django.db import connections
 
-    from conversations import background, upkeep
+    from conversations import upkeep
+    from conversations.runtime import queue as work_queue
 
     upkeep.begin(alone=False)
     # What is open here Celery closes twice, the second time by a number that may be a file of the loop's by then.
     connections.close_all()
     _loop = Loop()
-    background.work("sweep")  # what waits for a worker waits for no clock
+    work_queue.work("sweep")  # what waits for a worker waits for no clock
 
 
 @beat_init.connect

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
-from conversations import logged
+from conversations.runtime import log_context
 
 REQUEST_ID = b"x-request-id"
 _SANE = re.compile(rb"[A-Za-z0-9._-]{1,64}")
@@ -99,7 +99,7 @@ def json_formatter() -> logging.Formatter:
             stdlib.add_log_level,
             stdlib.add_logger_name,
             processors.TimeStamper(fmt="iso", utc=True),
-            lambda _, __, event: {**logged.ids(), **event},
+            lambda _, __, event: {**log_context.ids(), **event},
             stdlib.ExtraAdder(allow=FIELDS),
             _traced,
         ],
@@ -130,7 +130,7 @@ def of_request(scope: dict[str, Any], send: Send) -> Iterator[Send]:
             message = {**message, "headers": [*message.get("headers", ()), (REQUEST_ID, id)]}
         await send(message)
 
-    with logged.noted(request_id=id.decode()):
+    with log_context.noted(request_id=id.decode()):
         try:
             yield marked
         finally:

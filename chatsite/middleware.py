@@ -10,7 +10,7 @@ from django.middleware.gzip import GZipMiddleware
 from django.utils.decorators import sync_only_middleware
 from django.utils.deprecation import MiddlewareMixin
 
-from conversations import logged
+from conversations.runtime import log_context
 
 View = Callable[[HttpRequest], HttpResponseBase]
 API = "/api/"
@@ -64,4 +64,4 @@ def _note_person(request: HttpRequest) -> None:
     """Who has asked, where that had to be known: the owner of a key, or the person of a session."""
     person = getattr(request, "auth", None) or getattr(request, "_cached_user", None)
     if person is not None and person.pk is not None:
-        logged.note(user_id=person.pk)
+        log_context.note(user_id=person.pk)

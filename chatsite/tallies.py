@@ -37,7 +37,7 @@ _held: list[IO[bytes]] = []
 
 def begin() -> None:
     """Have all that this process counts written to METRICS_DIR. Before the first metric is made."""
-    assert "conversations.metrics" not in sys.modules, "what was made before counts for itself"
+    assert "conversations.runtime.metrics" not in sys.modules, "what was made before counts for itself"
     folder = Path(settings.METRICS_DIR)
     try:
         slot = _taken(folder)

@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from conversations import logged
 from conversations.errors import Conflict
 from conversations.models import Conversation
+from conversations.runtime import log_context
 
 CHATS = (Conversation.Kind.CHAT, Conversation.Kind.AGENT)
 TO_READ = (*CHATS, Conversation.Kind.GATEWAY, Conversation.Kind.EXECUTOR)
@@ -27,7 +27,7 @@ def own_conversations(
 
 def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds: Sequence[str] = CHATS) -> Conversation:
     """The conversation, with its model. Raises Http404 for one that is missing or another person's."""
-    logged.note(conversation_id=str(pk))
+    log_context.note(conversation_id=str(pk))
     try:
         return own_conversations(user, kinds=kinds).select_related("model").get(pk=pk)
     except Conversation.DoesNotExist:

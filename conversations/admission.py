@@ -25,8 +25,8 @@ from django.db.models.signals import post_delete, post_save
 from django.http import HttpRequest
 from django.utils import timezone
 
-from conversations.events import hub, publish
 from conversations.models import ApiKey
+from conversations.runtime.events import hub, publish
 
 CHECK_SECONDS = 3.0
 """Between two looks, at most. With the time of a look it stays below the 5 seconds that are promised."""

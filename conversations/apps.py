@@ -9,8 +9,9 @@ class ConversationsConfig(AppConfig):
     def ready(self) -> None:
         from django.db.backends.signals import connection_created
 
-        from conversations import admission, holding
+        from conversations import admission
+        from conversations.runtime import substring_lookup
 
         import_module("conversations.checks")  # registers them
-        connection_created.connect(holding.prepare, dispatch_uid="holding")
+        connection_created.connect(substring_lookup.prepare, dispatch_uid="holding")
         admission.begin()

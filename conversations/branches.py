@@ -13,9 +13,9 @@ from conversations import provenance, questions, replies, rules, states
 from conversations.agents import runs
 from conversations.attachments import copies_of
 from conversations.errors import Conflict, NotFound
-from conversations.events import publish
 from conversations.models import Conversation, Message
 from conversations.pastes import Pasted
+from conversations.runtime.events import publish
 from conversations.transcript import HISTORY
 
 Role = Message.Role

@@ -8,7 +8,7 @@ from collections import deque
 from functools import lru_cache
 from html import escape
 
-from conversations.bounded_process import NotDone, OverMemory, OverTime, Pool
+from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
 
 MAX_HIGHLIGHTED = 20_000
 """Characters of a block."""

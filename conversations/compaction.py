@@ -22,7 +22,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations import ahead, background, emergency, lease, limits, prompt, transcript
+from conversations import ahead, emergency, lease, limits, prompt, transcript
 from conversations.errors import TooMany
 from conversations.figures import figures_of, record_spending
 from conversations.flows import policy_of
@@ -31,6 +31,7 @@ from conversations.lease import BY_HAND, LeaseLost, claim, finish, renewed, star
 from conversations.llm.summariser import ModelSummariser
 from conversations.models import Conversation, ModelProfile
 from conversations.progress import Progress, eta_seconds
+from conversations.runtime import queue
 from conversations.states import Superseded, commit, rollback, undo
 from conversations.transcript import Loaded
 from conversations.usage import tell as tell_usage
@@ -63,7 +64,7 @@ def request(conversation: Conversation, *, trigger: str, steering: Steering) -> 
     _require_rate(conversation.owner_id)
     limits.require_compaction(conversation.owner_id)
     row = claim(conversation.pk, trigger=trigger, steering=steering)
-    background.enqueue("compact", str(row.pk))
+    queue.enqueue("compact", str(row.pk))
     return row
 
 

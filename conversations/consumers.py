@@ -14,12 +14,13 @@ from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import InterfaceError, OperationalError, close_old_connections
 
-from conversations import fragments, limits, metrics
+from conversations import fragments, limits
 from conversations.access import own_conversations
 from conversations.admission import Admission, watched
-from conversations.events import hub
 from conversations.growing import Growing, so_far
-from conversations.listener import RESYNC, Event, Listener
+from conversations.runtime import metrics
+from conversations.runtime.events import hub
+from conversations.runtime.subscription import RESYNC, Event, Listener
 from conversations.turns import running
 
 # Codes of an application: the server under it can send no others.

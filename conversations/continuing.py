@@ -15,11 +15,11 @@ from django.db import transaction
 
 from conversations import branches, endings, questions, replies
 from conversations.errors import Conflict
-from conversations.events import publish
 from conversations.messages.history import state_of
 from conversations.models import Conversation, Message
 from conversations.questions import Begun
-from conversations.shapes import message_json
+from conversations.runtime.events import publish
+from conversations.runtime.payloads import message_json
 from conversations.transcript import CONTINUE
 
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
-from conversations.keeping import read_or_make
+from conversations.runtime.private_files import read_or_make
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 NAMES = (*LOOPBACK, "[::1]")

@@ -14,10 +14,10 @@ from compression.models import Compaction
 from conversations import answering, bubbles, compaction, doings, thread
 from conversations import meter as meters
 from conversations.growing import Growing
-from conversations.listener import Event
 from conversations.messages import history
 from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.progress import elapsed_seconds, eta_seconds
+from conversations.runtime.subscription import Event
 from conversations.trust import trust_of
 
 METERS = ("meter", "notice", "pills", "cannot_call")

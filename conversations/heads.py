@@ -15,7 +15,7 @@ from compression.models import Compaction
 from conversations.context.tools import offered
 from conversations.llm.tools import Spec
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.prepared import Prepared
+from conversations.runtime.compiled_query import Prepared
 
 STREAMING = RawSQL("'streaming'", ())
 """Spelt out, so that SQLite too sees that the index of replies in the making covers it."""

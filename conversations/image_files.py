@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from conversations.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.errors import Invalid
-from conversations.fair_turns import Turns
+from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
+from conversations.runtime.fair_turns import Turns
 
 MAX_BYTES = 5_000_000
 MAX_SIDE = 8_000

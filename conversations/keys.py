@@ -10,10 +10,11 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from conversations import admission, logged, throttles
+from conversations import admission, throttles
 from conversations.errors import Conflict, NotFound
 from conversations.models import ApiKey
 from conversations.models.api_key import digest, key_of
+from conversations.runtime import log_context
 from conversations.validation import clean_text
 
 MAX_NAME = 100
@@ -64,7 +65,7 @@ def let_in(plain: str, *, address: str) -> ApiKey | None:
     if key is None:
         throttles.note_guess(address)
         return None
-    logged.note(user_id=key.user_id)
+    log_context.note(user_id=key.user_id)
     throttles.note_right(hashed)
     throttles.require_rate(key.user_id)
     return key

@@ -22,11 +22,12 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import beat_seconds, expiry
 from compression.models import Compaction
-from conversations import background, endings, logged, metrics
+from conversations import endings
 from conversations.errors import Conflict
-from conversations.events import publish
 from conversations.flows import flow_of
 from conversations.models import Conversation
+from conversations.runtime import log_context, metrics, queue
+from conversations.runtime.events import publish
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +128,7 @@ def recover(row: Compaction, *, now: datetime) -> bool:
     if waited_for and (row.status == Compaction.Status.PENDING or RESUMED not in row.steps):
         steps = row.steps if row.status == Compaction.Status.PENDING else [*row.steps, RESUMED]
         if unchanged(row).update(**ANEW, lease_token=uuid7(), lease_expires_at=expiry(), steps=steps):
-            background.enqueue("compact", str(row.pk))
+            queue.enqueue("compact", str(row.pk))
         return True
     with contextlib.suppress(LeaseLost):  # someone else has found it too
         finish(row, Compaction.Status.FAILED, among=unchanged(row), error=ABANDONED)
@@ -137,7 +138,7 @@ def recover(row: Compaction, *, now: datetime) -> bool:
 def hand_back(row: Compaction) -> None:
     """Its worker stops in good order, with nothing written: another is woken up, or the next sweep finds it."""
     if owned(row).update(**ANEW, lease_token=uuid7(), lease_expires_at=timezone.now()):
-        background.enqueue("compact", str(row.pk))
+        queue.enqueue("compact", str(row.pk))
 
 
 def is_blocked(conversation_id: UUID) -> bool:
@@ -207,7 +208,7 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
     for name, value in fields.items():
         setattr(row, name, value)
     metrics.compaction_ended(row)
-    logger.info("compaction ended", extra=logged.figures_of(row))
+    logger.info("compaction ended", extra=log_context.figures_of(row))
     publish(
         row.conversation_id,
         "compression.completed",
@@ -254,7 +255,7 @@ async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = quiet
     assert work is not None
     watch = _Watch(row, news, work)
     _watches[row.pk] = watch.loop, watch.woken
-    with logged.noted(compaction_id=str(row.pk), conversation_id=str(row.conversation_id)):
+    with log_context.noted(compaction_id=str(row.pk), conversation_id=str(row.conversation_id)):
         watching = asyncio.create_task(watch.run())
         try:
             yield

@@ -14,9 +14,10 @@ from django.utils import timezone
 
 from compression.leases import expiry
 from compression.models import Compaction
-from conversations import background, lease, replies, reply_lease, transcript
+from conversations import lease, replies, reply_lease, transcript
 from conversations.agents import calls
 from conversations.models import Message
+from conversations.runtime import queue
 
 Status = Message.Status
 
@@ -62,7 +63,7 @@ def _see_to(reply: Message, now: datetime) -> None:
     elif not was_begun and reply.created_at < now - lease.GIVE_UP and not (may_go_on and _is_under_way(reply)):
         give_up(reply, status=Status.FAILED, error=NOBODY)
     elif _woken(reply):
-        background.enqueue("answer", str(reply.conversation_id), str(reply.pk))
+        queue.enqueue("answer", str(reply.conversation_id), str(reply.pk))
 
 
 def _is_under_way(reply: Message) -> bool:

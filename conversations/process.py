@@ -8,7 +8,8 @@ import gc
 
 from django.conf import settings
 
-from conversations import admission, background, relay, upkeep
+from conversations import admission, upkeep
+from conversations.runtime import queue, relay
 from conversations.trimming import trim
 
 GC_THRESHOLDS = 20_000, 20, 50
@@ -18,7 +19,7 @@ class Process:
     """Begun on the loop that everything runs on. `hears`: there are pages to tell of other processes' events."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, hears: bool = True) -> None:
-        work = background.attach(loop)
+        work = queue.attach(loop)
         assert work is not None
         self.work = work
         self.relay = relay.attach(loop, hears=hears)

@@ -8,8 +8,8 @@ from django.db import transaction
 from django.db.models import F
 
 from conversations.errors import NotFound
-from conversations.events import publish
 from conversations.models import Conversation, Message
+from conversations.runtime.events import publish
 
 
 @transaction.atomic

@@ -15,13 +15,13 @@ from compression.core.rules import find_rules
 from conversations import image_files, prompt, replies, rules, titles, transcript
 from conversations.attachments import Attached, attach, chosen, noted
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
-from conversations.events import publish
 from conversations.llm.errors import NotConfigured
 from conversations.llm.profiles import profile_for
 from conversations.models import Conversation, Message, ModelProfile, Paste
 from conversations.pastes import Pasted
 from conversations.provenance import origin_of, typed_in
-from conversations.shapes import message_json
+from conversations.runtime.events import publish
+from conversations.runtime.payloads import message_json
 from conversations.text_files import Place, inlined
 from conversations.validation import clean_text
 

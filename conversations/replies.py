@@ -17,15 +17,16 @@ from django.utils import timezone
 from compression.core.values import MESSAGE_OVERHEAD
 from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
-from conversations import background, endings, limits, metrics, records, reply_lease, transcript
+from conversations import endings, limits, records, reply_lease, transcript
 from conversations.errors import Conflict
-from conversations.events import publish
 from conversations.llm.base import Spent
 from conversations.llm.profiles import learn_correction, profile_for
 from conversations.llm.tools import Asked
 from conversations.messages import tool_calls
 from conversations.models import Conversation, Message
 from conversations.records import Sent
+from conversations.runtime import metrics, queue
+from conversations.runtime.events import publish
 
 logger = logging.getLogger(__name__)
 
@@ -67,14 +68,14 @@ def store_reply(conversation: Conversation, **fields: Any) -> Message:
 def answer_later(reply: Message) -> None:
     """Have a pending reply written, after the commit and what is published with it."""
     token = [str(reply.lease_token)] if reply.lease_token else []
-    background.enqueue("answer", str(reply.conversation_id), str(reply.pk), *token)
+    queue.enqueue("answer", str(reply.conversation_id), str(reply.pk), *token)
 
 
 async def hand_back(conversation_id: UUID, reply_id: UUID, token: UUID) -> None:
     """This worker stops before a word was written: another one is woken up, or the next sweep finds the reply."""
     if await sync_to_async(reply_lease.hand_back)(reply_id, token):
         # Not in the thread of the database: a broker that is away would hold up what else is handed back.
-        await asyncio.to_thread(background.enqueue, "answer", str(conversation_id), str(reply_id))
+        await asyncio.to_thread(queue.enqueue, "answer", str(conversation_id), str(reply_id))
 
 
 def lock(conversation: Conversation, **changed: Any) -> None:
@@ -210,7 +211,7 @@ def pending(conversation: Conversation, moment: datetime, **fields: Any) -> Mess
         role=Role.ASSISTANT,
         status=Status.STREAMING,
         created_at=moment,
-        lease_token=uuid7() if background.is_here() else None,
+        lease_token=uuid7() if queue.is_here() else None,
         lease_expires_at=expiry(),
         **fields,
     )

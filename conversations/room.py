@@ -19,10 +19,11 @@ from compression.core.values import Steering, Usage
 from compression.core.worth import pays
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
-from conversations import ahead, background, compaction, emergency, lease, transcript
+from conversations import ahead, compaction, emergency, lease, transcript
 from conversations.errors import Conflict, TooLarge
 from conversations.flows import policy_of
 from conversations.llm.errors import NotConfigured
+from conversations.runtime import queue
 from conversations.transcript import Loaded
 from conversations.usage import measured, parts, tell, too_large
 
@@ -70,7 +71,7 @@ def prepare(conversation_id: UUID) -> None:
     with contextlib.suppress(Conflict), transaction.atomic():
         if not ahead.holds(conversation_id):
             row = lease.claim(conversation_id, trigger=Trigger.AHEAD, steering=Steering())
-            background.enqueue("compact", str(row.pk))
+            queue.enqueue("compact", str(row.pk))
 
 
 async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:

@@ -18,8 +18,8 @@ from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
 from compression.records import store_checkpoints
 from conversations import goals, lease, transcript, usage
 from conversations.errors import Conflict, NotFound
-from conversations.events import publish
 from conversations.models import Conversation, Message
+from conversations.runtime.events import publish
 
 RECOVERIES_KEPT = 5
 LIVE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided")

@@ -19,9 +19,9 @@ from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints
 from conversations import lease, prompt, states, transcript
 from conversations.errors import Conflict, Invalid
-from conversations.events import publish
 from conversations.flows import policy_of
 from conversations.models import Conversation, ModelProfile
+from conversations.runtime.events import publish
 from conversations.transcript import Head
 from conversations.validation import clean_text
 

@@ -4,11 +4,12 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 
-from conversations import compaction, logged, orphans, titles, turn, upkeep
+from conversations import compaction, orphans, titles, turn, upkeep
+from conversations.runtime import log_context
 
 
 async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
-    with logged.noted(conversation_id=conversation_id, reply_id=reply_id):
+    with log_context.noted(conversation_id=conversation_id, reply_id=reply_id):
         await turn.run(UUID(conversation_id), UUID(reply_id), UUID(token) if token else None)
 
 
@@ -17,7 +18,7 @@ async def compact(compaction_id: str) -> None:
 
 
 async def suggest_title(conversation_id: str, reply_id: str) -> None:
-    with logged.noted(conversation_id=conversation_id, reply_id=reply_id):
+    with log_context.noted(conversation_id=conversation_id, reply_id=reply_id):
         await titles.suggest(UUID(conversation_id), UUID(reply_id))
 
 

@@ -16,9 +16,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import IntegrityError
 
-from conversations import background
 from conversations.controls import visible
-from conversations.events import publish
 from conversations.llm import request
 from conversations.llm.attempts import Attempts
 from conversations.llm.base import Reply
@@ -27,6 +25,8 @@ from conversations.llm.profiles import connect, profile_for, summary_profiles
 from conversations.llm.request import Prompt
 from conversations.models import Conversation, Errand, Message, ModelProfile
 from conversations.records import Sent, paid
+from conversations.runtime import queue
+from conversations.runtime.events import publish
 from conversations.text_files import OPENING
 from conversations.validation import one_line
 
@@ -73,7 +73,7 @@ def is_due(sent: Sent | None) -> bool:
 
 def suggest_later(conversation_id: UUID, reply_id: UUID) -> None:
     """Have a title made of the beginning, once this reply is stored whole."""
-    background.enqueue("suggest_title", str(conversation_id), str(reply_id))
+    queue.enqueue("suggest_title", str(conversation_id), str(reply_id))
 
 
 async def suggest(conversation_id: UUID, reply_id: UUID) -> None:

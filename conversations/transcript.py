@@ -24,8 +24,8 @@ from compression.core.window import groups
 from compression.records import active_checkpoints
 from conversations.heads import Head, head_of
 from conversations.models import Conversation, Message
-from conversations.prepared import Prepared
 from conversations.provenance import from_of, places_of
+from conversations.runtime.compiled_query import Prepared
 
 SAID = Q(status=Message.Status.COMPLETE) | (
     Q(status__in=(Message.Status.STOPPED, Message.Status.INTERRUPTED)) & ~Q(content="")

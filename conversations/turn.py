@@ -18,8 +18,6 @@ from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
 from conversations.errors import Refused
-from conversations.events import hub, publish
-from conversations.insisting import insisted
 from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
@@ -27,7 +25,9 @@ from conversations.questions import begin
 from conversations.records import Sent
 from conversations.replies import retry
 from conversations.reply_lease import Held
-from conversations.shapes import message_json
+from conversations.runtime.events import hub, publish
+from conversations.runtime.payloads import message_json
+from conversations.runtime.retry import insisted
 from conversations.transcript import Loaded
 from conversations.turns.running import Running, forget, running_replies
 

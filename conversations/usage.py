@@ -8,10 +8,10 @@ from uuid import UUID
 
 from compression.core.values import FlowUsage, Usage
 from conversations import prompt, transcript
-from conversations.events import hub, publish
 from conversations.flows import flow_of, policy_of
 from conversations.models import Conversation
-from conversations.shapes import usage_json
+from conversations.runtime.events import hub, publish
+from conversations.runtime.payloads import usage_json
 from conversations.transcript import Loaded
 
 

@@ -93,13 +93,13 @@ async def server_loop(transactional_db: None) -> AsyncIterator[None]:
     """Background work runs on the test's own loop, as it does in a server, and is stopped at the end."""
     from django.db import connections
 
-    from conversations import background
+    from conversations.runtime import queue
 
-    work = background.attach(asyncio.get_running_loop())
+    work = queue.attach(asyncio.get_running_loop())
     assert work is not None
     yield
     await work.stop()
-    background.attach(None)
+    queue.attach(None)
     await sync_to_async(connections.close_all)()
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from chatsite import logs
-from conversations import logged
+from conversations.runtime import log_context
 from tests.faults.serving import Served, serving
 from tests.journeys.site import ROOT, long_conversation
 from tests.servers import wait_until
@@ -131,12 +131,12 @@ async def test_every_answer_has_the_requests_id(given: str, is_taken: bool) -> N
 
     scope = {"method": "GET", "path": "/", "headers": [(b"x-request-id", given.encode())]}
     with logs.of_request(scope, send) as sending:
-        id = str(logged.ids()["request_id"])
+        id = str(log_context.ids()["request_id"])
         await sending({"type": "http.response.start", "status": 200, "headers": [(b"a", b"b")]})
         await sending({"type": "http.response.body", "body": b""})
     assert (id == given) is is_taken
     assert sent[0]["headers"] == [(b"a", b"b"), (b"x-request-id", id.encode())]
-    assert "request_id" not in logged.ids()
+    assert "request_id" not in log_context.ids()
 
 
 @pytest.mark.parametrize("form", ["line", "json"])

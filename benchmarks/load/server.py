@@ -88,7 +88,7 @@ def listen(loop: asyncio.AbstractEventLoop) -> None:
 
 async def feed(streams: list[str], rate: int, seconds: float) -> None:
     """Tokens for every stream, each with the moment at which it came; those that are late come at once."""
-    from conversations.events import hub
+    from conversations.runtime.events import hub
 
     ids = [(UUID(stream), f"m-{stream}") for stream in streams]
     written = [0] * len(ids)

@@ -15,7 +15,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import CloseCode, Frame
 
 from chatsite.servers.unread import give_up_unread
-from conversations import leaving
+from conversations.runtime import shutdown as leaving
 
 MAX_HEAD_BYTES = 65_536
 """Of a request's first line and headers."""

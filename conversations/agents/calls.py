@@ -13,17 +13,17 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.db.models import Q
 
-from conversations import metrics
 from conversations.agents import plan, runs
 from conversations.agents.work import LeaseLost, Work
 from conversations.context import tools
 from conversations.context.tools import APART
-from conversations.events import publish
-from conversations.insisting import insisted
 from conversations.llm.tools import Asked, ToolFailed
 from conversations.messages import tool_calls
 from conversations.models import Conversation, ToolCall
-from conversations.shapes import call_json
+from conversations.runtime import metrics
+from conversations.runtime.events import publish
+from conversations.runtime.payloads import call_json
+from conversations.runtime.retry import insisted
 from conversations.transcript import Loaded
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,6 @@ from conversations.agents import calls, runs
 from conversations.agents.work import MOST_REQUESTS, Work
 from conversations.context.tools import CONTINUE, MAX_TASK_TURNS
 from conversations.errors import Refused
-from conversations.insisting import insisted
 from conversations.llm.base import Spent
 from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.profiles import connect, learn_correction
@@ -24,6 +23,7 @@ from conversations.llm.tools import Asked, ToolFailed
 from conversations.messages import tool_calls
 from conversations.models import AgentRun, AgentStep, Message, ModelProfile
 from conversations.records import Sent
+from conversations.runtime.retry import insisted
 from conversations.transcript import Loaded
 
 Kind, Status = AgentStep.Kind, AgentRun.Status

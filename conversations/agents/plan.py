@@ -11,8 +11,8 @@ from conversations.agents import execute, runs
 from conversations.agents.tools.belt import checked
 from conversations.agents.work import Work
 from conversations.context.tools import DELEGATE
-from conversations.insisting import insisted
 from conversations.llm.tools import Asked, Spec
+from conversations.runtime.retry import insisted
 
 
 async def carry_out(work: Work, asked: Asked, *, among: tuple[Spec, ...]) -> str:

@@ -14,11 +14,11 @@ from django.utils import timezone
 from conversations import replies, transcript, usage
 from conversations.agents.work import Work
 from conversations.context.tools import MAX_TASK_TURNS
-from conversations.events import hub, publish
 from conversations.llm.tools import ToolFailed
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.provenance import PLANNED
-from conversations.shapes import flow_json, run_json, step_json
+from conversations.runtime.events import hub, publish
+from conversations.runtime.payloads import flow_json, run_json, step_json
 
 Status, Kind = AgentRun.Status, AgentStep.Kind
 TITLE = 80

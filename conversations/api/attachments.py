@@ -20,7 +20,7 @@ from conversations.errors import UnsupportedMediaType
 from conversations.file_transfer import received, sent_out
 from conversations.image_files import MEDIA_TYPES
 from conversations.models import Attachment
-from conversations.shapes import attachment_json
+from conversations.runtime.payloads import attachment_json
 
 router = Router(tags=["messages"])
 

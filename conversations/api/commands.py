@@ -20,10 +20,10 @@ from conversations.api.schemas.messages import NewMessage
 from conversations.api.streams import HEARTBEAT, event_stream, numbered
 from conversations.api.telling import heard
 from conversations.errors import Invalid
-from conversations.events import hub
-from conversations.listener import RESYNC, Event, Listener
 from conversations.models import Conversation
-from conversations.shapes import compaction_json
+from conversations.runtime.events import hub
+from conversations.runtime.payloads import compaction_json
+from conversations.runtime.subscription import RESYNC, Event, Listener
 
 COMPLETED = "compression.completed"
 

@@ -31,7 +31,7 @@ from conversations.flows import of_all_flows
 from conversations.models import Conversation
 from conversations.progress import elapsed_seconds, eta_seconds
 from conversations.room import compacts_at
-from conversations.shapes import compaction_json, due_json, usage_json
+from conversations.runtime.payloads import compaction_json, due_json, usage_json
 
 router = Router(tags=["context"])
 

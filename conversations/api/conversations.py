@@ -23,11 +23,11 @@ from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import conversations as schema
 from conversations.api.schemas.fields import told
 from conversations.errors import Invalid
-from conversations.events import publish
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.rules import checked
-from conversations.shapes import conversation_json, goal_json
+from conversations.runtime.events import publish
+from conversations.runtime.payloads import conversation_json, goal_json
 from conversations.trust import trust_of
 from conversations.turns import conversations
 from conversations.validation import clean_text

@@ -14,7 +14,7 @@ from django.http import Http404
 from django.http.response import HttpResponseBase
 from ninja import Query, Router
 
-from conversations import leaving, limits, metrics
+from conversations import limits
 from conversations.access import TO_READ, get_conversation
 from conversations.api import missed, places
 from conversations.api.auth import Request
@@ -22,8 +22,9 @@ from conversations.api.openapi import EVENTS, refuses
 from conversations.api.streams import BEAT, event_stream
 from conversations.api.telling import Telling
 from conversations.errors import TooMany
-from conversations.events import hub
 from conversations.models import Conversation
+from conversations.runtime import metrics, shutdown
+from conversations.runtime.events import hub
 
 router = Router(tags=["events"])
 
@@ -63,7 +64,7 @@ async def events(
         _count(request.auth, open_)
         # Before the rows are read: what happens meanwhile is heard.
         listener = open_.enter_context(hub.listen(conversation_id))
-        open_.enter_context(leaving.told(listener))
+        open_.enter_context(shutdown.told(listener))
         begun = await sync_to_async(_begin)(request.auth, conversation_id, place)
         telling = Telling(conversation_id, listener, begun)
         events = telling.told(silence=HEARTBEAT, until=listener.loop.time() + LONGEST)

@@ -14,7 +14,7 @@ from conversations.api.openapi import refuses
 from conversations.api.schemas import goals as schema
 from conversations.api.schemas.fields import told
 from conversations.errors import NotFound
-from conversations.shapes import goal_json
+from conversations.runtime.payloads import goal_json
 
 router = Router(tags=["goal"])
 

@@ -28,12 +28,12 @@ from conversations.api.schemas import messages as schema
 from conversations.api.schemas.conversations import ListedConversation
 from conversations.api.schemas.fields import told
 from conversations.api.streams import event_stream, numbered, until_ended
-from conversations.events import hub
 from conversations.messages.history import history, whole
 from conversations.models import Conversation, Message
 from conversations.protection import protect
 from conversations.questions import Begun
-from conversations.shapes import call_json, compaction_json, conversation_json, message_json, usage_json
+from conversations.runtime.events import hub
+from conversations.runtime.payloads import call_json, compaction_json, conversation_json, message_json, usage_json
 from conversations.transcript import HISTORY
 from conversations.turns import stop as turns_stop
 

@@ -13,10 +13,10 @@ from conversations import endings, transcript, usage
 from conversations.api import places
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.api.places import ENDED, Place, microseconds
-from conversations.listener import RESYNC, Event
 from conversations.messages.history import whole
 from conversations.models import Conversation, Message
-from conversations.shapes import call_json, flow_json, message_json, run_json, usage_json
+from conversations.runtime.payloads import call_json, flow_json, message_json, run_json, usage_json
+from conversations.runtime.subscription import RESYNC, Event
 from conversations.turns import running
 
 MOST = 500

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.errors import Invalid
-from conversations.listener import Event
 from conversations.models import Conversation
+from conversations.runtime.subscription import Event
 
 HEADER = "Last-Event-ID"
 SHAPE = re.compile(

@@ -16,7 +16,7 @@ from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import runs as schema
 from conversations.api.schemas.fields import told
 from conversations.models import AgentRun
-from conversations.shapes import compaction_json, flow_json, run_json, step_json
+from conversations.runtime.payloads import compaction_json, flow_json, run_json, step_json
 
 router = Router(tags=["agents"])
 

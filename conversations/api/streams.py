@@ -13,9 +13,9 @@ from conversations import rounds
 from conversations.api.missed import Told
 from conversations.api.places import Place
 from conversations.api.telling import heard
-from conversations.listener import RESYNC, Event, Listener
 from conversations.models import Message
-from conversations.shapes import message_json
+from conversations.runtime.payloads import message_json
+from conversations.runtime.subscription import RESYNC, Event, Listener
 
 HEARTBEAT = 5.0
 """Seconds without an event after which a comment is sent, and the row is asked whether the reply has ended."""

@@ -13,9 +13,9 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 
 from conversations.api import missed, places
 from conversations.api.missed import Missed, Told
-from conversations.leaving import END
-from conversations.listener import RESYNC, Event, Listener
 from conversations.models import Conversation
+from conversations.runtime.shutdown import END
+from conversations.runtime.subscription import RESYNC, Event, Listener
 
 logger = logging.getLogger(__name__)
 

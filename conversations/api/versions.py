@@ -14,7 +14,7 @@ from conversations.api.openapi import refuses
 from conversations.api.schemas import versions as schema
 from conversations.api.schemas.fields import told
 from conversations.messages.history import complete
-from conversations.shapes import message_json
+from conversations.runtime.payloads import message_json
 
 router = Router(tags=["messages"])
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from compression.models import Compaction
-from conversations import metrics
+from conversations.runtime import metrics
 
 OUTDATED = "The conversation changed before this was needed."
 

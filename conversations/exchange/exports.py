@@ -19,7 +19,7 @@ from conversations.exchange.runs import run_entry, runs_of
 from conversations.exchange.states import checkpoints_json
 from conversations.messages.history import whole
 from conversations.models import Conversation, Message
-from conversations.shapes import conversation_json
+from conversations.runtime.payloads import conversation_json
 from conversations.transcript import HISTORY
 
 EXPORTED = (

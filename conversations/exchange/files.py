@@ -20,7 +20,7 @@ from conversations.exchange.reading import fault, read_choice, read_list, read_n
 from conversations.image_files import MAX_SIDE, MEDIA_TYPES, is_image, read_image
 from conversations.models import Attachment, Message
 from conversations.pastes import MAX_NUMBER, MAX_PARTS, Pasted
-from conversations.shapes import attachment_json, paste_json
+from conversations.runtime.payloads import attachment_json, paste_json
 from conversations.text_files import APART, ENDING, heading, inlined, read_text_file, words_before
 from conversations.validation import clean_text
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 
-from conversations.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.errors import Invalid
 from conversations.exchange import archive
 from conversations.exchange.documents import sources
 from conversations.exchange.reading import fault
 from conversations.exchange.source import Source
 from conversations.exchange.storing import store
-from conversations.fair_turns import Turns
 from conversations.models import Conversation
+from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
+from conversations.runtime.fair_turns import Turns
 
 SMALL = 1_000_000
 """Bytes of a file, unpacked, up to which it is read in the process that serves: it is no more than 40 MB then."""

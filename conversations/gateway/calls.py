@@ -10,11 +10,11 @@ from uuid import UUID
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from conversations import metrics
 from conversations.gateway.known import State
 from conversations.llm.base import Spent
 from conversations.llm.profiles import learn_correction
 from conversations.models import ApiKey, GatewayCall, ModelProfile
+from conversations.runtime import metrics
 
 logger = logging.getLogger(__name__)
 

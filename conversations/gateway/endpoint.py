@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
-from conversations import background, keys, limits
+from conversations import keys, limits
 from conversations.admission import admission_of
 from conversations.errors import MEDIA_TYPE, Invalid, NotFound, Refused, UnsupportedMediaType
 from conversations.gateway import known, reading, upstream
@@ -26,6 +26,7 @@ from conversations.gateway.folding import alone, fold
 from conversations.gateway.known import State
 from conversations.llm.errors import ContextTooLong
 from conversations.models import ModelProfile
+from conversations.runtime import queue
 from conversations.states import Superseded
 
 JSON = "application/json"
@@ -148,7 +149,7 @@ async def _with_room(asked: Asked, state: State | None, call: Call, *, overflowe
         return state
     began = perf_counter()
     try:
-        folding = background.keep(asyncio.create_task(_folded(asked, state, call, overflowed)))
+        folding = queue.keep(asyncio.create_task(_folded(asked, state, call, overflowed)))
         return await asyncio.shield(folding)
     finally:
         call.folded += perf_counter() - began
@@ -197,7 +198,7 @@ async def _forwarded(asked: Asked, state: State | None, call: Call, held: AsyncE
 
 def _record_later(call: Call) -> None:
     """Nobody waits for it."""
-    background.keep(asyncio.ensure_future(sync_to_async(record)(call)))
+    queue.keep(asyncio.ensure_future(sync_to_async(record)(call)))
 
 
 def _model(profile: ModelProfile) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from conversations.gateway.messages import (
     said,
     text_of,
 )
-from conversations.gateway.remembered import Remembered
+from conversations.runtime.bounded import Remembered
 from conversations.transcript import BEGINNING, as_sent, truncated
 
 PART_TOKENS = 1_100

@@ -16,8 +16,8 @@ from compression.models import Checkpoint, Snapshot
 from conversations import states
 from conversations.gateway.history import History
 from conversations.gateway.messages import Raw
-from conversations.gateway.remembered import Remembered
 from conversations.models import Conversation, Message
+from conversations.runtime.bounded import Remembered
 from conversations.states import Superseded
 from conversations.transcript import ELIDED, HISTORY
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from conversations import metrics
 from conversations.errors import Refused
 from conversations.llm import builtin, chat_templates, errors, faults
 from conversations.llm.clients import client_for
@@ -21,6 +20,7 @@ from conversations.llm.known import ANTHROPIC_URL, OPENAI_URL
 from conversations.llm.openai import Options
 from conversations.llm.provider import CONNECT_SECONDS, whole_seconds
 from conversations.models import ModelProfile
+from conversations.runtime import metrics
 
 _KEYS = re.compile(r"\b(sk|cs|key|Bearer)[-_ ][\w*.-]{6,}")
 

@@ -13,7 +13,6 @@ from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
 
-from conversations import metrics
 from conversations.llm import lengths, refusals
 from conversations.llm.attempts import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
 from conversations.llm.base import Delta, OnWritten, Reply
@@ -26,6 +25,7 @@ from conversations.llm.images import with_bytes
 from conversations.llm.reading import Reading
 from conversations.llm.request import Prompt, sendable
 from conversations.llm.storable import Storable
+from conversations.runtime import metrics
 from conversations.validation import host_of
 
 CONNECT_SECONDS = 10.0

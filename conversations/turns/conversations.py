@@ -6,8 +6,8 @@ from functools import partial
 
 from django.db import transaction
 
-from conversations.events import publish
 from conversations.models import Conversation
+from conversations.runtime.events import publish
 from conversations.turns.stop import stop
 
 

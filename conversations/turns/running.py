@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from conversations.events import hub
 from conversations.llm.base import Spent
 from conversations.llm.tools import Asked
 from conversations.models import Message
 from conversations.records import Sent
+from conversations.runtime.events import hub
 
 running_replies: dict[UUID, Running] = {}
 

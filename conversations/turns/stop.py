@@ -6,9 +6,10 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from conversations import cancelling, relay, reply_lease
+from conversations import cancelling, reply_lease
 from conversations.models import Conversation, Message
 from conversations.orphans import Status, give_up, is_over
+from conversations.runtime import relay
 from conversations.turns.running import running_replies, stop_here
 
 

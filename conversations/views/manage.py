@@ -20,10 +20,10 @@ from django_htmx.http import HttpResponseClientRedirect
 from conversations import fragments
 from conversations.access import get_conversation, own_conversations
 from conversations.errors import Invalid
-from conversations.events import publish
 from conversations.exchange import exports, imports, markdown
 from conversations.forms import ImportForm, RenameForm, cleaned
 from conversations.models import Conversation
+from conversations.runtime.events import publish
 from conversations.turns import conversations
 from conversations.validation import clean_text, one_line
 from conversations.views.guard import Request, member

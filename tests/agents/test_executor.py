@@ -13,8 +13,8 @@ from compression.models import Compaction
 from conversations import branches, forks, versions
 from conversations.agents.work import MOST_REQUESTS
 from conversations.context.tools import MAX_TASK_CHARS, MAX_TASK_TURNS
-from conversations.events import hub
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ModelProfile
+from conversations.runtime.events import hub
 from conversations.turns import conversations, running
 from tests.agents.conftest import ToolChat
 from tests.conversations.test_copies import seen

@@ -13,9 +13,9 @@ from django.conf import LazySettings
 from conversations import transcript, turn
 from conversations.agents.work import MOST_REQUESTS
 from conversations.errors import Conflict
-from conversations.events import hub
 from conversations.messages import tool_calls
 from conversations.models import Conversation, ModelProfile, ToolCall
+from conversations.runtime.events import hub
 from tests.agents.conftest import ToolChat
 from tests.conversations.chat import fill
 

@@ -15,10 +15,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from compression.models import Compaction
-from conversations import background, orphans
+from conversations import orphans
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.models import AgentRun, Message, ToolCall
+from conversations.runtime import queue
 from conversations.turns import running
 from tests.agents.conftest import ToolChat
 from tests.agents.test_executor import NINE, more, task
@@ -116,7 +117,7 @@ async def test_a_run_that_had_failed_is_not_begun_anew(agent: ToolChat) -> None:
 async def test_what_the_first_worker_brings_after_all_is_refused(agent: ToolChat) -> None:
     agent.llm.enqueue("", calls=[task("Add.")])
     agent.llm.enqueue("Too late.", delay=1.0)
-    first = background._server
+    first = queue._server
     assert first is not None
     begun = await agent.send("What is 4 and 5?")
     await asked(agent, 2)
@@ -177,10 +178,10 @@ async def test_a_server_that_stops_in_good_order_hands_the_turn_back(agent: Tool
     agent.llm.enqueue("The server stops here.", delay=30)
     begun = await agent.send("What is 4 and 5?")
     await asked(agent, 2)
-    assert background._server is not None
-    await background._server.stop()
+    assert queue._server is not None
+    await queue._server.stop()
     assert (await agent.run()).status == "running"
-    background.attach(asyncio.get_running_loop())
+    queue.attach(asyncio.get_running_loop())
     agent.llm.enqueue("The sum is 9.")
     await sync_to_async(orphans.sweep)()
     *_, last = await agent.turn_ended(begun)

@@ -12,8 +12,9 @@ from asgiref.sync import sync_to_async
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import background, compaction, transcript, turn
+from conversations import compaction, transcript, turn
 from conversations.models import Conversation, Message
+from conversations.runtime import queue
 from conversations.turns import running
 from tests.llm_server import LlmServer, assert_every_message_represented
 
@@ -63,7 +64,7 @@ class Chat:
 
     async def idle(self) -> None:
         """Wait until all that was enqueued has ended, and all that it enqueued: what has not happened then will not."""
-        server = background._server
+        server = queue._server
         assert server is not None
         async with asyncio.timeout(20):
             await asyncio.sleep(0)  # what other threads have enqueued is among the tasks then

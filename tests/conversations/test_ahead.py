@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import ahead, answering, branches, compaction, goals, states, usage
-from conversations.events import hub
 from conversations.models import Conversation, Goal, Message, ModelProfile
 from conversations.protection import protect
+from conversations.runtime.events import hub
 from tests.conversations.chat import Chat, fill
 
 REPORT = "## Summary\nThey list ports.\n\n## State\n- Done: some\n\n[CHECKPOINT] List the ports - COMPLETED\n"

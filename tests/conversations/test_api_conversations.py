@@ -9,8 +9,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from conversations.events import hub
 from conversations.models import Conversation, ModelProfile
+from conversations.runtime.events import hub
 from tests.conversations.api import Api, refused
 
 ALL = "/api/conversations"

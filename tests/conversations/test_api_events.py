@@ -13,11 +13,12 @@ from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from conversations import branches, compaction, limits, metrics, protection, turn
+from conversations import branches, compaction, limits, protection, turn
 from conversations.api import events, missed, telling
-from conversations.events import hub
-from conversations.listener import BACKLOG, RESYNC, Event
 from conversations.models import Conversation, Message
+from conversations.runtime import metrics
+from conversations.runtime.events import hub
+from conversations.runtime.subscription import BACKLOG, RESYNC, Event
 from conversations.turns import conversations, running
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill

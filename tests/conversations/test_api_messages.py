@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from compression.models import Compaction
 from conversations.api import streams
-from conversations.events import hub
 from conversations.models import Conversation, Message
+from conversations.runtime.events import hub
 from conversations.turns import running as turns_running
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import fill

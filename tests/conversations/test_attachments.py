@@ -24,7 +24,7 @@ from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.exchange.markdown import as_markdown
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste
 from conversations.pastes import Pasted
-from conversations.shapes import message_json
+from conversations.runtime.payloads import message_json
 from tests.conversations.pictures import PLACE, chunk, huge, opened, photograph, picture
 
 KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp", "MPO": "image/jpeg"}

@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations import bounded_process, colours, image_files
-from conversations.bounded_process import NotDone, OverMemory, OverTime, Pool
+from conversations import colours, image_files
 from conversations.colours import NotColoured, coloured
 from conversations.errors import Invalid, TooMany
 from conversations.exchange.imports import import_conversations
-from conversations.fair_turns import Busy, Turns
 from conversations.markdown import html_of, render
 from conversations.models import Conversation
+from conversations.runtime import bounded_process
+from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
+from conversations.runtime.fair_turns import Busy, Turns
 from tests.conversations import heavy
 from tests.conversations.pictures import picture
 from tests.servers import wait_until

@@ -11,9 +11,9 @@ from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import branches, compaction, goals, replies, states
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
-from conversations.events import hub
 from conversations.models import Conversation, Goal, Message, ToolCall
 from conversations.protection import protect
+from conversations.runtime.events import hub
 from tests.conversations.chat import Chat, fill
 
 NOBODY = "00000000-0000-7000-8000-000000000000"

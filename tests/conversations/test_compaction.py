@@ -10,9 +10,9 @@ from django.utils import timezone
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import compaction, lease, prompt
 from conversations.errors import Conflict, NotFound, TooMany
-from conversations.events import hub
 from conversations.ladder import RESTING
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.runtime.events import hub
 from tests.conversations.chat import Chat, fill
 
 STATE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids")

@@ -35,7 +35,7 @@ from conversations.errors import Invalid
 from conversations.exchange import exports, imports
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.protection import protect
-from conversations.shapes import message_json
+from conversations.runtime.payloads import message_json
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages
 from tests.conversations.spent import NOON, failed, reply, run

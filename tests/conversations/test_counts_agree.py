@@ -13,10 +13,10 @@ from django.contrib.auth.models import User
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
 from conversations import ahead, compaction, usage
-from conversations.events import hub
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.runtime.events import hub
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages, elements

@@ -14,11 +14,11 @@ from django.contrib.auth.models import User
 from compression.core.rules import find_rules
 from conversations import branches, continuing, endings, forks, transcript, versions
 from conversations.errors import Conflict, Invalid, NotFound
-from conversations.events import hub
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.runtime.events import hub
 from conversations.transcript import CONTINUE
 from conversations.turns import running, stop
 from tests.conversations.api import Api, refused

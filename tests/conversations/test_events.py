@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from conversations import events
-from conversations.events import DRAFTS, TICK, Hub
-from conversations.listener import BACKLOG, LONG, RESYNC, Event, Listener
+from conversations.runtime import events
+from conversations.runtime.events import DRAFTS, TICK, Hub
+from conversations.runtime.subscription import BACKLOG, LONG, RESYNC, Event, Listener
 
 pytestmark = pytest.mark.once
 

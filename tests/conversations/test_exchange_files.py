@@ -20,7 +20,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Attachment, Conversation
 from conversations.pastes import Pasted
-from conversations.shapes import message_json
+from conversations.runtime.payloads import message_json
 from tests.conversations.pictures import photograph, picture
 from tests.conversations.test_attachments import ask, conversation, profile, put, user
 

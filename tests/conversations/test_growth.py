@@ -16,11 +16,11 @@ from conversations.agents.tools import calculator
 from conversations.diffs import diff
 from conversations.errors import Invalid
 from conversations.exchange.entries import entries
-from conversations.holding import holds
 from conversations.llm.tools import ToolFailed
 from conversations.markdown import MAX_MARKDOWN, html_of
 from conversations.models import Conversation, Message
 from conversations.page.api_docs import CODE
+from conversations.runtime.substring_lookup import holds
 from conversations.terms import MARKS, excerpt, in_a_line, terms_of
 from conversations.text_files import read_text_file
 from conversations.validation import parse_json

@@ -26,7 +26,6 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction
 from conversations import (
-    background,
     backups,
     branches,
     compaction,
@@ -44,6 +43,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message
 from conversations.protection import protect
+from conversations.runtime import queue
 from conversations.transcript import Loaded
 from conversations.turns import conversations
 from tests.conversations.chat import fill
@@ -99,9 +99,9 @@ def half_written(verb: Callable[[], object]) -> int:
 def work_waits() -> Iterator[None]:
     """What a verb enqueues is no part of it: the server's loop, which would do it, does not run."""
     loop = asyncio.new_event_loop()
-    background.attach(loop)
+    queue.attach(loop)
     yield
-    background.attach(None)
+    queue.attach(None)
     loop.close()
 
 

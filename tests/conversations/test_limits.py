@@ -12,11 +12,12 @@ from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import lease, relay
+from conversations import lease
 from conversations.limits import RETRY_SECONDS
-from conversations.listener import Event
 from conversations.models import Conversation, Message
 from conversations.reply_lease import expiry
+from conversations.runtime import relay
+from conversations.runtime.subscription import Event
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import START, Chat, fill
 from tests.conversations.pages import Pages

@@ -19,9 +19,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from chatsite import tallies
 from compression.core.values import Steering
-from conversations import lease, metrics
+from conversations import lease
 from conversations.models import ApiKey, Message
 from conversations.ops import queue_depth
+from conversations.runtime import metrics
 from tests.conversations.chat import fill
 from tests.journeys.site import ROOT
 from tests.timing import cpu_seconds

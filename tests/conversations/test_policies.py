@@ -8,9 +8,9 @@ from asgiref.sync import sync_to_async
 from compression import conf
 from conversations.answering import set_policy
 from conversations.errors import Invalid
-from conversations.events import hub
 from conversations.models import Conversation, ModelProfile
 from conversations.policies import checked_policy
+from conversations.runtime.events import hub
 from conversations.validation import clean_policy
 
 pytestmark = pytest.mark.once

@@ -12,10 +12,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 
-from conversations import relay
-from conversations.events import hub
-from conversations.listener import RESYNC, Event, Listener
-from conversations.relay import COMMANDS, EVENTS, LAYER, OUTBOX, Relay
+from conversations.runtime import relay
+from conversations.runtime.events import hub
+from conversations.runtime.relay import COMMANDS, EVENTS, LAYER, OUTBOX, Relay
+from conversations.runtime.subscription import RESYNC, Event, Listener
 from tests.servers import Redis, redis
 
 pytestmark = pytest.mark.once

@@ -11,9 +11,10 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from conversations import holding, search, terms
+from conversations import search, terms
 from conversations.errors import Invalid
 from conversations.models import Conversation, Message
+from conversations.runtime import substring_lookup
 from conversations.search import find
 from conversations.terms import terms_of
 from tests.conversations.api import Api, refused
@@ -217,7 +218,10 @@ def test_the_api_finds_the_same_page_by_page(user: User) -> None:
 
 def test_a_search_that_takes_too_long_is_ended_and_the_next_one_is_not(user: User) -> None:
     talk(user, *("and so on " * 2_000 for _ in range(300)))
-    with pytest.raises(Invalid, match=r"took more than 0\.001 seconds") as refused, holding.bounded("q", 0.001):
+    with (
+        pytest.raises(Invalid, match=r"took more than 0\.001 seconds") as refused,
+        substring_lookup.bounded("q", 0.001),
+    ):
         slowly = connection.vendor == "postgresql"
         with connection.cursor() as cursor:
             endless = f"WITH RECURSIVE n(x) AS ({ENDLESS}) SELECT max(x) FROM n"

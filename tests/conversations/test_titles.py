@@ -10,10 +10,11 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.days import Days
-from conversations import accounts, background, branches, overview, titles
-from conversations.events import hub
+from conversations import accounts, branches, overview, titles
 from conversations.llm.base import Reply
 from conversations.models import Conversation, ModelProfile
+from conversations.runtime import queue
+from conversations.runtime.events import hub
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
 
@@ -35,7 +36,7 @@ async def asked(chat: Chat, *answers: str, question: str = QUESTION, **how: Any)
 
 
 async def settled(chat: Chat) -> str:
-    server = background._server
+    server = queue._server
     assert server is not None
     while server.running:
         await sync_to_async(lambda: None)()

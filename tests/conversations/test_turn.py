@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from conversations import turn
 from conversations.errors import Conflict, Invalid, TooLarge
-from conversations.events import hub
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.runtime.events import hub
 from conversations.turns import running, stop
 from tests.conversations.chat import Chat, fill
 
@@ -62,7 +62,7 @@ async def test_deltas_reach_a_listener_in_order_and_before_the_end(chat: Chat) -
 
 
 async def test_a_slow_listener_is_told_to_fetch_and_costs_no_memory(chat: Chat) -> None:
-    from conversations.listener import BACKLOG, Event
+    from conversations.runtime.subscription import BACKLOG, Event
 
     with hub.listen(chat.conversation.pk) as listener:
         for number in range(BACKLOG + 10):

@@ -13,9 +13,9 @@ from django.urls import path
 
 from conversations import fragments
 from conversations.consumers import FRAMES, ConversationConsumer
-from conversations.events import hub, publish
-from conversations.listener import BACKLOG, Event
 from conversations.models import Conversation, ModelProfile
+from conversations.runtime.events import hub, publish
+from conversations.runtime.subscription import BACKLOG, Event
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Elements
 

@@ -15,7 +15,7 @@ if __name__ == "__main__":
     import daphne.server  # noqa: F401 - it takes the reactor of whoever imports it first
 
 from chatsite import asgi
-from conversations.events import hub, publish
+from conversations.runtime.events import hub, publish
 
 PATH = "/loud/"
 PIECE = 40_000

@@ -20,8 +20,8 @@ from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import cancelling, compaction, lease, room, states, transcript, turn
 from conversations.errors import Conflict
-from conversations.events import hub
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.runtime.events import hub
 from conversations.turns import running, stop
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill

@@ -18,8 +18,9 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import expiry
 from compression.models import Checkpoint, Compaction
-from conversations import background, compaction, lease, orphans
+from conversations import compaction, lease, orphans
 from conversations.models import Conversation
+from conversations.runtime import queue
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 
@@ -225,12 +226,12 @@ async def test_a_stop_in_good_order_finishes_or_hands_back(filled: Conversation,
     """Within the grace what can end ends; the rest is there for the next start."""
     chat.llm.enqueue_summary(delay=0.3)
     row = await thinking(chat)
-    work = background._server
+    work = queue._server
     assert work is not None
     await work.stop(grace=grace)
     found = await Compaction.objects.aget()
     assert found.status == ("succeeded" if grace else "pending")
-    background.attach(asyncio.get_running_loop())
+    queue.attach(asyncio.get_running_loop())
     await asyncio.sleep(0.01)
     await sync_to_async(orphans.sweep)()
     ended = await chat.compacted(row.pk)
@@ -251,10 +252,10 @@ async def test_what_waited_too_long_for_a_worker_is_given_up(
 async def test_what_is_delivered_five_times_is_done_once(filled: Conversation, chat: Chat) -> None:
     row = await chat.start_compaction()
     for _ in range(5):
-        await sync_to_async(background.enqueue)("compact", str(row.pk))
+        await sync_to_async(queue.enqueue)("compact", str(row.pk))
     await chat.compacted(row.pk)
     for _ in range(5):
-        await sync_to_async(background.enqueue)("compact", str(row.pk))
+        await sync_to_async(queue.enqueue)("compact", str(row.pk))
     await chat.idle()
     assert len(chat.llm.summaries) == 1
     assert await Checkpoint.objects.acount() == 1

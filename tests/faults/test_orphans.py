@@ -15,8 +15,9 @@ from django.utils import timezone
 
 from compression.ids import uuid7
 from compression.leases import expiry
-from conversations import background, orphans, replies
+from conversations import orphans, replies
 from conversations.models import Conversation, Message
+from conversations.runtime import queue
 from conversations.turns import stop
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
@@ -111,10 +112,10 @@ async def test_what_is_delivered_five_times_is_written_once(chat: Chat) -> None:
     again = ("answer", str(chat.conversation.pk), str(begun.reply.pk))
     for token in ((), (str(begun.reply.lease_token),)):
         for _ in range(5):
-            await sync_to_async(background.enqueue)(*again, *token)
+            await sync_to_async(queue.enqueue)(*again, *token)
     await chat.ended(begun.reply.pk)
     for _ in range(5):
-        await sync_to_async(background.enqueue)(*again)
+        await sync_to_async(queue.enqueue)(*again)
     await chat.idle()
     assert len(chat.llm.chats) == 1
 
@@ -122,7 +123,7 @@ async def test_what_is_delivered_five_times_is_written_once(chat: Chat) -> None:
 async def test_a_task_that_is_cancelled_before_it_begins_leaves_no_coroutine_that_nobody_awaits() -> None:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        task = asyncio.create_task(background._guarded("answer", "no-conversation", "no-reply"))
+        task = asyncio.create_task(queue._guarded("answer", "no-conversation", "no-reply"))
         await asyncio.sleep(0)  # it closes old connections, in a thread
         task.cancel()
         await task
@@ -134,12 +135,12 @@ async def test_a_stop_in_good_order_hands_back_what_has_no_words_for_the_next_st
     chat.llm.enqueue("too late", delay=5)
     begun = await chat.send("hello")
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.chats))
-    work = background._server
+    work = queue._server
     assert work is not None
     await work.stop(grace=0.05)
     reply = await Message.objects.aget(pk=begun.reply.pk)
     assert (reply.status, reply.lease_token) == ("streaming", None)
-    background.attach(asyncio.get_running_loop())
+    queue.attach(asyncio.get_running_loop())
     await sync_to_async(orphans.disown_all)()
     await sync_to_async(orphans.sweep)()
     assert (await chat.ended(reply.pk)).content == "All right."
@@ -149,8 +150,8 @@ async def test_a_stop_in_good_order_keeps_the_words_of_what_is_not_whole(chat: C
     chat.llm.enqueue("one two three four", drip=0.2)
     begun = await chat.send("hello")
     await chat.written(begun.reply, "one")
-    assert background._server is not None
-    await background._server.stop(grace=0)
+    assert queue._server is not None
+    await queue._server.stop(grace=0)
     reply = await Message.objects.aget(pk=begun.reply.pk)
     assert reply.status == "interrupted"
     assert reply.content.startswith("one")
@@ -160,8 +161,8 @@ async def test_a_stop_in_good_order_waits_for_what_ends_soon(chat: Chat) -> None
     chat.llm.enqueue("one two", drip=0.1)
     begun = await chat.send("hello")
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.chats))
-    assert background._server is not None
-    await background._server.stop(grace=3)
+    assert queue._server is not None
+    await queue._server.stop(grace=3)
     assert (await Message.objects.aget(pk=begun.reply.pk)).content == "one two"
 
 

@@ -21,10 +21,10 @@ from compression.core.values import Steering
 from compression.models import Compaction, KeptSummary
 from conversations import lease, turn, usage
 from conversations.errors import Conflict
-from conversations.events import hub
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.protection import protect
+from conversations.runtime.events import hub
 from conversations.turns import conversations, running, stop
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat

@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from compression.models import Compaction
-from conversations import background
 from conversations.models import Conversation, Message
+from conversations.runtime import queue
 from tests.servers import wait_until
 from tests.torture import checks
 from tests.torture.people import Talk, asked_in, begin, say
@@ -110,7 +110,7 @@ def _twice(done: Counter[str], name: str, *args: str) -> None:
     """While it is done, and once more when it was."""
     for _ in range(2):
         for _ in range(COPIES):
-            background.enqueue(name, *args)
+            queue.enqueue(name, *args)
         done[f"messages {name}"] += COPIES
         checks.settle()
         time.sleep(0.3)

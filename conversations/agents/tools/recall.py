@@ -14,9 +14,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from conversations.context.tools import READ, SEARCH
 from conversations.errors import Invalid
-from conversations.holding import bounded
 from conversations.llm.tools import ToolFailed
 from conversations.models import Message, ToolCall
+from conversations.runtime.substring_lookup import bounded
 from conversations.terms import contains, excerpt, terms_of
 from conversations.transcript import HISTORY
 

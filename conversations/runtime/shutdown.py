@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from conversations.listener import Event, Listener
+from conversations.runtime.subscription import Event, Listener
 
 END = Event("end")
 """The last that a listener hears: the connection ends, and another one goes on elsewhere, or here after a start."""

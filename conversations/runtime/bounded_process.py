@@ -23,8 +23,8 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any, BinaryIO, cast
 
-from conversations import bounded_worker
-from conversations.bounded_worker import DONE, FAILED, ITEM, LENGTH, MEMORY, REFUSED
+from conversations.runtime import bounded_worker
+from conversations.runtime.bounded_worker import DONE, FAILED, ITEM, LENGTH, MEMORY, REFUSED
 
 logger = logging.getLogger(__name__)
 

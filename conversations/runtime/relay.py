@@ -16,8 +16,8 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.conf import settings
 
-from conversations.events import hub
-from conversations.listener import Event
+from conversations.runtime.events import hub
+from conversations.runtime.subscription import Event
 
 logger = logging.getLogger(__name__)
 

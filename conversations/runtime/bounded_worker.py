@@ -29,7 +29,7 @@ is_here = False
 def main(module: str, megabytes: int) -> None:
     global is_here
     is_here = True
-    sys.modules["conversations.bounded_worker"] = sys.modules[__name__]
+    sys.modules["conversations.runtime.bounded_worker"] = sys.modules[__name__]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: whoever started it ends it
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     os.nice(POLITENESS)

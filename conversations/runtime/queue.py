@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils.module_loading import import_string
 
-from conversations import logged
+from conversations.runtime import log_context
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Embedded:
     def enqueue(self, name: str, *args: str) -> None:
         # A fresh context: the request's own would tie the task to a thread that ends with the request.
         context = Context()
-        context.run(logged.note, **_origin())
+        context.run(log_context.note, **_origin())
         self.loop.call_soon_threadsafe(partial(self._start, name, *args), context=context)
 
     def _start(self, name: str, *args: str) -> None:
@@ -97,7 +97,7 @@ def work(name: str, *args: str, request_id: str | None = None) -> None:
     It is not waited for: replies that wait for a compaction would hold up the message that begins it.
     """
     assert _server is not None, "a worker has a loop"
-    with logged.noted(**({"request_id": request_id} if request_id else {})):
+    with log_context.noted(**({"request_id": request_id} if request_id else {})):
         _server.enqueue(name, *args)
 
 
@@ -112,7 +112,7 @@ def _dispatch(name: str, *args: str) -> None:
 
 def _origin() -> dict[str, str]:
     """The request that asked for what is enqueued, for the lines of the log."""
-    return {name: str(id) for name, id in logged.ids().items() if name == "request_id"}
+    return {name: str(id) for name, id in log_context.ids().items() if name == "request_id"}
 
 
 def _send(name: str, *args: str) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
-from conversations.listener import RESYNC, Event, Listener
+from conversations.runtime.subscription import RESYNC, Event, Listener
 
 TICK = 0.04
 """Seconds that deltas are collected for; the first one of a reply goes out at once."""
