@@ -9,7 +9,7 @@ from typing import Any
 from compression.core.ports import Summariser
 from compression.models import Compaction
 from conversations.ladder import Climb
-from conversations.llm.base import Spent
+from conversations.llm.port import Spent
 from conversations.llm.summariser import ModelSummariser
 
 

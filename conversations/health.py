@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, connection, connections
 from django.http import HttpRequest, JsonResponse
 
-from conversations.llm import reach
+from conversations.llm import reachability
 
 FRESH_SECONDS = 1.0
 """For which an answer stands for the next who asks: at most one question a second, however many ask."""
@@ -97,7 +97,7 @@ CHECKS = {
     "database": Check(_database),
     "redis": Check(_redis),
     "worker": Check(_worker),
-    "model": Check(lambda: reach.fault() or OK),
+    "model": Check(lambda: reachability.fault() or OK),
 }
 
 

@@ -28,8 +28,8 @@ from compression.core.truncation import Truncation
 from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
 from conversations.lease import LeaseLost
-from conversations.llm.attempts import EXHAUSTED, Attempts
 from conversations.llm.profiles import connect, summary_profiles
+from conversations.llm.retries import EXHAUSTED, Attempts
 from conversations.llm.summariser import KeptAnswers, ModelSummariser
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.transcript import HISTORY, Head

@@ -12,7 +12,7 @@ from compression.core.values import Turn, Usage, Window
 from conversations import system_prompt, transcript
 from conversations.heads import Head, tools_for
 from conversations.llm import tools as llm_tools
-from conversations.llm.known import UNKNOWN_WINDOW
+from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.llm.request import REFERENCE, Prompt
 from conversations.models import Conversation
 from conversations.system_prompt import Instructions

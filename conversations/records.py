@@ -24,7 +24,7 @@ from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints, value_of
 from conversations import prompt
 from conversations.llm import tools
-from conversations.llm.base import Spent
+from conversations.llm.port import Spent
 from conversations.llm.profiles import reply_limit, tells_of_tools
 from conversations.llm.request import Prompt
 from conversations.llm.tools import as_functions

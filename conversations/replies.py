@@ -19,7 +19,7 @@ from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
 from conversations import endings, limits, records, reply_lease, transcript
 from conversations.errors import Conflict
-from conversations.llm.base import Spent
+from conversations.llm.port import Spent
 from conversations.llm.profiles import learn_correction, profile_for
 from conversations.llm.tools import Asked
 from conversations.messages import tool_calls

@@ -14,7 +14,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Window
 from conversations import provenance, usage
 from conversations.errors import Invalid
-from conversations.llm.known import UNKNOWN_WINDOW
+from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.models import Conversation, Message
 from conversations.transcript import HISTORY
 from conversations.validation import clean_text

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from compression.core.tiers import tier
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
-from conversations.llm.known import UNKNOWN_WINDOW
+from conversations.llm.known_models import UNKNOWN_WINDOW
 
 MINIMAL = "You are a helpful assistant. Answer in the language of the person you talk with."
 BASIC = (

@@ -18,11 +18,11 @@ from django.db import IntegrityError
 
 from conversations.controls import visible
 from conversations.llm import request
-from conversations.llm.attempts import Attempts
-from conversations.llm.base import Reply
 from conversations.llm.errors import ModelError, NotConfigured
+from conversations.llm.port import Reply
 from conversations.llm.profiles import connect, profile_for, summary_profiles
 from conversations.llm.request import Prompt
+from conversations.llm.retries import Attempts
 from conversations.models import Conversation, Errand, Message, ModelProfile
 from conversations.records import Sent, paid
 from conversations.runtime import queue

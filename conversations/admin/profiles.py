@@ -19,7 +19,7 @@ from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from conversations.llm.trial import Trial, try_out
+from conversations.llm.connection_test import Trial, try_out
 from conversations.models import ModelProfile
 from conversations.templatetags.chat import money, seconds
 

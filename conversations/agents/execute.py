@@ -16,8 +16,8 @@ from conversations.agents import calls, runs
 from conversations.agents.work import MOST_REQUESTS, Work
 from conversations.context.tools import CONTINUE, MAX_TASK_TURNS
 from conversations.errors import Refused
-from conversations.llm.base import Spent
 from conversations.llm.errors import ContextTooLong, ModelError
+from conversations.llm.port import Spent
 from conversations.llm.profiles import connect, learn_correction
 from conversations.llm.tools import Asked, ToolFailed
 from conversations.messages import tool_calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conversations.exchange.reading import fault
-from conversations.llm.storable import Storable
+from conversations.llm.text_repair import Storable
 from conversations.models.conversation import MAX_TITLE
 from conversations.validation import MAX_CONTENT
 

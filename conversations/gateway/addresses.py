@@ -12,7 +12,7 @@ from django.conf import settings
 
 from conversations.errors import Invalid
 from conversations.gateway.messages import Raw
-from conversations.llm.known import is_anthropic, is_openai
+from conversations.llm.known_models import is_anthropic, is_openai
 from conversations.models import ModelProfile
 
 NEVER, HOME, PUBLIC = "never", "provider", "public"

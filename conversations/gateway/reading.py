@@ -12,10 +12,10 @@ from importlib import import_module
 from typing import Any
 
 from conversations.gateway.upstream import Upstream
-from conversations.llm.base import Spent
 from conversations.llm.errors import BrokenReply
-from conversations.llm.faults import Asked, explain
+from conversations.llm.fault_mapping import Asked, explain
 from conversations.llm.openai import spent_of
+from conversations.llm.port import Spent
 from conversations.llm.provider import whole_seconds
 
 DONE = "[DONE]"

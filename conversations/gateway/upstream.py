@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from conversations.errors import Refused
-from conversations.llm import builtin, chat_templates, errors, faults
+from conversations.llm import builtin, chat_templates, errors, fault_mapping
 from conversations.llm.clients import client_for
 from conversations.llm.dialects import dialect_of, learn
 from conversations.llm.errors import BrokenReply, ModelError
-from conversations.llm.faults import Asked, explain
-from conversations.llm.known import ANTHROPIC_URL, OPENAI_URL
+from conversations.llm.fault_mapping import Asked, explain
+from conversations.llm.known_models import ANTHROPIC_URL, OPENAI_URL
 from conversations.llm.openai import Options
 from conversations.llm.provider import CONNECT_SECONDS, whole_seconds
 from conversations.models import ModelProfile
@@ -152,7 +152,7 @@ def _told(error: ModelError, fault: Exception, key: str) -> Exception:
     """With the provider's reason where the caller can do something about it: never where it may be about our `key`."""
     if not isinstance(error, errors.RequestRefused):
         return error
-    said = faults.inner(getattr(fault, "body", None)).get("message")
+    said = fault_mapping.inner(getattr(fault, "body", None)).get("message")
     if not isinstance(said, str):
         return failed(error)
     said = said.replace(key, "[…]") if key else said

@@ -5,14 +5,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from conversations.llm import lengths
-from conversations.llm.base import Spent
-from conversations.llm.blocks import blocks_of, tools_of
-from conversations.llm.calls import text_of
-from conversations.llm.known import ANTHROPIC_URL, is_anthropic
+from conversations.llm import reply_lengths
+from conversations.llm.anthropic_blocks import blocks_of, tools_of
+from conversations.llm.known_models import ANTHROPIC_URL, is_anthropic
+from conversations.llm.port import Spent
 from conversations.llm.provider import Provider
-from conversations.llm.reading import Reading, plausible
 from conversations.llm.request import Prompt
+from conversations.llm.stream_reader import Reading, plausible
+from conversations.llm.tool_call_chunks import text_of
 from conversations.models.model_profile import REPLY_TOKENS
 
 THINKING_TOKENS = 4_096
@@ -39,7 +39,10 @@ class Thinking(StrEnum):
     def options(self, max_tokens: int | None, most: int | None = None) -> dict[str, Any]:
         limit = max_tokens or REPLY_TOKENS
         if self is Thinking.LITTLE:
-            return {"max_tokens": lengths.least(limit + THINKING_TOKENS, most), "output_config": {"effort": "low"}}
+            return {
+                "max_tokens": reply_lengths.least(limit + THINKING_TOKENS, most),
+                "output_config": {"effort": "low"},
+            }
         told = {} if self is Thinking.UNSAID else {"thinking": {"type": self.value}}
         return {"max_tokens": limit} | told
 

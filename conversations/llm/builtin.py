@@ -21,12 +21,12 @@ from typing import Any
 
 from django.conf import settings
 
-from conversations.llm.attempts import Attempts
-from conversations.llm.base import Delta, OnWritten, Reply
 from conversations.llm.errors import NotConfigured
-from conversations.llm.gate import Gate
+from conversations.llm.fair_lock import Gate
 from conversations.llm.openai import OpenAICompatible
+from conversations.llm.port import Delta, OnWritten, Reply
 from conversations.llm.request import Prompt, sendable
+from conversations.llm.retries import Attempts
 
 NAME = "SmolLM2 135M (demo)"
 MODEL_ID = "smollm2-135m-instruct"

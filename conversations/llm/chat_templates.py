@@ -16,7 +16,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 
-from conversations.llm.blocks import OPENING
+from conversations.llm.anthropic_blocks import OPENING
 from conversations.models import ModelProfile
 
 ChatTemplate = ModelProfile.ChatTemplate

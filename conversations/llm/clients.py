@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
-from conversations.llm.known import is_local
+from conversations.llm.known_models import is_local
 
 IDLE_SECONDS = 120.0
 """How long an idle connection stays open: a person needs a while to answer."""

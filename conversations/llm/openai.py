@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conversations.llm import chat_templates
-from conversations.llm.base import Spent
-from conversations.llm.calls import is_whole, object_of, text_of
-from conversations.llm.known import OPENAI_URL, is_openai
-from conversations.llm.names import fitting
+from conversations.llm.known_models import OPENAI_URL, is_openai
+from conversations.llm.port import Spent
 from conversations.llm.provider import Provider
-from conversations.llm.reading import Reading, plausible
 from conversations.llm.request import Prompt
+from conversations.llm.stream_reader import Reading, plausible
+from conversations.llm.tool_call_chunks import is_whole, object_of, text_of
+from conversations.llm.tool_naming import fitting
 from conversations.llm.tools import as_functions
 
 

@@ -10,12 +10,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from compression.core.extractive import Extractive
-from conversations.llm import builtin, chat_templates, correction, lengths
+from conversations.llm import builtin, chat_templates, reply_lengths, token_correction
 from conversations.llm.anthropic import Anthropic
-from conversations.llm.attempts import ATTEMPTS
-from conversations.llm.base import Model
 from conversations.llm.errors import NotConfigured
-from conversations.llm.known import (
+from conversations.llm.known_models import (
     ANTHROPIC_URL,
     OPENAI_URL,
     UNKNOWN_WINDOW,
@@ -29,8 +27,10 @@ from conversations.llm.known import (
     window_of,
 )
 from conversations.llm.openai import OpenAICompatible
+from conversations.llm.port import Model
 from conversations.llm.provider import Provider as HttpProvider
 from conversations.llm.request import Prompt
+from conversations.llm.retries import ATTEMPTS
 from conversations.models import ModelProfile
 
 Quality = Literal["fast", "standard"]
@@ -87,13 +87,13 @@ def learn_correction(profile: ModelProfile, owner_id: int, *, estimated: int, re
     One person's requests cannot move the correction past what others' say. A query only where something moved, and
     where a person is heard first: who agrees with the correction has a say in it too.
     """
-    if not correction.counts(estimated=estimated, reported=reported):
+    if not token_correction.counts(estimated=estimated, reported=reported):
         return
     now, before = profile.token_correction, dict(profile.token_reports)
-    reports = correction.with_report(profile.token_reports, owner_id, now, estimated=estimated, reported=reported)
-    found = correction.agreed(now, [average for _, average in reports])
+    reports = token_correction.with_report(profile.token_reports, owner_id, now, estimated=estimated, reported=reported)
+    found = token_correction.agreed(now, [average for _, average in reports])
     moved = max(abs(found - now), abs(reports[-1][1] - before.get(owner_id, now)))
-    is_first = owner_id not in before and len(before) < correction.OWNERS
+    is_first = owner_id not in before and len(before) < token_correction.OWNERS
     if is_first or moved > 0.005:
         ModelProfile.objects.filter(pk=profile.pk).update(token_correction=found, token_reports=reports)
 
@@ -158,17 +158,17 @@ def reply_limit(profile: ModelProfile, *, used: int) -> int | None:
     """
     wanted = profile.max_reply_tokens
     if profile.provider == Provider.ANTHROPIC:
-        wanted = wanted or lengths.most_of(profile.model_id, _address(profile)) or lengths.UNKNOWN
+        wanted = wanted or reply_lengths.most_of(profile.model_id, _address(profile)) or reply_lengths.UNKNOWN
     if not wanted:
         return None
-    return lengths.least(wanted, _left(profile, used), lengths.learned(_address(profile), profile.model_id))
+    return reply_lengths.least(wanted, _left(profile, used), reply_lengths.learned(_address(profile), profile.model_id))
 
 
 def _most(profile: ModelProfile, *, used: int) -> int | None:
     """For a reply with the thoughts before it: what the window leaves, and the model can write as far as is known."""
-    known = lengths.most_of(profile.model_id, _address(profile))
+    known = reply_lengths.most_of(profile.model_id, _address(profile))
     known = max(known, profile.max_reply_tokens or 0) if known else None
-    return lengths.least(known, _left(profile, used))
+    return reply_lengths.least(known, _left(profile, used))
 
 
 def _address(profile: ModelProfile) -> str:
@@ -238,7 +238,7 @@ def _row(name: str, model: str, role: ModelProfile.Role, access: dict[str, str])
         "parameters_billion": parameters_of(model),
         "sees_images": sees_images(model),
         "calls_tools": calls_tools(model),
-        "token_correction": correction.FIRST["openai" if is_openai(url) else "other"],
+        "token_correction": token_correction.FIRST["openai" if is_openai(url) else "other"],
     }
     if price:
         first |= {"price_input": price.input, "price_cached": price.cached, "price_output": price.output}
@@ -257,7 +257,7 @@ def _builtin() -> list[dict[str, Any]]:
         "window": builtin.WINDOW,
         "max_reply_tokens": builtin.MAX_REPLY_TOKENS,
         "parameters_billion": 0.135,
-        "token_correction": correction.FIRST["other"],
+        "token_correction": token_correction.FIRST["other"],
     }
     return [{"name": builtin.NAME, "always": always, "first": first}]
 

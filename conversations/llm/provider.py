@@ -13,18 +13,18 @@ from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
 
-from conversations.llm import lengths, refusals
-from conversations.llm.attempts import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
-from conversations.llm.base import Delta, OnWritten, Reply
+from conversations.llm import reply_lengths, unsupported_options
 from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn
 from conversations.llm.errors import BrokenReply, CalledAnyway, ModelError, NotConfigured, RequestRefused, Unavailable
-from conversations.llm.faults import Asked, explain
+from conversations.llm.fault_mapping import Asked, explain
 from conversations.llm.images import with_bytes
-from conversations.llm.reading import Reading
+from conversations.llm.port import Delta, OnWritten, Reply
 from conversations.llm.request import Prompt, sendable
-from conversations.llm.storable import Storable
+from conversations.llm.retries import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
+from conversations.llm.stream_reader import Reading
+from conversations.llm.text_repair import Storable
 from conversations.runtime import metrics
 from conversations.validation import host_of
 
@@ -152,9 +152,9 @@ class Provider(ABC):
 
     def tells_of_tools(self, prompt: Prompt) -> bool:
         """Whether the tools that a prompt offers go with it, as far as is known of the server."""
-        body = {refusals.TOOLS: ()} | ({} if prompt.may_call else {refusals.CHOICE: ()})
-        refused = refusals.known(self._asked.base_url, self._asked.model)
-        return bool(prompt.tools) and refusals.TOOLS in refusals.less(body, refused)
+        body = {unsupported_options.TOOLS: ()} | ({} if prompt.may_call else {unsupported_options.CHOICE: ()})
+        refused = unsupported_options.known(self._asked.base_url, self._asked.model)
+        return bool(prompt.tools) and unsupported_options.TOOLS in unsupported_options.less(body, refused)
 
     async def offered(self) -> tuple[str, ...]:
         """The ids of the models that the server says it has, in order; none where, for any reason, it does not say."""
@@ -206,7 +206,7 @@ class Provider(ABC):
             return reading.end()
         except CalledAnyway:
             # As Ollama does, which does not heed tool_choice.
-            refusals.learn(self._asked.base_url, self._asked.model, frozenset({refusals.CHOICE}))
+            unsupported_options.learn(self._asked.base_url, self._asked.model, frozenset({unsupported_options.CHOICE}))
             raise
 
     async def _events(self, stream: Any) -> AsyncGenerator[Any]:
@@ -258,15 +258,17 @@ class Provider(ABC):
         base_url, model = self._asked.base_url, self._asked.model
         return Way(
             dialect=dialect_of(base_url, model, first=self.first_dialect()),
-            refused=refusals.known(base_url, model),
+            refused=unsupported_options.known(base_url, model),
             template=self._template,
-            most=lengths.least(self._most, lengths.learned(base_url, model)),
+            most=reply_lengths.least(self._most, reply_lengths.learned(base_url, model)),
         )
 
     def _sent(self, body: dict[str, Any], max_tokens: int | None, way: Way) -> dict[str, Any]:
         """The messages and options of a request, as `way` puts them."""
-        limit = max_tokens and lengths.least(max_tokens, way.most)
-        return refusals.less(self.shaped(body, way.template), way.refused) | way.dialect.options(limit, way.most)
+        limit = max_tokens and reply_lengths.least(max_tokens, way.most)
+        return unsupported_options.less(self.shaped(body, way.template), way.refused) | way.dialect.options(
+            limit, way.most
+        )
 
     def _other_way(
         self, way: Way, complaint: str, body: dict[str, Any], sent: dict[str, Any], *, status: int
@@ -275,19 +277,19 @@ class Provider(ABC):
         if template := self._stricter(way.template, complaint, body, status=status):
             return replace(way, template=template)
         is_bad = status in (400, 422)
-        if is_bad and (fewer := lengths.named(complaint, asked=_asked_for(sent))):
+        if is_bad and (fewer := reply_lengths.named(complaint, asked=_asked_for(sent))):
             if fewer.is_of_model:
-                lengths.learn(self._asked.base_url, self._asked.model, fewer.tokens)
+                reply_lengths.learn(self._asked.base_url, self._asked.model, fewer.tokens)
             return replace(way, most=fewer.tokens)
         if is_bad and (dialect := way.dialect.corrected(complaint)):
             return replace(way, dialect=dialect)
-        refused = refusals.named(complaint, sent, status=status)
+        refused = unsupported_options.named(complaint, sent, status=status)
         return replace(way, refused=way.refused | refused) if refused else None
 
     async def _learn_way(self, way: Way) -> None:
         """The server has accepted this way: it is asked so from now on."""
         learn(self._asked.base_url, self._asked.model, way.dialect)
-        refusals.learn(self._asked.base_url, self._asked.model, way.refused)
+        unsupported_options.learn(self._asked.base_url, self._asked.model, way.refused)
         await self._learn(way.template)
 
     def shaped(self, body: dict[str, Any], template: str) -> dict[str, Any]:

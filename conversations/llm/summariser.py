@@ -20,9 +20,9 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
 from compression.models import KeptSummary
 from conversations.llm import request
-from conversations.llm.attempts import ATTEMPTS, Attempts
-from conversations.llm.base import Model, Reply, Spent
 from conversations.llm.errors import ModelError
+from conversations.llm.port import Model, Reply, Spent
+from conversations.llm.retries import ATTEMPTS, Attempts
 from conversations.models import ModelProfile
 
 logger = logging.getLogger(__name__)

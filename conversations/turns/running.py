@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from conversations.llm.base import Spent
+from conversations.llm.port import Spent
 from conversations.llm.tools import Asked
 from conversations.models import Message
 from conversations.records import Sent

@@ -11,8 +11,8 @@ import pytest
 
 from conversations.context import tools
 from conversations.llm.anthropic import Anthropic
-from conversations.llm.base import Delta
 from conversations.llm.openai import OpenAICompatible
+from conversations.llm.port import Delta
 from conversations.llm.provider import Provider
 from conversations.llm.request import Prompt
 from tests.faults.providers import KEY, Naps

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from conversations.context import tools as context_tools
-from conversations.llm import errors, refusals
+from conversations.llm import errors, unsupported_options
 from conversations.llm.anthropic import Anthropic
-from conversations.llm.names import fitting
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.provider import Provider
 from conversations.llm.request import Prompt
+from conversations.llm.tool_naming import fitting
 from conversations.llm.tools import spec, tokens
 from tests.agents.asking import APIS, LAST, PROMPT, QUESTION, SUM, calls_of, heard, model_of
 from tests.llm_server import LlmServer
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture(autouse=True)
 def nothing_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refusals, "_learned", {})
+    monkeypatch.setattr(unsupported_options, "_learned", {})
 
 
 class TestWhatIsSent:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from conversations.llm import errors, refusals
+from conversations.llm import errors, unsupported_options
 from conversations.llm.anthropic import Anthropic
-from conversations.llm.base import Delta
-from conversations.llm.calls import MOST_CALLS
 from conversations.llm.openai import OpenAICompatible
+from conversations.llm.port import Delta
 from conversations.llm.provider import LONGEST_REPLY, Provider
 from conversations.llm.request import Prompt
+from conversations.llm.tool_call_chunks import MOST_CALLS
 from conversations.llm.tools import Asked
 from tests.agents.asking import APIS, LAST, QUESTION, SUM, calls_of, heard, model_of
 from tests.faults.providers import assert_readable
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture(autouse=True)
 def nothing_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refusals, "_learned", {})
+    monkeypatch.setattr(unsupported_options, "_learned", {})
 
 
 def chunk(*calls: dict[str, Any], finish: str | None = None, **delta: Any) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from conversations import transcript
-from conversations.llm import refusals
-from conversations.llm.known import calls_tools
+from conversations.llm import unsupported_options
+from conversations.llm.known_models import calls_tools
 from conversations.llm.profiles import connect, sync_profiles
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.prompt import assemble
@@ -131,7 +131,7 @@ async def test_by_anthropics_api_it_differs_by_a_few_words_for_a_definition(conv
 async def test_tools_that_a_server_refuses_are_not_reckoned_with(
     conversation: Conversation, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refusals, "_learned", {})
+    monkeypatch.setattr(unsupported_options, "_learned", {})
     await with_calls(conversation)
     with_tools, _ = await asked(conversation)
     llm.enqueue(status=400, message="this model does not support tools")

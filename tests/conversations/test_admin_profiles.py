@@ -14,9 +14,9 @@ from django.db import connection
 from django.test import Client
 
 from conversations.admin.profiles import ModelProfileForm, told
-from conversations.llm import trial
-from conversations.llm.base import Spent
-from conversations.llm.trial import Trial
+from conversations.llm import connection_test
+from conversations.llm.connection_test import Trial
+from conversations.llm.port import Spent
 from conversations.models import ModelProfile
 from tests.llm_server import LlmServer, closed_port
 
@@ -62,7 +62,7 @@ def test_a_model_that_answers_is_told_with_its_words_time_tokens_and_price(
     assert ": “Hello <b>there</b>” 21 tokens in and 3 out, it reports;" in page
     assert "our count is 10, corrected (× 1.5) 15. It cost $0.000066." in page
     (asked,) = llm.chats
-    assert asked.body["max_tokens"] == trial.MAX_TOKENS and asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.body["max_tokens"] == connection_test.MAX_TOKENS and asked.headers["authorization"] == f"Bearer {KEY}"
     profile.refresh_from_db()
     assert profile.token_correction == 1.5
 

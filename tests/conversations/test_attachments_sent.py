@@ -15,7 +15,7 @@ from compression.core.values import Image, Turn
 from conversations import image_files, prompt, replays, states, transcript
 from conversations.llm import request as llm_request
 from conversations.llm.images import with_bytes
-from conversations.llm.known import sees_images
+from conversations.llm.known_models import sees_images
 from conversations.llm.profiles import sync_profiles
 from conversations.models import Attachment, Conversation, Message, ModelProfile
 from tests.conversations.chat import START, Chat

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from conversations.llm.builtin import NAME, Builtin
 from conversations.llm.errors import ContextTooLong, NotConfigured
-from conversations.llm.gate import Gate
+from conversations.llm.fair_lock import Gate
 from conversations.llm.request import Prompt
 
 pytestmark = pytest.mark.once

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from compression.models import Compaction
 from conversations import replays
 from conversations.llm import chat_templates
-from conversations.llm.attempts import Attempts
 from conversations.llm.profiles import connect
 from conversations.llm.request import Prompt
+from conversations.llm.retries import Attempts
 from conversations.models import ApiKey, Conversation, ModelProfile
 from tests import llm_templates
 from tests.conversations.chat import Chat, fill

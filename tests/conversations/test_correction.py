@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.llm.correction import OWNERS, agreed, learned, with_report
+from conversations.llm.token_correction import OWNERS, agreed, learned, with_report
 
 pytestmark = pytest.mark.once
 

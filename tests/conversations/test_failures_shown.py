@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from compression.models import Compaction
 from conversations import endings, orphans, room
-from conversations.llm.faults import Asked, of_status
+from conversations.llm.fault_mapping import Asked, of_status
 from conversations.models import Conversation, Message
 from tests.conversations.api import Api
 from tests.conversations.chat import fill

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from conversations.llm import reach
+from conversations.llm import reachability
 from conversations.models import ModelProfile
 from tests.llm_server import LlmServer, closed_port
 
 
 @pytest.fixture(autouse=True)
 def nothing_was_found_before() -> None:
-    reach._found.clear()
+    reachability._found.clear()
 
 
 def ready(status: int) -> dict[str, str]:
@@ -99,7 +99,7 @@ def test_what_is_connected_to_is_the_models_address_or_the_proxy_before_it(
     monkeypatch.setenv("https_proxy", "http://user:password@proxy:3128")
     monkeypatch.setenv("http_proxy", "proxy:3128")
     monkeypatch.setenv("no_proxy", "internal.example")
-    assert reach.address_of(ModelProfile(name="one", base_url=base_url)) == address
+    assert reachability.address_of(ModelProfile(name="one", base_url=base_url)) == address
 
 
 def test_neither_asks_for_a_key_or_a_session(profile: Any, django_assert_num_queries: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import connection
 
-from conversations.llm import known
+from conversations.llm import known_models
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.builtin import Builtin
 from conversations.llm.openai import OpenAICompatible
@@ -265,26 +265,26 @@ def test_all_conversations_share_one_built_in_model(with_builtin):
     ],
 )
 def test_windows_are_known_by_id(model, window):
-    assert known.window_of(model) == window
+    assert known_models.window_of(model) == window
 
 
 def test_a_price_is_known_only_for_exactly_that_model_at_openai():
-    assert known.price_of("gpt-4o-mini-2024-07-18", "").input == Decimal("0.15")
-    assert known.price_of("gpt-4o-search-preview", "") is None
-    assert known.price_of("gpt-4o", "https://proxy.example/v1") is None
+    assert known_models.price_of("gpt-4o-mini-2024-07-18", "").input == Decimal("0.15")
+    assert known_models.price_of("gpt-4o-search-preview", "") is None
+    assert known_models.price_of("gpt-4o", "https://proxy.example/v1") is None
 
 
 def test_a_price_is_known_only_for_exactly_that_model_at_anthropic():
-    assert known.price_of("claude-haiku-4-5-20251001", known.ANTHROPIC_URL) == (1, Decimal("0.1"), 5)
-    assert known.price_of("claude-haiku-5-5", known.ANTHROPIC_URL) is None
-    assert known.price_of("claude-sonnet-9", known.ANTHROPIC_URL) is None
-    assert known.price_of("claude-haiku-4-5", "https://proxy.example") is None
-    assert known.price_of("claude-haiku-4-5", "") is None
+    assert known_models.price_of("claude-haiku-4-5-20251001", known_models.ANTHROPIC_URL) == (1, Decimal("0.1"), 5)
+    assert known_models.price_of("claude-haiku-5-5", known_models.ANTHROPIC_URL) is None
+    assert known_models.price_of("claude-sonnet-9", known_models.ANTHROPIC_URL) is None
+    assert known_models.price_of("claude-haiku-4-5", "https://proxy.example") is None
+    assert known_models.price_of("claude-haiku-4-5", "") is None
 
 
 def test_sizes_are_read_from_ids():
     ids = ["llama3.1:8b", "Qwen2.5-0.5B-Instruct", "smollm2-135m-instruct", "gpt-oss-20b", "gpt-4o", "mixtral-b7"]
-    assert [known.parameters_of(name) for name in ids] == [8, 0.5, 0.135, 20, None, None]
+    assert [known_models.parameters_of(name) for name in ids] == [8, 0.5, 0.135, 20, None, None]
 
 
 @pytest.mark.parametrize(
@@ -303,13 +303,13 @@ def test_sizes_are_read_from_ids():
     ],
 )
 def test_a_local_address_is_told_from_a_public_one(url, local):
-    assert known.is_local(url) is local
+    assert known_models.is_local(url) is local
 
 
 def test_openai_is_told_by_its_host():
-    assert known.is_openai("") and known.is_openai("https://eu.api.openai.com/v1")
-    assert not known.is_openai("https://openai.com.example/v1")
-    assert not known.is_openai("http://localhost/openai.com")
+    assert known_models.is_openai("") and known_models.is_openai("https://eu.api.openai.com/v1")
+    assert not known_models.is_openai("https://openai.com.example/v1")
+    assert not known_models.is_openai("http://localhost/openai.com")
 
 
 def own_server(environment: Any, **more: Any) -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from compression.days import Days
 from conversations import accounts, branches, overview, titles
-from conversations.llm.base import Reply
+from conversations.llm.port import Reply
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime import queue
 from conversations.runtime.events import hub

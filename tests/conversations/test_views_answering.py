@@ -14,7 +14,7 @@ from django.test import Client
 from compression.core.tokens import count_tokens
 from compression.models import Compaction
 from conversations import answering
-from conversations.llm.base import MOST_TOKENS
+from conversations.llm.port import MOST_TOKENS
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import START, Chat, fill
 from tests.conversations.pages import Pages, elements

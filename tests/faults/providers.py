@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import pytest
 
 from conversations.llm import errors
-from conversations.llm.base import Delta, Model, Reply
 from conversations.llm.errors import ModelError
+from conversations.llm.port import Delta, Model, Reply
 from conversations.llm.request import Prompt, StorageBoundaryError
 from tests.llm_server import closed_port
 

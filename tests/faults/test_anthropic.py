@@ -12,10 +12,10 @@ import pytest
 
 from conversations.llm import errors
 from conversations.llm.anthropic import THINKING_TOKENS, Anthropic, Thinking
-from conversations.llm.base import Reply, Spent
-from conversations.llm.blocks import OPENING
-from conversations.llm.names import fitting
+from conversations.llm.anthropic_blocks import OPENING
+from conversations.llm.port import Reply, Spent
 from conversations.llm.request import Prompt
+from conversations.llm.tool_naming import fitting
 from tests.faults.providers import (
     KEY,
     PROMPT,

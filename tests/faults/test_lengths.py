@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from conversations.llm import errors, lengths
+from conversations.llm import errors, reply_lengths
 from conversations.llm.anthropic import THINKING_TOKENS, Anthropic
-from conversations.llm.lengths import Named
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect, reply_limit
+from conversations.llm.reply_lengths import Named
 from conversations.models import ModelProfile
 from tests.faults.providers import KEY, Naps, completed, streamed
 from tests.llm_server import LlmServer
@@ -26,7 +26,7 @@ def library() -> None:
 @pytest.fixture(autouse=True)
 def unlearned() -> Any:
     yield
-    lengths._learned.clear()
+    reply_lengths._learned.clear()
 
 
 def claude(**columns: Any) -> ModelProfile:
@@ -57,7 +57,7 @@ def local(**columns: Any) -> ModelProfile:
     ],
 )
 def test_what_a_model_can_write_is_known_by_its_family(model: str, most: int | None) -> None:
-    assert lengths.most_of(model, "") == most
+    assert reply_lengths.most_of(model, "") == most
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("complaint", "named"), REFUSALS)
 def test_a_refusal_names_what_is_left_for_a_reply(complaint: str, named: Named | None) -> None:
-    assert lengths.named(complaint, asked=100_000) == named
-    assert lengths.named(complaint, asked=None) is None
+    assert reply_lengths.named(complaint, asked=100_000) == named
+    assert reply_lengths.named(complaint, asked=None) is None
 
 
 def test_a_refusal_of_any_length_is_read_at_once() -> None:
     for piece in ("maximum context length is 1 tokens ", "(1 > 1 - ", "max_tokens: 1 > ", "valid range of max"):
-        assert lengths.named(piece * 50_000, asked=100) is None
+        assert reply_lengths.named(piece * 50_000, asked=100) is None
 
 
 @pytest.mark.parametrize("kind", [Anthropic, OpenAICompatible])

@@ -11,10 +11,10 @@ from email.utils import format_datetime
 import pytest
 
 from conversations.llm import clients, errors
-from conversations.llm.attempts import in_words, retry_after
-from conversations.llm.base import Reply, Spent
 from conversations.llm.errors import ModelError
 from conversations.llm.openai import OpenAICompatible
+from conversations.llm.port import Reply, Spent
+from conversations.llm.retries import in_words, retry_after
 from tests.faults.providers import (
     KEY,
     PROMPT,

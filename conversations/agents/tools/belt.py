@@ -14,7 +14,7 @@ from conversations.agents.tools import calculator, clock, recall
 from conversations.agents.tools.mcp import Sessions
 from conversations.context import tools
 from conversations.context.tools import APART
-from conversations.llm.storable import Storable
+from conversations.llm.text_repair import Storable
 from conversations.llm.tools import MOST_CHARACTERS, Asked, Spec, ToolFailed
 from conversations.models import ToolServer
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from conversations.llm.storable import Storable
+from conversations.llm.text_repair import Storable
 
 LONGEST_NAME = 42
 """Characters of a tool's name: with that of its server, providers take 64."""

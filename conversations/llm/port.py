@@ -10,7 +10,7 @@ from conversations.llm.request import Prompt
 from conversations.llm.tools import Asked
 
 if TYPE_CHECKING:
-    from conversations.llm.attempts import Attempts
+    from conversations.llm.retries import Attempts
 
 OnWritten = Callable[[int], None]
 """Told how many characters of a reply are there, from 0 again where it is asked for once more."""

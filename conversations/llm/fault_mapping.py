@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from conversations.llm.attempts import in_words, retry_after
 from conversations.llm.errors import (
     BrokenReply,
     ContextTooLong,
@@ -24,6 +23,7 @@ from conversations.llm.errors import (
     RequestRefused,
     Unavailable,
 )
+from conversations.llm.retries import in_words, retry_after
 
 if TYPE_CHECKING:
     from conversations.llm.clients import Library

@@ -12,12 +12,12 @@ from django.conf import settings
 
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
-from conversations.llm.attempts import Attempts, in_words
-from conversations.llm.base import Spent
 from conversations.llm.errors import ModelError, NothingWritten
+from conversations.llm.port import Spent
 from conversations.llm.profiles import connect
 from conversations.llm.provider import Provider
 from conversations.llm.request import Prompt
+from conversations.llm.retries import Attempts, in_words
 from conversations.models import ModelProfile
 
 QUESTION = "Say hello in three words."

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from conversations.llm.base import MOST_TOKENS, Delta, Spent
-from conversations.llm.calls import Calls
 from conversations.llm.errors import BrokenReply, CalledAnyway, NothingWritten
-from conversations.llm.names import fitting
+from conversations.llm.port import MOST_TOKENS, Delta, Spent
 from conversations.llm.request import Prompt
+from conversations.llm.tool_call_chunks import Calls
+from conversations.llm.tool_naming import fitting
 from conversations.llm.tools import Asked
 
 

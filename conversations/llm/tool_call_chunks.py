@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from conversations.llm.storable import Storable
+from conversations.llm.text_repair import Storable
 from conversations.llm.tools import Asked
 
 MOST_CALLS = 16

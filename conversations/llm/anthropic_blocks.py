@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import count, takewhile
 from typing import Any
 
-from conversations.llm.calls import object_of
-from conversations.llm.names import fitting
 from conversations.llm.request import Prompt
+from conversations.llm.tool_call_chunks import object_of
+from conversations.llm.tool_naming import fitting
 
 Block = dict[str, Any]
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from conversations.llm import builtin
-from conversations.llm.known import is_local
+from conversations.llm.known_models import is_local
 from conversations.llm.profiles import HOMES, NO_MODEL, default_profile
 from conversations.models import ModelProfile
 
