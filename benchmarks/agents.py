@@ -184,7 +184,8 @@ async def request(conversation: Any, tally: Tally) -> None:
     """Room is made for one, and what it holds of the history is counted."""
     from asgiref.sync import sync_to_async
 
-    from conversations import room, transcript
+    from conversations import room
+    from conversations.context import transcript
 
     loaded = await room.ensure(conversation.pk)
     usage = loaded.usage(system_tokens=0)
@@ -235,7 +236,7 @@ def begun(play: Play, llm: LlmServer, summariser: str) -> Any:
 def written(conversation: Any, said: Said, number: int, *, protected: bool) -> None:
     """A message's row, as it is counted when it is sent."""
     from compression.core.values import ToolUse
-    from conversations import transcript
+    from conversations.context import transcript
     from conversations.models import Message, ToolCall
 
     uses = [ToolUse(f"call{number}-{each}", "read", f'{{"step": {each}}}', it) for each, it in enumerate(said.results)]

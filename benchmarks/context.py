@@ -100,8 +100,9 @@ def filled(count: int) -> Any:
 
 
 def prepare(conversation: Any) -> None:
-    from conversations import prompt, room, transcript
-    from conversations.usage import measured
+    from conversations import room
+    from conversations.context import prompt, transcript
+    from conversations.context.usage import measured
 
     loaded = transcript.load(conversation.pk)
     assert measured(loaded) is not None

@@ -19,14 +19,14 @@ from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcr
 from compression.leases import expiry
 from compression.models import Compaction
 from compression.records import active_checkpoints
-from conversations import lease, prompt, states, transcript
-from conversations.context import version
+from conversations import lease, states
+from conversations.context import prompt, transcript, version
+from conversations.context.policy import policy_of
+from conversations.context.transcript import Head
 from conversations.errors import Conflict
-from conversations.flows import policy_of
 from conversations.lease import LeaseLost
 from conversations.models import Conversation
 from conversations.states import Superseded
-from conversations.transcript import Head
 
 Status = Compaction.Status
 

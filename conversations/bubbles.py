@@ -8,9 +8,9 @@ from django.utils.safestring import SafeString, mark_safe
 
 from compression.ids import milliseconds_since
 from conversations import endings, growing
+from conversations.context.transcript import CONTINUE
 from conversations.messages.history import State, run_at, state_of
 from conversations.models import Conversation, Message, ToolCall
-from conversations.transcript import CONTINUE
 from conversations.turns import running
 
 

@@ -22,10 +22,13 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations import ahead, emergency, lease, limits, prompt, transcript
+from conversations import ahead, emergency, lease, limits
+from conversations.context import prompt, transcript
+from conversations.context.policy import policy_of
+from conversations.context.transcript import Loaded
+from conversations.context.usage import tell as tell_usage
 from conversations.errors import TooMany
 from conversations.figures import figures_of, record_spending
-from conversations.flows import policy_of
 from conversations.ladder import climb, ladder
 from conversations.lease import BY_HAND, LeaseLost, claim, finish, renewed, start
 from conversations.llm.summariser import ModelSummariser
@@ -33,8 +36,6 @@ from conversations.models import Conversation, ModelProfile
 from conversations.progress import Progress, eta_seconds
 from conversations.runtime import queue
 from conversations.states import Superseded, commit, rollback, undo
-from conversations.transcript import Loaded
-from conversations.usage import tell as tell_usage
 from conversations.validation import clean_prompt, clean_text
 
 __all__ = ["active", "command", "eta_seconds", "request", "rollback", "run", "undo"]

@@ -14,13 +14,13 @@ from uuid import UUID
 from django.db import transaction
 
 from conversations import branches, endings, questions, replies
+from conversations.context.transcript import CONTINUE
 from conversations.errors import Conflict
 from conversations.messages.history import state_of
 from conversations.models import Conversation, Message
 from conversations.questions import Begun
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
-from conversations.transcript import CONTINUE
 
 
 def go_on(conversation: Conversation, message_id: UUID) -> Begun:

@@ -19,12 +19,13 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
 from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints, store_checkpoints
-from conversations import lease, prompt, states, usage
+from conversations import lease, states
+from conversations.context import prompt, usage
+from conversations.context.transcript import ELIDED, Head, Loaded, message_tokens
 from conversations.errors import Conflict
 from conversations.lease import LeaseLost
 from conversations.models import Conversation
 from conversations.states import Superseded
-from conversations.transcript import ELIDED, Head, Loaded, message_tokens
 
 logger = logging.getLogger(__name__)
 

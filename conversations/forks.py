@@ -14,8 +14,11 @@ from compression.core.context import summaries
 from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import goals, provenance, rules, states, transcript
+from conversations import states
 from conversations.branches import message_of
+from conversations.context import goals, provenance, rules, transcript
+from conversations.context.provenance import SUMMED_UP
+from conversations.context.transcript import HISTORY
 from conversations.copied_files import copy_files, name_copies
 from conversations.copied_requests import carry_to_fork
 from conversations.errors import Conflict, NotFound
@@ -23,8 +26,6 @@ from conversations.messages import tool_calls
 from conversations.messages.tool_calls import CUT_OFF
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.models.conversation import MAX_TITLE
-from conversations.provenance import SUMMED_UP
-from conversations.transcript import HISTORY
 
 COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind", "uses_tools")
 CONTINUED, FORKED = " (continued)", " (fork)"

@@ -16,8 +16,8 @@ from django.db import transaction
 
 from compression import conf
 from conversations import first_account
+from conversations.context.policy import flow_of
 from conversations.errors import Invalid, TooLarge
-from conversations.flows import flow_of
 from conversations.models import Conversation, ModelProfile
 from conversations.models.conversation import MAX_TITLE
 from conversations.validation import POLICY

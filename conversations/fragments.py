@@ -11,14 +11,15 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from compression.models import Compaction
-from conversations import answering, bubbles, compaction, doings, thread
+from conversations import bubbles, compaction, doings, thread
 from conversations import meter as meters
+from conversations.context import settings
+from conversations.context.reliability import trust_of
 from conversations.growing import Growing
 from conversations.messages import history
 from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.progress import elapsed_seconds, eta_seconds
 from conversations.runtime.subscription import Event
-from conversations.trust import trust_of
 
 METERS = ("meter", "notice", "pills", "cannot_call")
 FIRST_STAGE = "identify"
@@ -115,7 +116,7 @@ def meter(conversation: Conversation) -> str:
     measured = meters.meter(conversation)
     context = {
         "meter": measured,
-        "profile": answering.profile_of(conversation),
+        "profile": settings.profile_of(conversation),
         "oob": True,
         "conversation": conversation,
     }

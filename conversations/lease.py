@@ -23,8 +23,8 @@ from compression.ids import uuid7
 from compression.leases import beat_seconds, expiry
 from compression.models import Compaction
 from conversations import endings
+from conversations.context.policy import flow_of
 from conversations.errors import Conflict
-from conversations.flows import flow_of
 from conversations.models import Conversation
 from conversations.runtime import log_context, metrics, queue
 from conversations.runtime.events import publish

@@ -10,11 +10,11 @@ from math import ceil
 from compression.core.policy import AHEAD_BY, Policy
 from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
-from conversations import prompt, transcript, usage
-from conversations.flows import policy_of
+from conversations.context import prompt, transcript, usage
+from conversations.context.policy import policy_of
+from conversations.context.transcript import Loaded
 from conversations.llm import tools
 from conversations.models import Conversation
-from conversations.transcript import Loaded
 
 VISIBLE = 2.5
 LABELS = {

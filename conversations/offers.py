@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conversations import answering
+from conversations.context import settings
+from conversations.context.head import tools_for
 from conversations.context.tools import offered
-from conversations.heads import tools_for
 from conversations.llm import tools as llm_tools
 from conversations.llm.tools import Spec
 from conversations.models import Conversation
@@ -23,7 +23,7 @@ class Offer:
 
 def offer(conversation: Conversation) -> list[Offer]:
     """Nothing where the model cannot call tools."""
-    profile = answering.profile_of(conversation)
+    profile = settings.profile_of(conversation)
     if profile is None or not profile.can_call:
         return []
     own = tools_for(conversation)

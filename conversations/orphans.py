@@ -14,8 +14,9 @@ from django.utils import timezone
 
 from compression.leases import expiry
 from compression.models import Compaction
-from conversations import lease, replies, reply_lease, transcript
+from conversations import lease, replies, reply_lease
 from conversations.agents import calls
+from conversations.context import transcript
 from conversations.models import Message
 from conversations.runtime import queue
 

@@ -19,13 +19,14 @@ from compression.core.values import Steering, Usage
 from compression.core.worth import pays
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
-from conversations import ahead, compaction, emergency, lease, transcript
+from conversations import ahead, compaction, emergency, lease
+from conversations.context import transcript
+from conversations.context.policy import policy_of
+from conversations.context.transcript import Loaded
+from conversations.context.usage import measured, parts, tell, too_large
 from conversations.errors import Conflict, TooLarge
-from conversations.flows import policy_of
 from conversations.llm.errors import NotConfigured
 from conversations.runtime import queue
-from conversations.transcript import Loaded
-from conversations.usage import measured, parts, tell, too_large
 
 logger = logging.getLogger(__name__)
 

@@ -17,12 +17,13 @@ from compression.core.values import MESSAGE_OVERHEAD
 from compression.core.values import Checkpoint as CheckpointValue
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints
-from conversations import lease, prompt, states, transcript
+from conversations import lease, states
+from conversations.context import prompt, transcript
+from conversations.context.policy import policy_of
+from conversations.context.transcript import Head
 from conversations.errors import Conflict, Invalid
-from conversations.flows import policy_of
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime.events import publish
-from conversations.transcript import Head
 from conversations.validation import clean_text
 
 EDITED = "edited by hand"

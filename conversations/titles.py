@@ -16,6 +16,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import IntegrityError
 
+from conversations.context.request_log import Sent, paid
 from conversations.controls import visible
 from conversations.llm import request
 from conversations.llm.errors import ModelError, NotConfigured
@@ -24,7 +25,6 @@ from conversations.llm.profiles import connect, profile_for, summary_profiles
 from conversations.llm.request import Prompt
 from conversations.llm.retries import Attempts
 from conversations.models import Conversation, Errand, Message, ModelProfile
-from conversations.records import Sent, paid
 from conversations.runtime import queue
 from conversations.runtime.events import publish
 from conversations.text_files import OPENING

@@ -13,22 +13,23 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import prompt, replies, reply_lease, room, titles, usage
+from conversations import replies, reply_lease, room, titles
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
+from conversations.context import prompt, usage
+from conversations.context.request_log import Sent
+from conversations.context.transcript import Loaded
 from conversations.errors import Refused
 from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.questions import begin
-from conversations.records import Sent
 from conversations.replies import retry
 from conversations.reply_lease import Held
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import message_json
 from conversations.runtime.retry import insisted
-from conversations.transcript import Loaded
 from conversations.turns.running import Running, forget, running_replies
 
 __all__ = ["begin", "retry", "run"]

@@ -15,7 +15,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from compression.ids import uuid7
-from conversations import branches, provenance, replies, rules
+from conversations import branches, replies
+from conversations.context import provenance, rules
 from conversations.copied_files import copy_files, name_copies
 from conversations.copied_requests import Ids, Moments, carry_to_end
 from conversations.errors import Conflict, NotFound

@@ -11,9 +11,8 @@ from django.db.models.functions import Coalesce
 
 from compression.core.values import FlowUsage
 from compression.models import Compaction
-from conversations import replays, transcript, usage
 from conversations.agents.execute import PARTIAL
-from conversations.context import tools
+from conversations.context import replay, tools, transcript, usage
 from conversations.messages import history
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.tool_names import called
@@ -128,7 +127,7 @@ def used_by(run: AgentRun) -> FlowUsage | None:
     used = usage.of_flow(transcript.load(run.thread_id))
     if used is None or run.is_open:
         return used
-    said = Message.objects.filter(replays.NOTED, conversation=run.thread_id).order_by("-created_at")
+    said = Message.objects.filter(replay.NOTED, conversation=run.thread_id).order_by("-created_at")
     noted = said.values_list("request", flat=True).first()
     return replace(used, history=sum(noted["tokens"][part] for part in HISTORY)) if noted else used
 

@@ -16,12 +16,13 @@ from django.utils.safestring import mark_safe
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction, replays, states
+from conversations import compaction, states
 from conversations.admin.base import Deletion, deletion, linked
+from conversations.context import replay
+from conversations.context.policy import checked_policy
+from conversations.context.rules import clean_rules
 from conversations.errors import Invalid, Refused
 from conversations.models import AgentRun, Conversation, Message
-from conversations.policies import checked_policy
-from conversations.rules import clean_rules
 
 RUNS_SHOWN = 50
 
@@ -76,7 +77,7 @@ class ConversationAdmin(admin.ModelAdmin):
     @admin.display(description="what the model saw")
     def last_request(self, conversation: Conversation) -> str:
         """The latest turn; its page leads to all others."""
-        reply = replays.noted_replies(conversation).order_by("-created_at").first()
+        reply = replay.noted_replies(conversation).order_by("-created_at").first()
         if reply is None:
             return "-"
         address = reverse("request", args=[conversation.pk, reply.pk])

@@ -17,6 +17,7 @@ from conversations.agents import plan, runs
 from conversations.agents.work import LeaseLost, Work
 from conversations.context import tools
 from conversations.context.tools import APART
+from conversations.context.transcript import Loaded
 from conversations.llm.tools import Asked, ToolFailed
 from conversations.messages import tool_calls
 from conversations.models import Conversation, ToolCall
@@ -24,7 +25,6 @@ from conversations.runtime import metrics
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import call_json
 from conversations.runtime.retry import insisted
-from conversations.transcript import Loaded
 
 logger = logging.getLogger(__name__)
 

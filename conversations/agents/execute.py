@@ -11,10 +11,13 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import endings, prompt, records, replies, room
+from conversations import endings, replies, room
 from conversations.agents import calls, runs
 from conversations.agents.work import MOST_REQUESTS, Work
+from conversations.context import prompt, request_log
+from conversations.context.request_log import Sent
 from conversations.context.tools import CONTINUE, MAX_TASK_TURNS
+from conversations.context.transcript import Loaded
 from conversations.errors import Refused
 from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.port import Spent
@@ -22,9 +25,7 @@ from conversations.llm.profiles import connect, learn_correction
 from conversations.llm.tools import Asked, ToolFailed
 from conversations.messages import tool_calls
 from conversations.models import AgentRun, AgentStep, Message, ModelProfile
-from conversations.records import Sent
 from conversations.runtime.retry import insisted
-from conversations.transcript import Loaded
 
 Kind, Status = AgentStep.Kind, AgentRun.Status
 PARTIAL = re.compile(r"\A[\s*#_>`]*PARTIAL[ _-]RESULT\b[\s*#_:.`-]*", re.IGNORECASE)
@@ -115,8 +116,8 @@ def _store(work: Work, run: AgentRun, answer: Answer) -> None:
             token_count=tool_calls.tokens_of(answer.text, answer.calls),
             first_token_ms=answer.first_token_ms,
             duration_ms=milliseconds_since(answer.id),
-            **records.note(sent),
-            **records.paid(sent.profile, spent),
+            **request_log.note(sent),
+            **request_log.paid(sent.profile, spent),
         )
         tool_calls.store(message, answer.calls)
         runs.answer(run, _kind(run, answer), message)

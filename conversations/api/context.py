@@ -10,7 +10,7 @@ from ninja import Query, Router
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import cancelling, compaction, prompt, states, summaries, transcript, usage
+from conversations import cancelling, compaction, states, summaries
 from conversations.access import (
     TO_READ,
     disposable_conversation,
@@ -25,9 +25,10 @@ from conversations.api.parsing import require_body_if_declared
 from conversations.api.schemas import compactions as run
 from conversations.api.schemas import context as schema
 from conversations.api.schemas.fields import told
+from conversations.context import prompt, transcript, usage
+from conversations.context.policy import of_all_flows
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
-from conversations.flows import of_all_flows
 from conversations.models import Conversation
 from conversations.progress import elapsed_seconds, eta_seconds
 from conversations.room import compacts_at

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from ninja import Query, Router
 
-from conversations import answering, goals, usage
 from conversations.access import (
     CHATS,
     TO_READ,
@@ -22,13 +21,14 @@ from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import conversations as schema
 from conversations.api.schemas.fields import told
+from conversations.context import goals, settings, usage
+from conversations.context.reliability import trust_of
+from conversations.context.rules import checked
 from conversations.errors import Invalid
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
-from conversations.rules import checked
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import conversation_json, goal_json
-from conversations.trust import trust_of
 from conversations.turns import conversations
 from conversations.validation import clean_text
 
@@ -84,7 +84,7 @@ def change(request: Request, conversation_id: UUID, body: schema.ConversationCha
     if "rules" in fields:
         fields["rules"] = checked(conversation, fields["rules"])
     if "model" in fields:
-        answering.switch(conversation, _profile(fields.pop("model")))
+        settings.switch(conversation, _profile(fields.pop("model")))
     for name, value in fields.items():
         setattr(conversation, name, value)
     # These fields alone: a compaction may be writing the others.

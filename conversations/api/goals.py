@@ -7,12 +7,12 @@ from uuid import UUID
 
 from ninja import Router
 
-from conversations import goals
 from conversations.access import TO_READ, get_conversation, writable_conversation
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import goals as schema
 from conversations.api.schemas.fields import told
+from conversations.context import goals
 from conversations.errors import NotFound
 from conversations.runtime.payloads import goal_json
 

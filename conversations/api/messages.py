@@ -16,7 +16,7 @@ from django.utils import timezone
 from ninja import Router, Status
 
 from compression.models import Compaction
-from conversations import branches, compaction, continuing, forks, rounds, turn, usage
+from conversations import branches, compaction, continuing, forks, rounds, turn
 from conversations.access import TO_READ, disposable_conversation, get_conversation, writable_conversation
 from conversations.api import commands
 from conversations.api.auth import Request
@@ -28,13 +28,14 @@ from conversations.api.schemas import messages as schema
 from conversations.api.schemas.conversations import ListedConversation
 from conversations.api.schemas.fields import told
 from conversations.api.streams import event_stream, numbered, until_ended
+from conversations.context import usage
+from conversations.context.transcript import HISTORY
 from conversations.messages.history import history, whole
 from conversations.models import Conversation, Message
 from conversations.protection import protect
 from conversations.questions import Begun
 from conversations.runtime.events import hub
 from conversations.runtime.payloads import call_json, compaction_json, conversation_json, message_json, usage_json
-from conversations.transcript import HISTORY
 from conversations.turns import stop as turns_stop
 
 router = Router(tags=["messages"])

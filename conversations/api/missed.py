@@ -9,10 +9,11 @@ from uuid import UUID
 from django.conf import settings
 
 from compression.models import Compaction
-from conversations import endings, transcript, usage
+from conversations import endings
 from conversations.api import places
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.api.places import ENDED, Place, microseconds
+from conversations.context import transcript, usage
 from conversations.messages.history import whole
 from conversations.models import Conversation, Message
 from conversations.runtime.payloads import call_json, flow_json, message_json, run_json, usage_json

@@ -7,12 +7,12 @@ from uuid import UUID
 
 from ninja import Query, Router
 
-from conversations import replays
 from conversations.access import TO_READ, get_conversation
 from conversations.api.auth import Request
 from conversations.api.schemas import requests as schema
 from conversations.api.schemas.fields import told
-from conversations.replays import Changes, Part, Replayed
+from conversations.context import replay
+from conversations.context.replay import Changes, Part, Replayed
 
 router = Router(tags=["messages"])
 
@@ -27,10 +27,10 @@ Against = Annotated[UUID | None, Query(description="Another reply: `changes` say
 def read(request: Request, conversation_id: UUID, message_id: UUID, against: Against = None) -> dict[str, Any]:
     """The exact request of a past turn. 404 `no_record` for a message that was not asked for here."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
-    replayed = replays.replay(conversation, message_id)
+    replayed = replay.replay(conversation, message_id)
     if against is None:
         return _replayed_json(replayed)
-    changes = replays.compare(replays.replay(conversation, against), replayed)
+    changes = replay.compare(replay.replay(conversation, against), replayed)
     return _replayed_json(replayed) | {"changes": {"against": str(against)} | _changes_json(changes)}
 
 

@@ -9,12 +9,12 @@ from django.shortcuts import get_object_or_404
 from ninja import Router
 
 from compression.models import Compaction
-from conversations import transcript, usage
 from conversations.access import TO_READ, get_conversation
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import runs as schema
 from conversations.api.schemas.fields import told
+from conversations.context import transcript, usage
 from conversations.models import AgentRun
 from conversations.runtime.payloads import compaction_json, flow_json, run_json, step_json
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from conversations.context.own_prompt import clean_system_prompt
+from conversations.context.rules import clean_rules
 from conversations.errors import Invalid
 from conversations.exchange.aims import read_goal
 from conversations.exchange.messages import Reader
@@ -26,8 +28,6 @@ from conversations.exchange.source import Source
 from conversations.exchange.states import read_ranges, read_state, require_within
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_TITLE
-from conversations.own_prompt import clean_system_prompt
-from conversations.rules import clean_rules
 from conversations.validation import clean_policy
 
 NAME = "chatsite's own export"

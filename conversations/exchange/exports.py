@@ -9,7 +9,8 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from compression.models import Checkpoint, Compaction
-from conversations import goals
+from conversations.context import goals
+from conversations.context.transcript import HISTORY
 from conversations.exchange.aims import goal_of
 from conversations.exchange.calls import call_json
 from conversations.exchange.chatsite import FORMAT, VERSION
@@ -20,7 +21,6 @@ from conversations.exchange.states import checkpoints_json
 from conversations.messages.history import whole
 from conversations.models import Conversation, Message
 from conversations.runtime.payloads import conversation_json
-from conversations.transcript import HISTORY
 
 EXPORTED = (
     "id", "title", "model", "mode", "system_prompt", "policy", "rules", "uses_tools", "compressed_at", "created_at",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from conversations.context.request_log import MOST_DOLLARS
 from conversations.exchange.reading import fault, read_number, read_object, read_text
 from conversations.models import Message
-from conversations.records import MOST_DOLLARS
 
 COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "saved_tokens", "first_token_ms", "duration_ms")
 COST = "cost_usd"

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from conversations import endings
+from conversations.context.transcript import images_of
 from conversations.exchange.exports import history_of, in_effect
 from conversations.exchange.runs import runs_of
 from conversations.models import AgentStep, Conversation, Message, ToolCall
-from conversations.transcript import images_of
 
 Steps = dict[int, list[AgentStep]]
 """By the planner's call: what it said, and what the executor did until the planner spoke again."""

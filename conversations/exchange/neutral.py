@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from conversations.context.own_prompt import clean_system_prompt
 from conversations.exchange.messages import Reader
 from conversations.exchange.reading import fault, read_kind, read_text
 from conversations.exchange.source import Line, Source
 from conversations.models import Message
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
-from conversations.own_prompt import clean_system_prompt
 
 NAME = "a conversation with a title and messages"
 

@@ -14,13 +14,13 @@ from compression.core.context import FRAME
 from compression.core.tokens import count_tokens
 from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import goals, prompt, usage
+from conversations.context import goals, prompt, usage
+from conversations.context.policy import flow_of
+from conversations.context.transcript import ELIDED, message_tokens, truncated
 from conversations.exchange.reading import fault
 from conversations.exchange.source import Line, Source, State, Summary
 from conversations.exchange.states import running_digests, turn_of
-from conversations.flows import flow_of
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.transcript import ELIDED, message_tokens, truncated
 
 CAME_SO = "it came in with a file, compressed as it is"
 STATE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version")

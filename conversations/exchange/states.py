@@ -15,6 +15,7 @@ from compression.core.digest import extend
 from compression.core.policy import STRATEGIES
 from compression.core.values import ToolUse, Turn
 from compression.models import Checkpoint
+from conversations.context.transcript import BEGINNING, images_of
 from conversations.exchange.reading import (
     fault,
     read_choice,
@@ -27,7 +28,6 @@ from conversations.exchange.reading import (
 )
 from conversations.exchange.source import Line, Source, State, Summary
 from conversations.models import Message
-from conversations.transcript import BEGINNING, images_of
 
 MAX_CHECKPOINTS = 10_000
 ALL_STRATEGIES = ("", *STRATEGIES, "age", "elide")

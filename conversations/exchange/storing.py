@@ -12,8 +12,11 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from conversations import goals, image_files
+from conversations import image_files
 from conversations.attachments import noted
+from conversations.context import goals
+from conversations.context.provenance import IMPORTED
+from conversations.context.transcript import message_tokens, tool_tokens
 from conversations.copied_files import FILES
 from conversations.exchange.reading import within
 from conversations.exchange.restoring import Restored, put_in_force, restored
@@ -21,8 +24,6 @@ from conversations.exchange.run_rows import store_runs
 from conversations.exchange.source import Call, Line, Run, Source
 from conversations.llm.profiles import default_profile
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
-from conversations.provenance import IMPORTED
-from conversations.transcript import message_tokens, tool_tokens
 from conversations.validation import one_line
 
 BATCH = 500

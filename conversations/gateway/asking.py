@@ -11,6 +11,7 @@ from django.db.models import Case, Q, When
 from compression import conf
 from compression.core.policy import Policy
 from compression.core.values import Usage, Window, total_tokens
+from conversations.context.usage import parts, too_large
 from conversations.errors import Invalid, NotFound, TooLarge
 from conversations.gateway import known
 from conversations.gateway.addresses import require_reachable
@@ -19,7 +20,6 @@ from conversations.gateway.known import State
 from conversations.gateway.messages import require_storable
 from conversations.gateway.options import LIMITS, passed
 from conversations.models import ModelProfile
-from conversations.usage import parts, too_large
 from conversations.validation import clean_text, parse_json
 
 EXTRAS = ("tools", "functions", "response_format")

@@ -25,7 +25,9 @@ from django.utils import timezone
 from compression.core.values import ToolUse
 from compression.ids import uuid7
 from compression.leases import beat_seconds, expiry
-from conversations import forks, room, states, transcript
+from conversations import forks, room, states
+from conversations.context import transcript
+from conversations.context.transcript import Loaded, tool_tokens
 from conversations.errors import Conflict, NotFound, TooLarge
 from conversations.gateway import known
 from conversations.gateway.history import History, Line
@@ -34,7 +36,6 @@ from conversations.llm.errors import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
 from conversations.models.conversation import MAX_TITLE
 from conversations.states import Superseded
-from conversations.transcript import Loaded, tool_tokens
 
 logger = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from itertools import takewhile
 from compression.core.digest import after
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Turn, total_tokens
+from conversations.context.transcript import BEGINNING, as_sent, truncated
 from conversations.errors import Invalid
 from conversations.gateway.messages import (
     ROLES,
@@ -26,7 +27,6 @@ from conversations.gateway.messages import (
     text_of,
 )
 from conversations.runtime.bounded import Remembered
-from conversations.transcript import BEGINNING, as_sent, truncated
 
 PART_TOKENS = 1_100
 """What an image is taken to cost, and any other part that is not text: as OpenAI's largest images do."""

@@ -14,12 +14,12 @@ from compression.core.measure import usage
 from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
 from conversations import states
+from conversations.context.transcript import ELIDED, HISTORY
 from conversations.gateway.history import History
 from conversations.gateway.messages import Raw
 from conversations.models import Conversation, Message
 from conversations.runtime.bounded import Remembered
 from conversations.states import Superseded
-from conversations.transcript import ELIDED, HISTORY
 
 ASKED_AT_ONCE = 500
 

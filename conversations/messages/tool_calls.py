@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Q, QuerySet, Sum
 
 from compression.core.values import ToolUse
-from conversations import transcript
+from conversations.context import transcript
 from conversations.llm.tools import Asked
 from conversations.models import Message, ToolCall
 

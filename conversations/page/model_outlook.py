@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from conversations import room, transcript, usage
+from conversations import room
+from conversations.context import transcript, usage
 from conversations.models import Conversation
 
 

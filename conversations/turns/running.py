@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from conversations.context.request_log import Sent
 from conversations.llm.port import Spent
 from conversations.llm.tools import Asked
 from conversations.models import Message
-from conversations.records import Sent
 from conversations.runtime.events import hub
 
 running_replies: dict[UUID, Running] = {}

@@ -10,8 +10,9 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget
 
-from conversations import answering, attachments
+from conversations import attachments
 from conversations.access import get_conversation
+from conversations.context import settings
 from conversations.errors import NotFound, Refused
 from conversations.file_transfer import received, sent_out
 from conversations.models import Attachment
@@ -31,7 +32,7 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
         told = {"name": file.name if file else "", "why": refusal.without_field}
         response = render(request, "conversations/_not_attached.html", told, status=refusal.status)
         return reswap(retarget(response, "this"), "outerHTML")
-    context = {"attachment": row, "profile": answering.profile_of(conversation)}
+    context = {"attachment": row, "profile": settings.profile_of(conversation)}
     return render(request, "conversations/_attachment.html", context)
 
 

@@ -10,14 +10,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django_htmx.http import trigger_client_event
 
-from conversations import answering, attachments, doings, fragments, past, workings
+from conversations import attachments, doings, fragments, past, workings
 from conversations import thread as threads
 from conversations.access import get_conversation
 from conversations.bubbles import bubble
+from conversations.context import settings
+from conversations.context.reliability import trust_of
 from conversations.messages.history import legible
 from conversations.meter import meter
 from conversations.models import Conversation, ModelProfile
-from conversations.trust import trust_of
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of, moment
 from conversations.views.sidebar import sidebar
@@ -28,7 +29,7 @@ from conversations.views.sidebar import sidebar
 @require_GET
 def chat(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    profile = answering.profile_of(conversation)
+    profile = settings.profile_of(conversation)
     measured, running = meter(conversation), fragments.busy(conversation)
     context = {
         "conversation": conversation,

@@ -14,16 +14,17 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.tokens import count_tokens
-from conversations import answering, compaction, goals, offers, states, usage
-from conversations import rules as rules_
+from conversations import compaction, offers, states
 from conversations.access import get_conversation
+from conversations.context import goals, settings, usage
+from conversations.context import rules as rules_
+from conversations.context.reliability import trust_of
 from conversations.errors import Invalid, Refused
 from conversations.forms import PolicyForm
 from conversations.llm.profiles import chat_profiles
 from conversations.models import Conversation, Goal
 from conversations.models.conversation import MAX_SYSTEM_PROMPT
 from conversations.page import model_outlook
-from conversations.trust import trust_of
 from conversations.views.guard import Request, View, member
 from conversations.views.parse import id_of
 from conversations.views.sidebar import sidebar
@@ -38,7 +39,7 @@ def parts(conversation: Conversation) -> dict[str, Any]:
     goal = goals.active(conversation.pk)
     return {
         "conversation": conversation,
-        "profile": partial(answering.profile_of, conversation),
+        "profile": partial(settings.profile_of, conversation),
         "models": chat_profiles(),
         "outlook": partial(model_outlook.outlook, conversation),
         "prompt_tokens": partial(count_tokens, conversation.system_prompt),
@@ -98,14 +99,14 @@ def context(request: Request, pk: UUID) -> HttpResponse:
 @changes("model")
 def model(request: Request, conversation: Conversation) -> str:
     """What the choice means is said with it: the section tells how full the new window is."""
-    profile = answering.chosen(request.POST.get("model", ""))
-    answering.switch(conversation, profile)
+    profile = settings.chosen(request.POST.get("model", ""))
+    settings.switch(conversation, profile)
     return f"{profile} answers from now on."
 
 
 @changes("system_prompt")
 def system_prompt(request: Request, conversation: Conversation) -> str:
-    answering.set_system_prompt(conversation, request.POST.get("system_prompt", ""))
+    settings.set_system_prompt(conversation, request.POST.get("system_prompt", ""))
     return "Saved: the next request has it."
 
 
@@ -151,7 +152,7 @@ def policy(request: Request, pk: UUID) -> HttpResponse:
     form = PolicyForm(conversation, request.POST)
     if form.is_valid():
         try:
-            answering.set_policy(conversation, form.values)
+            settings.set_policy(conversation, form.values)
         except Invalid as refusal:
             form.refuse(refusal)
     if form.errors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils import timezone
 
 from compression.core.goal import LONGEST, MOST, Progress, Step
-from conversations import goals
+from conversations.context import goals
 from conversations.errors import Invalid
 from conversations.models import Conversation, Goal
 from conversations.validation import clean_text

@@ -10,8 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from conversations import preferences, rules
+from conversations import preferences
 from conversations.access import CHATS, own_conversations
+from conversations.context import rules
 from conversations.errors import Invalid
 from conversations.exchange import imports
 from conversations.llm.profiles import default_profile

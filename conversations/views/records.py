@@ -14,13 +14,13 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from conversations import replays
 from conversations.access import CHATS, get_conversation, readable_conversation
+from conversations.context import replay
+from conversations.context.next_request import upcoming
+from conversations.context.replay import Changes, Replayed
+from conversations.context.request_parts import Part
 from conversations.meter import meter, price, shares
 from conversations.models import Conversation, Message
-from conversations.replays import Changes, Replayed
-from conversations.request_parts import Part
-from conversations.upcoming import upcoming
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of
 from conversations.views.sidebar import sidebar
@@ -52,11 +52,11 @@ class Row:
 def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     """For one reply; compared with that of `against`, or of the turn before."""
     conversation = readable_conversation(request.user, pk)
-    replayed = replays.replay(conversation, message_id)
-    earlier = replays.previous(replayed.reply)
+    replayed = replay.replay(conversation, message_id)
+    earlier = replay.previous(replayed.reply)
     against = id_of(request.GET, "against") or (earlier and earlier.pk)
-    other = replays.replay(conversation, against) if against else None
-    changes = replays.compare(other, replayed) if other else None
+    other = replay.replay(conversation, against) if against else None
+    changes = replay.compare(other, replayed) if other else None
     context: dict[str, Any] = _shown(replayed, changes) | {
         "conversation": conversation,
         "is_own": conversation.owner_id == request.user.pk,
@@ -120,7 +120,7 @@ def _shown(replayed: Replayed, changes: Changes | None) -> dict[str, Any]:
 
 def _turns(conversation: Conversation, reply: Message, other: Replayed | None) -> list[Message]:
     """Those around it, the latest first, and the one that it is compared with."""
-    rows = replays.noted_replies(conversation).annotate(opening=Left("content", 60)).only("created_at", "conversation")
+    rows = replay.noted_replies(conversation).annotate(opening=Left("content", 60)).only("created_at", "conversation")
     later = rows.filter(created_at__gt=reply.created_at).order_by("created_at")[:OFFERED]
     earlier = rows.filter(created_at__lt=reply.created_at).order_by("-created_at")[:OFFERED]
     found: list[Message] = [*reversed(later), *earlier]

@@ -18,12 +18,13 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.tokens import count_tokens
-from conversations import answering, keys, preferences
+from conversations import keys, preferences
+from conversations.context import settings as conversation_settings
+from conversations.context.own_prompt import clean_system_prompt
 from conversations.errors import Invalid, Refused
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Preference
 from conversations.models.conversation import MAX_SYSTEM_PROMPT
-from conversations.own_prompt import clean_system_prompt
 from conversations.validation import clean_text
 from conversations.views.guard import Request, View, member
 from conversations.views.sidebar import sidebar
@@ -123,7 +124,7 @@ def beginning(request: Request) -> dict[str, Any]:
     if mode not in Conversation.Mode.values:
         raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
     return {
-        "model": answering.chosen(model) if model else None,
+        "model": conversation_settings.chosen(model) if model else None,
         "mode": mode,
         "system_prompt": clean_system_prompt(text),
     }

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 
 from compression.models import Compaction
 from conversations.access import get_conversation
-from conversations.flows import of_all_flows
+from conversations.context.policy import of_all_flows
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from compression.models import Compaction
-from conversations import transcript
+from conversations.context import transcript
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from tests.conversations.chat import START
 

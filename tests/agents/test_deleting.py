@@ -13,10 +13,11 @@ import pytest
 from django.db import connection, transaction
 
 from compression.core.values import Steering
-from conversations import lease, orphans, replies, states, transcript
+from conversations import lease, orphans, replies, states
 from conversations.agents import calls, runs
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import LeaseLost, Work
+from conversations.context import transcript
 from conversations.llm.tools import Asked
 from conversations.messages import tool_calls
 from conversations.models import Conversation, Message

@@ -10,8 +10,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.conf import LazySettings
 
-from conversations import transcript, turn
+from conversations import turn
 from conversations.agents.work import MOST_REQUESTS
+from conversations.context import transcript
 from conversations.errors import Conflict
 from conversations.messages import tool_calls
 from conversations.models import Conversation, ModelProfile, ToolCall

@@ -10,13 +10,13 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
-from conversations import transcript
+from conversations.context import transcript
+from conversations.context.prompt import assemble
+from conversations.context.request_log import Sent
 from conversations.llm import unsupported_options
 from conversations.llm.known_models import calls_tools
 from conversations.llm.profiles import connect, sync_profiles
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.prompt import assemble
-from conversations.records import Sent
 from tests.agents.conftest import ToolChat
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import Pages

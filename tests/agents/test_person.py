@@ -11,13 +11,14 @@ from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction, forks, prompt, room, transcript, usage
-from conversations.answering import set_policy
+from conversations import compaction, forks, room
+from conversations.context import prompt, transcript, usage
+from conversations.context.rules import set_rules
+from conversations.context.settings import set_policy
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message
-from conversations.rules import set_rules
 from tests.agents.conftest import ToolChat
 from tests.agents.rows import worked
 from tests.agents.test_executor import more, task

@@ -28,13 +28,13 @@ from compression.core.truncation import Truncation
 from compression.core.values import Draft, Passage, Steering, ToolUse, Transcript, Turn, Window, Written
 from compression.core.window import groups
 from compression.core.worth import pays
-from conversations import prompt, transcript
+from conversations.context import prompt, transcript
 from conversations.context import tools as catalogue
-from conversations.heads import Head
+from conversations.context.head import Head
+from conversations.context.system_prompt import Instructions
+from conversations.context.system_prompt import tokens as tokens_of
+from conversations.context.transcript import Loaded
 from conversations.llm import tools
-from conversations.system_prompt import Instructions
-from conversations.system_prompt import tokens as tokens_of
-from conversations.transcript import Loaded
 
 pytestmark = pytest.mark.once
 START = datetime(2026, 1, 1, tzinfo=UTC)

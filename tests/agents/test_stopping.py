@@ -13,7 +13,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from compression.ids import uuid7
-from conversations import orphans, replies, reply_lease, usage
+from conversations import orphans, replies, reply_lease
+from conversations.context import usage
 from conversations.llm.tools import Asked
 from conversations.models import Conversation, Message
 from conversations.turns import stop

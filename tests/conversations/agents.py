@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from compression.models import Compaction
-from conversations import transcript
+from conversations.context import transcript
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 
 BEGIN = timezone.now() - timedelta(hours=1)

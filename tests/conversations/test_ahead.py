@@ -11,7 +11,9 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import ahead, answering, branches, compaction, goals, states, usage
+from conversations import ahead, branches, compaction, states
+from conversations.context import goals, usage
+from conversations.context import settings as conversation_settings
 from conversations.models import Conversation, Goal, Message, ModelProfile
 from conversations.protection import protect
 from conversations.runtime.events import hub
@@ -214,7 +216,7 @@ async def test_it_is_prepared_once_and_not_where_it_is_switched_off(near: Any, c
         await chat.say("ok")
         await quiet(chat)
     assert await Compaction.objects.acount() == 1
-    await sync_to_async(answering.set_policy)(chat.conversation, {"ahead": False})
+    await sync_to_async(conversation_settings.set_policy)(chat.conversation, {"ahead": False})
     await Compaction.objects.all().adelete()
     await chat.say("ok")
     await chat.idle()

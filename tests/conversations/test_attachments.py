@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from compression.core.digest import extend
-from conversations import attachments, branches, forks, image_files, prompt, questions, text_files, transcript, upkeep
+from conversations import attachments, branches, forks, image_files, questions, text_files, upkeep
 from conversations.attachments import clean_name, pending, remove, upload, words_of
+from conversations.context import prompt, transcript
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.exchange.markdown import as_markdown
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste

@@ -12,7 +12,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from compression.core.values import Image, Turn
-from conversations import image_files, prompt, replays, states, transcript
+from conversations import image_files, states
+from conversations.context import prompt, replay, transcript
 from conversations.llm import request as llm_request
 from conversations.llm.images import with_bytes
 from conversations.llm.known_models import sees_images
@@ -113,7 +114,7 @@ async def test_what_was_sent_is_on_record_without_bytes_and_can_be_told_exactly(
     reply = await show(chat, "What is in it?", picture())
     await ModelProfile.objects.aupdate(sees_images=False)
     await Attachment.objects.all().aupdate(data=None)
-    told = await sync_to_async(replays.replay)(chat.conversation, reply.pk)
+    told = await sync_to_async(replay.replay)(chat.conversation, reply.pk)
     assert told.is_exact
     part = told.parts[-1]
     assert part.text == "What is in it?\n[image: rack.png]"
@@ -121,7 +122,7 @@ async def test_what_was_sent_is_on_record_without_bytes_and_can_be_told_exactly(
     assert part.tokens == question.token_count > image_files.TOKENS
     assert question.images[0]["hash"] in json.dumps(part.message) and "base64" not in json.dumps(part.message)
     later = await chat.say("and now?")
-    assert (await sync_to_async(replays.replay)(chat.conversation, later.pk)).is_exact
+    assert (await sync_to_async(replay.replay)(chat.conversation, later.pk)).is_exact
 
 
 async def test_a_guess_at_an_images_cost_teaches_nothing_about_the_models_tokens(chat: Chat) -> None:

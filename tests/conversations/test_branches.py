@@ -9,7 +9,8 @@ from asgiref.sync import sync_to_async
 
 from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches, compaction, goals, replies, states
+from conversations import branches, compaction, replies, states
+from conversations.context import goals
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.models import Conversation, Goal, Message, ToolCall
 from conversations.protection import protect

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compression.models import Compaction
-from conversations import replays
+from conversations.context import replay
 from conversations.llm import chat_templates
 from conversations.llm.profiles import connect
 from conversations.llm.request import Prompt
@@ -153,7 +153,7 @@ async def test_what_the_model_saw_says_how_it_was_put_and_its_hash_still_holds(
     chat.llm.template = "mistral"
     await chat.compact()
     reply = await chat.say("What was port 3?")
-    replayed = await sync_to_async(replays.replay)(filled, reply.pk)
+    replayed = await sync_to_async(replay.replay)(filled, reply.pk)
     assert replayed.is_exact and replayed.chat_template == "strict"
     sent = chat.llm.last_request.messages
     assert chat_templates.shaped(replayed.messages, "strict") == sent and replayed.put == len(sent)

@@ -8,7 +8,8 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, lease, prompt
+from conversations import compaction, lease
+from conversations.context import prompt
 from conversations.errors import Conflict, NotFound, TooMany
 from conversations.ladder import RESTING
 from conversations.models import Conversation, Message, ModelProfile

@@ -17,20 +17,9 @@ from PIL import Image
 
 from compression.days import Days
 from compression.models import Checkpoint
-from conversations import (
-    accounts,
-    attachments,
-    backups,
-    branches,
-    compaction,
-    forks,
-    replays,
-    spending,
-    states,
-    turn,
-    versions,
-)
+from conversations import accounts, attachments, backups, branches, compaction, forks, spending, states, turn, versions
 from conversations.api.records import _replayed_json
+from conversations.context import replay
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
@@ -82,14 +71,14 @@ async def told(conversation: Conversation, content: str) -> Message:
 
 
 def _noted(conversation: Conversation) -> list[Message]:
-    return list(replays.noted_replies(conversation).filter(replaced_by=None).order_by("created_at"))
+    return list(replay.noted_replies(conversation).filter(replaced_by=None).order_by("created_at"))
 
 
 def seen(conversation: Conversation) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Of each reply of the history that has a record: the request as the API tells it, and the figures."""
     found = []
     for row in _noted(conversation):
-        told = _replayed_json(replays.replay(conversation, row.pk))
+        told = _replayed_json(replay.replay(conversation, row.pk))
         shown = [(part["kind"], part["tokens"], part["digest"]) for part in told["parts"]]
         assert told["is_exact"], (row.content, told["why"])
         figures = {name: getattr(row, name) for name in FIGURES} | {"usage": message_json(row)["usage"]}
@@ -107,7 +96,7 @@ async def own_alone(chat: Chat) -> None:
     def check() -> None:
         there = {str(pk) for pk in Message.objects.filter(conversation=chat.conversation).values_list("pk", flat=True)}
         for row in _noted(chat.conversation):
-            parts = replays.replay(chat.conversation, row.pk).parts
+            parts = replay.replay(chat.conversation, row.pk).parts
             assert {part.message_id for part in parts if part.message_id} <= there
 
     await sync_to_async(check)()
@@ -190,10 +179,10 @@ async def test_what_a_fork_does_later_does_not_change_what_was_seen(filled: Conv
     await sync_to_async(states.clear)(copy.conversation)
     assert (await copy.compact(keep_recent=0)).status == "succeeded"
     assert (await look(copy))[: len(before)] == before
-    summary = (await sync_to_async(replays.replay)(copy.conversation, last.pk)).parts[1]
+    summary = (await sync_to_async(replay.replay)(copy.conversation, last.pk)).parts[1]
     assert summary.kind == "summary" and summary.checkpoints == (1,)
     undone = (await sync_to_async(_noted)(copy.conversation))[-3]
-    summary = (await sync_to_async(replays.replay)(copy.conversation, undone.pk)).parts[1]
+    summary = (await sync_to_async(replay.replay)(copy.conversation, undone.pk)).parts[1]
     assert summary.kind == "summary" and summary.checkpoints == (), "the copy has another checkpoint of that number"
 
 
@@ -249,7 +238,7 @@ async def test_what_was_replaced_keeps_its_record_too(filled: Conversation, chat
     second = await regenerated(chat, first)
     await used(chat, second, 1)
     for row in (first, second):
-        assert (await sync_to_async(replays.replay)(chat.conversation, row.pk)).is_exact
+        assert (await sync_to_async(replay.replay)(chat.conversation, row.pk)).is_exact
 
 
 async def test_a_reply_without_a_record_has_none_in_its_copies(filled: Conversation, chat: Chat) -> None:
@@ -269,7 +258,7 @@ async def test_a_copy_says_what_is_gone_as_its_original_does(filled: Conversatio
     await chat.conversation.checkpoints.all().adelete()
     copy = await forked(chat)
     (row,) = await sync_to_async(_noted)(copy.conversation)
-    gone = [await sync_to_async(replays.replay)(one.conversation_id, one.pk) for one in (reply, row)]
+    gone = [await sync_to_async(replay.replay)(one.conversation_id, one.pk) for one in (reply, row)]
     assert gone[0].gone == gone[1].gone == "Not there any more: the system prompt, the summary."
 
 

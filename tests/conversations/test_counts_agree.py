@@ -12,7 +12,8 @@ from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
-from conversations import ahead, compaction, usage
+from conversations import ahead, compaction
+from conversations.context import usage
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ModelProfile

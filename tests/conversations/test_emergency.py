@@ -14,11 +14,12 @@ from django.urls import reverse
 
 from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, emergency, room, transcript, turn, usage
+from conversations import compaction, emergency, room, turn
+from conversations.context import transcript, usage
+from conversations.context.transcript import ELIDED, ORPHAN, tool_tokens, truncated
 from conversations.errors import TooLarge
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from conversations.protection import protect
-from conversations.transcript import ELIDED, ORPHAN, tool_tokens, truncated
 from tests.conversations.chat import START, Chat, fill
 from tests.llm_server import Request, assert_every_message_represented
 

@@ -12,14 +12,15 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 
 from compression.core.rules import find_rules
-from conversations import branches, continuing, endings, forks, transcript, versions
+from conversations import branches, continuing, endings, forks, versions
+from conversations.context import transcript
+from conversations.context.transcript import CONTINUE
 from conversations.errors import Conflict, Invalid, NotFound
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
-from conversations.transcript import CONTINUE
 from conversations.turns import running, stop
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from conversations import attachments, prompt
+from conversations import attachments
+from conversations.context import prompt
 from conversations.errors import Invalid
 from conversations.exchange import files
 from conversations.exchange.exports import as_json

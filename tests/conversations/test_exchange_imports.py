@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from conversations.context.transcript import message_tokens
 from conversations.errors import Invalid
 from conversations.exchange.entries import entries
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message, ToolCall
-from conversations.transcript import message_tokens
 from conversations.validation import parse_json
 
 pytestmark = pytest.mark.django_db

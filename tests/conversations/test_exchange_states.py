@@ -21,7 +21,8 @@ from compression.core.goal import Progress, Step
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import compaction, emergency, forks, goals, lease, prompt, states, summaries, transcript
+from conversations import compaction, emergency, forks, lease, states, summaries
+from conversations.context import goals, prompt, transcript
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations

@@ -8,7 +8,8 @@ from asgiref.sync import sync_to_async
 
 from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, forks, goals, prompt, states
+from conversations import compaction, forks, states
+from conversations.context import goals, prompt
 from conversations.errors import Conflict, NotFound
 from conversations.models import Conversation, Goal, Message, ToolCall
 from conversations.protection import protect

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from compression.core.digest import extend
 from compression.ids import first_id
 from compression.models import Checkpoint, Compaction
-from conversations import transcript, upkeep
+from conversations import upkeep
+from conversations.context import transcript
 from conversations.gateway import folding, known
 from conversations.gateway.asking import Asked, understood
 from conversations.gateway.history import History, read

@@ -25,26 +25,15 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations import (
-    backups,
-    branches,
-    compaction,
-    forks,
-    goals,
-    lease,
-    replies,
-    states,
-    transcript,
-    turn,
-    versions,
-)
+from conversations import backups, branches, compaction, forks, lease, replies, states, turn, versions
+from conversations.context import goals, transcript
+from conversations.context.transcript import Loaded
 from conversations.errors import Refused
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message
 from conversations.protection import protect
 from conversations.runtime import queue
-from conversations.transcript import Loaded
 from conversations.turns import conversations
 from tests.conversations.chat import fill
 

@@ -10,7 +10,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from compression.models import Compaction
-from conversations import room, transcript
+from conversations import room
+from conversations.context import transcript
 from conversations.meter import meter
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.api import Api

@@ -6,10 +6,10 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression import conf
-from conversations.answering import set_policy
+from conversations.context.policy import checked_policy
+from conversations.context.settings import set_policy
 from conversations.errors import Invalid
 from conversations.models import Conversation, ModelProfile
-from conversations.policies import checked_policy
 from conversations.runtime.events import hub
 from conversations.validation import clean_policy
 

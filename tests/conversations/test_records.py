@@ -17,24 +17,13 @@ from prometheus_client import REGISTRY
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
-from conversations import (
-    branches,
-    compaction,
-    goals,
-    prompt,
-    records,
-    replays,
-    rules,
-    states,
-    summaries,
-    transcript,
-    turn,
-)
+from conversations import branches, compaction, states, summaries, turn
+from conversations.context import goals, prompt, replay, request_log, rules, transcript
+from conversations.context.transcript import ELIDED
 from conversations.errors import NotFound, Refused
 from conversations.exchange import exports, imports
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.protection import protect
-from conversations.transcript import ELIDED
 from conversations.turns import running, stop
 from tests.conversations.chat import Chat, fill
 from tests.conversations.test_emergency import searched, summarised
@@ -70,16 +59,16 @@ async def told(chat: Chat, reply: Message) -> None:
     assert row.request["max_tokens"] == received.body.get("max_tokens")
 
 
-async def all_exact(chat: Chat) -> list[replays.Replayed]:
+async def all_exact(chat: Chat) -> list[replay.Replayed]:
     """Every reply that was asked for in this conversation, replaced ones too, has the request that was received."""
     received = {hash_of(request): request.messages for request in chat.llm.chats}
     return await sync_to_async(_all_exact)(chat.conversation, received)
 
 
-def _all_exact(conversation: Conversation, received: dict[str, Any]) -> list[replays.Replayed]:
+def _all_exact(conversation: Conversation, received: dict[str, Any]) -> list[replay.Replayed]:
     found = []
-    for row in replays.noted_replies(conversation).order_by("created_at"):
-        replayed = replays.replay(conversation, row.pk)
+    for row in replay.noted_replies(conversation).order_by("created_at"):
+        replayed = replay.replay(conversation, row.pk)
         assert replayed.is_exact, replayed.gone
         assert replayed.messages == received[row.request["hash"]]
         for kind, tokens in replayed.tokens.items():
@@ -92,8 +81,8 @@ async def message(number: int) -> Message:
     return await Message.objects.aget(content__startswith=f"Message {number} ")
 
 
-async def replayed(chat: Chat, reply: Message) -> replays.Replayed:
-    return await sync_to_async(replays.replay)(chat.conversation, reply.pk)
+async def replayed(chat: Chat, reply: Message) -> replay.Replayed:
+    return await sync_to_async(replay.replay)(chat.conversation, reply.pk)
 
 
 async def test_a_request_is_put_together_again_part_by_part(filled: Conversation, chat: Chat) -> None:
@@ -342,7 +331,7 @@ async def test_what_is_gone_is_said(filled: Conversation, chat: Chat) -> None:
     reply = await said(chat, "one")
     await Message.objects.filter(content__startswith="Message 19 ").aupdate(content="Message 19 was changed by hand.")
     found = await replayed(chat, reply)
-    assert (found.is_exact, found.gone) == (False, replays.OTHERWISE)
+    assert (found.is_exact, found.gone) == (False, replay.OTHERWISE)
     await Message.objects.filter(content__startswith="Message 19 ").adelete()
     await Checkpoint.objects.all().adelete()
     await Wording.objects.all().adelete()
@@ -361,18 +350,18 @@ async def test_what_has_no_record_is_refused_with_a_code(filled: Conversation, c
 async def test_two_requests_are_compared_by_what_they_say(filled: Conversation, chat: Chat) -> None:
     one, two = await said(chat, "one"), await said(chat, "two")
     before, after = await replayed(chat, one), await replayed(chat, two)
-    changes = replays.compare(before, after)
+    changes = replay.compare(before, after)
     assert [part.text for part in changes.added] == ["All right.", "two"]
     assert changes.removed == ()
     assert changes.kept == after.parts[:-2]
     assert changes.prefix_tokens == before.total
     await chat.compact()
     three = await replayed(chat, await said(chat, "three"))
-    changes = replays.compare(after, three)
+    changes = replay.compare(after, three)
     assert [part.kind for part in changes.added] == ["summary", "live", "live"]
     assert len(changes.removed) == len(after.parts) - len(changes.kept) > 10
     assert changes.prefix_tokens == three.parts[0].tokens
-    same = replays.compare(three, three)
+    same = replay.compare(three, three)
     assert (same.added, same.removed, same.prefix_tokens) == ((), (), three.total)
 
 
@@ -463,7 +452,7 @@ def test_noting_a_turn_takes_no_query_once_its_wording_and_summary_are_known(
     compaction.request(filled, trigger="manual", steering=Steering())
     assert Compaction.objects.get().status == "succeeded"
     loaded = transcript.load(filled.pk)
-    sent = records.Sent(loaded, prompt.assemble(loaded), ModelProfile.objects.get())
-    first = records.note(sent)
+    sent = request_log.Sent(loaded, prompt.assemble(loaded), ModelProfile.objects.get())
+    first = request_log.note(sent)
     with django_assert_num_queries(0):
-        assert records.note(sent) == first
+        assert request_log.note(sent) == first

@@ -10,11 +10,12 @@ import pytest
 from django.contrib.auth.models import User
 
 from compression.core.values import Steering
-from conversations import compaction, prompt, questions, transcript
+from conversations import compaction, questions
+from conversations.context import prompt, transcript
+from conversations.context.next_request import upcoming
 from conversations.meter import meter
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.templatetags.chat import money
-from conversations.upcoming import upcoming
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import Pages
 from tests.llm_server import LlmServer

@@ -10,8 +10,8 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.core.tokens import count_tokens
+from conversations.context.transcript import message_tokens
 from conversations.models import Conversation, Message, ToolCall
-from conversations.transcript import message_tokens
 from tests.conversations.chat import START, Chat
 
 MIXED = (

@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations import orphans, prompt, questions, room, transcript
+from conversations import orphans, questions, room
+from conversations.context import prompt, transcript
+from conversations.context.usage import measured
 from conversations.models import Conversation, Message, ToolCall
-from conversations.usage import measured
 from tests.conversations.chat import START, fill
 
 

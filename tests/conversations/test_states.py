@@ -13,7 +13,8 @@ from django.db import connections
 
 from compression.core.digest import extend
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches, compaction, forks, goals, states, transcript, versions
+from conversations import branches, compaction, forks, states, versions
+from conversations.context import goals, transcript
 from conversations.errors import Conflict, Refused
 from conversations.models import Conversation, Goal, Message, ModelProfile
 from conversations.protection import protect

@@ -10,10 +10,10 @@ import pytest
 from django.contrib.auth.models import User
 
 from conversations import doings, fragments, thread
+from conversations.context.next_request import upcoming
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall
 from conversations.runtime.payloads import message_json
 from conversations.runtime.subscription import Event
-from conversations.upcoming import upcoming
 from tests.conversations.agents import Rows
 from tests.conversations.pages import Pages, elements
 

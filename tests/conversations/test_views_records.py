@@ -10,7 +10,8 @@ from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
 from compression.core.values import Steering
-from conversations import compaction, questions, replays
+from conversations import compaction, questions
+from conversations.context import replay
 from conversations.models import Conversation, Message
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import fill
@@ -170,7 +171,7 @@ def test_the_api_compares_two_requests(replies: list[Message], user: User) -> No
     assert [part["role"] for part in changes["added"]] == ["assistant", "user"]
     assert changes["removed"] == []
     assert len(changes["kept"]) == 14
-    assert changes["prefix_tokens"] == replays.replay(first.conversation, first.pk).total
+    assert changes["prefix_tokens"] == replay.replay(first.conversation, first.pk).total
 
 
 def test_the_api_refuses_what_is_anothers_or_has_no_record(replies: list[Message], user: User, other: User) -> None:

@@ -12,7 +12,8 @@ from django.urls import reverse
 
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
-from conversations import compaction, emergency, goals, rules, states
+from conversations import compaction, emergency, states
+from conversations.context import goals, rules
 from conversations.models import Conversation, Goal, Message, ModelProfile, ToolCall
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import BACKEND, Pages, elements

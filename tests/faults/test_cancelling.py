@@ -18,7 +18,8 @@ from compression.core.ports import nobody
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import cancelling, compaction, lease, room, states, transcript, turn
+from conversations import cancelling, compaction, lease, room, states, turn
+from conversations.context import transcript
 from conversations.errors import Conflict
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub

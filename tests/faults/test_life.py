@@ -19,7 +19,8 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Steering
 from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import branches, compaction, forks, goals, rules, states, transcript, turn
+from conversations import branches, compaction, forks, states, turn
+from conversations.context import goals, rules, transcript
 from conversations.errors import Refused
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.protection import protect

@@ -17,7 +17,7 @@ from compression.core.context import render
 from compression.core.digest import extend
 from compression.models import Checkpoint, Compaction
 from compression.records import active_checkpoints
-from conversations import transcript
+from conversations.context import transcript
 from conversations.models import Conversation, Message, ModelProfile
 from tests.llm_answers import SUMMARY_MARKER, text_of
 from tests.torture.people import MARKER, Model, Talk, Tally, asked_in

@@ -13,12 +13,12 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from conversations.context.tools import READ, SEARCH
+from conversations.context.transcript import HISTORY
 from conversations.errors import Invalid
 from conversations.llm.tools import ToolFailed
 from conversations.models import Message, ToolCall
 from conversations.runtime.substring_lookup import bounded
 from conversations.terms import contains, excerpt, terms_of
-from conversations.transcript import HISTORY
 
 MOST_HITS = 10
 SNIPPET = 200

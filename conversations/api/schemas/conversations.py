@@ -13,9 +13,9 @@ from compression.core.rules import LONGEST
 from conversations.api.schemas.fields import Body, LooksLike, Mode, Text, about
 from conversations.api.schemas.goals import Goal
 from conversations.api.schemas.policies import Policy, PolicySettings
+from conversations.context.own_prompt import clean_system_prompt
+from conversations.context.rules import MOST, clean_rules
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
-from conversations.own_prompt import clean_system_prompt
-from conversations.rules import MOST, clean_rules
 from conversations.validation import one_line
 
 Rule = Annotated[str, Field(min_length=1, max_length=LONGEST)]

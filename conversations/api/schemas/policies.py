@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD
 from conversations.api.schemas.fields import LooksLike
-from conversations.policies import checked_policy
+from conversations.context.policy import checked_policy
 from conversations.validation import MAX_PROMPT
 
 

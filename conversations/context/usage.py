@@ -7,12 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from compression.core.values import FlowUsage, Usage
-from conversations import prompt, transcript
-from conversations.flows import flow_of, policy_of
+from conversations.context import prompt, transcript
+from conversations.context.policy import flow_of, policy_of
+from conversations.context.transcript import Loaded
 from conversations.models import Conversation
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import usage_json
-from conversations.transcript import Loaded
 
 
 def of(conversation: Conversation) -> Usage | None:

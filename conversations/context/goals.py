@@ -16,8 +16,7 @@ from compression.core import goal as goals
 from compression.core.goal import Progress
 from compression.core.tokens import count_tokens
 from compression.models import Snapshot
-from conversations import usage
-from conversations.context import version
+from conversations.context import usage, version
 from conversations.errors import Invalid, NotFound
 from conversations.models import Conversation, Goal
 from conversations.models.goal import MAX_DESCRIPTION

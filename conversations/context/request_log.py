@@ -22,15 +22,15 @@ from compression.core.context import render
 from compression.core.values import total_tokens
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints, value_of
-from conversations import prompt
+from conversations.context import prompt
+from conversations.context.transcript import Loaded
+from conversations.context.usage import measured
 from conversations.llm import tools
 from conversations.llm.port import Spent
 from conversations.llm.profiles import reply_limit, tells_of_tools
 from conversations.llm.request import Prompt
 from conversations.llm.tools import as_functions
 from conversations.models import ModelProfile, Wording
-from conversations.transcript import Loaded
-from conversations.usage import measured
 
 VERSION = 1
 MOST_DOLLARS = Decimal(999_999)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, Turn, Window
-from conversations import records
-from conversations.prompt import as_messages, shown
+from conversations.context import request_log
+from conversations.context.prompt import as_messages, shown
 
 Kind = Literal["system", "tools", "summary", "protected", "live"]
 BEGIN_WITH: dict[str, str] = {"tools": "system"}
@@ -64,7 +64,7 @@ class Part:
 
     @property
     def digest(self) -> str:
-        return records.digest(self.message)
+        return request_log.digest(self.message)
 
 
 def messages_of(parts: Iterable[Part]) -> list[dict[str, Any]]:

@@ -9,14 +9,14 @@ from typing import Any
 from django.conf import settings
 
 from compression.core.values import Turn, Usage, Window
-from conversations import system_prompt, transcript
-from conversations.heads import Head, tools_for
+from conversations.context import system_prompt, transcript
+from conversations.context.head import Head, tools_for
+from conversations.context.system_prompt import Instructions
+from conversations.context.transcript import Loaded
 from conversations.llm import tools as llm_tools
 from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.llm.request import REFERENCE, Prompt
 from conversations.models import Conversation
-from conversations.system_prompt import Instructions
-from conversations.transcript import Loaded
 
 MOST_IMAGE_BYTES = 20_000_000
 """Of one request: providers take about 30 MB, and base64 adds a third. Older images are named."""

@@ -22,9 +22,9 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript, Turn, Usage, Window
 from compression.core.window import groups
 from compression.records import active_checkpoints
-from conversations.heads import Head, head_of
+from conversations.context.head import Head, head_of
+from conversations.context.provenance import from_of, places_of
 from conversations.models import Conversation, Message
-from conversations.provenance import from_of, places_of
 from conversations.runtime.compiled_query import Prepared
 
 SAID = Q(status=Message.Status.COMPLETE) | (

@@ -8,11 +8,11 @@ from typing import Any
 
 from compression.core.values import Usage
 from compression.records import active_checkpoints
-from conversations import prompt, transcript
+from conversations.context import prompt, transcript
+from conversations.context.request_parts import Part, as_counted, messages_of, parts_of, tools_part
+from conversations.context.usage import measured
 from conversations.llm import tools as llm_tools
 from conversations.models import Conversation, ModelProfile
-from conversations.request_parts import Part, as_counted, messages_of, parts_of, tools_part
-from conversations.usage import measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.db import transaction
 
-from conversations import usage
+from conversations.context import usage
+from conversations.context.own_prompt import clean_system_prompt
+from conversations.context.policy import checked_policy
 from conversations.errors import Conflict, Invalid
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.own_prompt import clean_system_prompt
-from conversations.policies import checked_policy
 
 
 def profile_of(conversation: Conversation) -> ModelProfile | None:

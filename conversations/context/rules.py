@@ -12,11 +12,11 @@ from django.db.models import QuerySet
 from compression.core.rules import LONGEST, find_rules
 from compression.core.tokens import count_tokens
 from compression.core.values import Window
-from conversations import provenance, usage
+from conversations.context import provenance, usage
+from conversations.context.transcript import HISTORY
 from conversations.errors import Invalid
 from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.models import Conversation, Message
-from conversations.transcript import HISTORY
 from conversations.validation import clean_text
 
 MOST = 50

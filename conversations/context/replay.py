@@ -20,14 +20,14 @@ from compression.core.context import render
 from compression.core.values import Role, ToolUse, Turn, Window
 from compression.models import Checkpoint
 from compression.records import value_of
-from conversations import records
+from conversations.context import request_log
+from conversations.context.provenance import from_of, places_of
+from conversations.context.request_parts import Part, as_counted, messages_of, parts_of, tools_part
+from conversations.context.transcript import BEGINNING, SAID, images_of, message_tokens, truncated
 from conversations.errors import NotFound
 from conversations.llm import chat_templates
 from conversations.llm import tools as llm_tools
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
-from conversations.provenance import from_of, places_of
-from conversations.request_parts import Part, as_counted, messages_of, parts_of, tools_part
-from conversations.transcript import BEGINNING, SAID, images_of, message_tokens, truncated
 
 NOTED = Q(role=Message.Role.ASSISTANT, request__isnull=False)
 """Replies whose request is on record, those that were replaced too."""
@@ -103,7 +103,7 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
         missing.append(f"{less} message{'s' * (less != 1)}")
     window = Window(noted["window"], noted["window"] - noted["budget"], noted["correction"])
     parts = tuple(as_counted([*opening, *parts_of(turns, with_images=noted.get("images", False))], window))
-    exact = records.digest(messages_of(parts)) == noted["hash"] and NOT_THERE not in missing
+    exact = request_log.digest(messages_of(parts)) == noted["hash"] and NOT_THERE not in missing
     gone = f"Not there any more: {', '.join(missing)}." if missing else ""
     return Replayed(reply, noted, parts, "" if exact else gone or OTHERWISE)
 

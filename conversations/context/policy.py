@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Q, QuerySet
+
 from compression import conf
 from compression.core.extractive import Extractive
+from compression.core.policy import Policy
+from compression.models import Compaction
+from conversations.context.head import Head
 from conversations.errors import Invalid
-from conversations.models import ModelProfile
+from conversations.models import Conversation, ModelProfile
 from conversations.validation import POLICY, clean_policy
+
+FLOWS = {
+    Conversation.Kind.AGENT.value: Compaction.Flow.PLANNER.value,
+    Conversation.Kind.EXECUTOR.value: Compaction.Flow.EXECUTOR.value,
+}
+"""The flow that a kind of conversation is compressed by, where it is not the chat's."""
 
 
 def checked_policy(values: object, *, field: str = "policy") -> dict[str, Any]:
@@ -33,3 +44,22 @@ def _require_summariser(place: str, name: str) -> None:
     if name in ("", Extractive.name) or ModelProfile.objects.filter(name=name, enabled=True).exists():
         return
     raise Invalid(f"{place}: there is no model called {name!r}; {Extractive.name!r} is none.", field=place)
+
+
+def flow_of(kind: str) -> str:
+    return FLOWS.get(kind, Compaction.Flow.CHAT.value)
+
+
+def of_all_flows(conversation: Conversation) -> QuerySet[Compaction]:
+    """The compactions of a conversation, and of what was said to the executors of an agent's."""
+    if conversation.kind != Conversation.Kind.AGENT:
+        return Compaction.objects.filter(conversation=conversation)
+    both = Conversation.objects.filter(Q(pk=conversation.pk) | Q(parent=conversation)).order_by().values("pk")
+    return Compaction.objects.filter(conversation__in=both)
+
+
+def policy_of(head: Head) -> Policy:
+    """What holds for a conversation."""
+    if head.kind == Conversation.Kind.EXECUTOR:
+        return conf.executor_policy(head.policy)
+    return conf.policy(head.policy, flow=flow_of(head.kind)).without_model
