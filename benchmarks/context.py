@@ -112,7 +112,8 @@ def prepare(conversation: Any) -> None:
 
 def turn(conversation: Any) -> None:
     """All but the model: nobody is there to answer, so that the reply is ours to end."""
-    from conversations import questions, replies, reply_lease
+    from conversations import questions
+    from conversations.messages import replies, reply_lease
     from conversations.runtime import queue
 
     send, queue._dispatch = queue._dispatch, lambda *_: None

@@ -9,14 +9,15 @@ from uuid import UUID
 
 from django.db import transaction
 
-from conversations import questions, replies, states
+from conversations import questions, states
 from conversations.agents import runs
-from conversations.attachments import copies_of
 from conversations.context import provenance, rules
 from conversations.context.transcript import HISTORY
 from conversations.errors import Conflict, NotFound
+from conversations.messages import replies
+from conversations.messages.attachments import copies_of
+from conversations.messages.pastes import Pasted
 from conversations.models import Conversation, Message
-from conversations.pastes import Pasted
 from conversations.runtime.events import publish
 
 Role = Message.Role

@@ -19,10 +19,10 @@ from conversations.branches import message_of
 from conversations.context import goals, provenance, rules, transcript
 from conversations.context.provenance import SUMMED_UP
 from conversations.context.transcript import HISTORY
-from conversations.copied_files import copy_files, name_copies
-from conversations.copied_requests import carry_to_fork
 from conversations.errors import Conflict, NotFound
 from conversations.messages import tool_calls
+from conversations.messages.copied_requests import carry_to_fork
+from conversations.messages.copying import copy_files, name_copies
 from conversations.messages.tool_calls import CUT_OFF
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.models.conversation import MAX_TITLE

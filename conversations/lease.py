@@ -22,9 +22,9 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import beat_seconds, expiry
 from compression.models import Compaction
-from conversations import endings
 from conversations.context.policy import flow_of
 from conversations.errors import Conflict
+from conversations.messages import finish_reasons
 from conversations.models import Conversation
 from conversations.runtime import log_context, metrics, queue
 from conversations.runtime.events import publish
@@ -216,7 +216,7 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
         status=row.status,
         before=row.before,
         after=row.after,
-        error=endings.failure(row.error).fact or None,
+        error=finish_reasons.failure(row.error).fact or None,
     )
 
 

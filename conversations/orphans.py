@@ -14,9 +14,10 @@ from django.utils import timezone
 
 from compression.leases import expiry
 from compression.models import Compaction
-from conversations import lease, replies, reply_lease
+from conversations import lease
 from conversations.agents import calls
 from conversations.context import transcript
+from conversations.messages import replies, reply_lease
 from conversations.models import Message
 from conversations.runtime import queue
 

@@ -14,8 +14,8 @@ from django.db.models.functions import Left
 from compression.models import Checkpoint, Compaction
 from conversations.bubbles import Bubble, bubble
 from conversations.messages.history import history, legible, state_at, state_of
+from conversations.messages.search_terms import in_a_line
 from conversations.models import Conversation, Message, ToolCall
-from conversations.terms import in_a_line
 from conversations.tool_names import brief, called
 
 REACH = 1_000

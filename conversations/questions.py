@@ -12,18 +12,20 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from compression.core.rules import find_rules
-from conversations import image_files, replies, titles
-from conversations.attachments import Attached, attach, chosen, noted
+from conversations import titles
 from conversations.context import prompt, rules, transcript
 from conversations.context.provenance import origin_of, typed_in
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
 from conversations.llm.errors import NotConfigured
 from conversations.llm.profiles import profile_for
+from conversations.messages import images as image_files
+from conversations.messages import replies
+from conversations.messages.attachments import Attached, attach, chosen, noted
+from conversations.messages.pastes import Pasted
+from conversations.messages.text_files import Place, inlined
 from conversations.models import Conversation, Message, ModelProfile, Paste
-from conversations.pastes import Pasted
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
-from conversations.text_files import Place, inlined
 from conversations.validation import clean_text
 
 Role = Message.Role

@@ -24,10 +24,10 @@ from conversations.llm.port import Reply
 from conversations.llm.profiles import connect, profile_for, summary_profiles
 from conversations.llm.request import Prompt
 from conversations.llm.retries import Attempts
+from conversations.messages.text_files import OPENING
 from conversations.models import Conversation, Errand, Message, ModelProfile
 from conversations.runtime import queue
 from conversations.runtime.events import publish
-from conversations.text_files import OPENING
 from conversations.validation import one_line
 
 LENGTH = 60

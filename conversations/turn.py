@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import replies, reply_lease, room, titles
+from conversations import room, titles
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
@@ -23,10 +23,11 @@ from conversations.context.transcript import Loaded
 from conversations.errors import Refused
 from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.profiles import connect
+from conversations.messages import replies, reply_lease
+from conversations.messages.replies import retry
+from conversations.messages.reply_lease import Held
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.questions import begin
-from conversations.replies import retry
-from conversations.reply_lease import Held
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import message_json
 from conversations.runtime.retry import insisted

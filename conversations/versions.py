@@ -15,11 +15,12 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from compression.ids import uuid7
-from conversations import branches, replies
+from conversations import branches
 from conversations.context import provenance, rules
-from conversations.copied_files import copy_files, name_copies
-from conversations.copied_requests import Ids, Moments, carry_to_end
 from conversations.errors import Conflict, NotFound
+from conversations.messages import replies
+from conversations.messages.copied_requests import Ids, Moments, carry_to_end
+from conversations.messages.copying import copy_files, name_copies
 from conversations.messages.history import history, whole
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 

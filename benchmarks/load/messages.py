@@ -71,7 +71,8 @@ def turns(conversation: Any) -> list[float]:
 
 def turn(conversation: Any) -> None:
     """From begin to finish, but for the model."""
-    from conversations import questions, replies, reply_lease
+    from conversations import questions
+    from conversations.messages import replies, reply_lease
 
     begun = questions.begin(conversation, content=QUESTION)
     token = begun.reply.lease_token

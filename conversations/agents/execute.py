@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import endings, replies, room
+from conversations import room
 from conversations.agents import calls, runs
 from conversations.agents.work import MOST_REQUESTS, Work
 from conversations.context import prompt, request_log
@@ -23,7 +23,7 @@ from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.port import Spent
 from conversations.llm.profiles import connect, learn_correction
 from conversations.llm.tools import Asked, ToolFailed
-from conversations.messages import tool_calls
+from conversations.messages import finish_reasons, replies, tool_calls
 from conversations.models import AgentRun, AgentStep, Message, ModelProfile
 from conversations.runtime.retry import insisted
 
@@ -111,7 +111,7 @@ def _store(work: Work, run: AgentRun, answer: Answer) -> None:
             conversation_id=run.thread_id,
             role=Message.Role.ASSISTANT,
             content=answer.text,
-            finish_reason=endings.kept(answer.finish_reason),
+            finish_reason=finish_reasons.kept(answer.finish_reason),
             created_at=runs.moment(run),
             token_count=tool_calls.tokens_of(answer.text, answer.calls),
             first_token_ms=answer.first_token_ms,
@@ -142,7 +142,7 @@ def _told(run: AgentRun) -> str:
         )
     if step.kind != Kind.RESULT:
         return ""
-    why = endings.told(step.message)
+    why = finish_reasons.told(step.message)
     return (text or "It answered nothing.") + (f"\n[The executor's answer is not whole: {why}.]" if why else "")
 
 

@@ -11,12 +11,12 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from conversations import replies
 from conversations.agents.work import Work
 from conversations.context import transcript, usage
 from conversations.context.provenance import PLANNED
 from conversations.context.tools import MAX_TASK_TURNS
 from conversations.llm.tools import ToolFailed
+from conversations.messages import replies
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import flow_json, run_json, step_json

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from compression.leases import expiry
-from conversations import reply_lease
 from conversations.agents.tools.belt import Belt
 from conversations.llm.tools import ToolFailed
+from conversations.messages import reply_lease
 
 MOST_REQUESTS = 25
 """To a model, until it has to answer without calling a tool."""

@@ -10,15 +10,15 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router, Status
 
-from conversations import attachments
 from conversations.access import TO_READ, get_conversation, writable_conversation
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import attachments as schema
 from conversations.api.schemas.fields import SHAPE, told
 from conversations.errors import UnsupportedMediaType
-from conversations.file_transfer import received, sent_out
-from conversations.image_files import MEDIA_TYPES
+from conversations.messages import attachments
+from conversations.messages.file_http import received, sent_out
+from conversations.messages.images import MEDIA_TYPES
 from conversations.models import Attachment
 from conversations.runtime.payloads import attachment_json
 

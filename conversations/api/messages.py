@@ -16,7 +16,7 @@ from django.utils import timezone
 from ninja import Router, Status
 
 from compression.models import Compaction
-from conversations import branches, compaction, continuing, forks, rounds, turn
+from conversations import branches, compaction, continuing, forks, turn
 from conversations.access import TO_READ, disposable_conversation, get_conversation, writable_conversation
 from conversations.api import commands
 from conversations.api.auth import Request
@@ -30,9 +30,10 @@ from conversations.api.schemas.fields import told
 from conversations.api.streams import event_stream, numbered, until_ended
 from conversations.context import usage
 from conversations.context.transcript import HISTORY
+from conversations.messages import turn_replies
 from conversations.messages.history import history, whole
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Message
-from conversations.protection import protect
 from conversations.questions import Begun
 from conversations.runtime.events import hub
 from conversations.runtime.payloads import call_json, compaction_json, conversation_json, message_json, usage_json
@@ -204,7 +205,7 @@ def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[
     rows = Message.objects.in_bulk([begun.question.pk, begun.reply.pk])
     if len(rows) < 2:
         raise Http404
-    *steps, answer = rounds.of(rows[begun.reply.pk]) or [rows[begun.reply.pk]]
+    *steps, answer = turn_replies.of(rows[begun.reply.pk]) or [rows[begun.reply.pk]]
     try:
         used = usage.of(conversation)
     except Conversation.DoesNotExist:

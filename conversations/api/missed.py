@@ -9,11 +9,11 @@ from uuid import UUID
 from django.conf import settings
 
 from compression.models import Compaction
-from conversations import endings
 from conversations.api import places
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.api.places import ENDED, Place, microseconds
 from conversations.context import transcript, usage
+from conversations.messages import finish_reasons
 from conversations.messages.history import whole
 from conversations.models import Conversation, Message
 from conversations.runtime.payloads import call_json, flow_json, message_json, run_json, usage_json
@@ -167,5 +167,5 @@ def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
 
 def completed(row: Compaction) -> Event:
     """That it has ended, as it was told when it did."""
-    figures = {"before": row.before, "after": row.after, "error": endings.failure(row.error).fact or None}
+    figures = {"before": row.before, "after": row.after, "error": finish_reasons.failure(row.error).fact or None}
     return Event("compression.completed", {"id": str(row.pk), "status": row.status} | figures)

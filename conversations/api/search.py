@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from ninja import Query, Router
 
-from conversations import search
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit
 from conversations.api.schemas.fields import told
 from conversations.api.schemas.search import HitPage
+from conversations.messages import search
 
 router = Router(tags=["conversations"])
 

@@ -9,10 +9,10 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
-from conversations import rounds
 from conversations.api.missed import Told
 from conversations.api.places import Place
 from conversations.api.telling import heard
+from conversations.messages import turn_replies
 from conversations.models import Message
 from conversations.runtime.payloads import message_json
 from conversations.runtime.subscription import RESYNC, Event, Listener
@@ -109,7 +109,7 @@ def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
 def _after(reply_id: UUID) -> UUID | None:
     """The reply of the same turn that comes after one that has ended; None: it was the last."""
     called = Message.objects.filter(pk=reply_id, tool_calls__isnull=False).first()
-    following = rounds.next_of(called) if called else None
+    following = turn_replies.next_of(called) if called else None
     return following.pk if following else None
 
 

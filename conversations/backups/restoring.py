@@ -17,12 +17,12 @@ from django.db.models import DateField, Model
 from django.utils import timezone
 
 from compression.models import Compaction, PromptTemplate
-from conversations import replies
 from conversations.backups.lines import read
 from conversations.backups.tables import Permissions, Table, migrations, permissions, tables
 from conversations.backups.wording import first_line
 from conversations.errors import Refused
 from conversations.lease import ABANDONED
+from conversations.messages import replies
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, ToolServer
 
 CUT_OFF = "The backup was taken while this was going on."

@@ -13,15 +13,15 @@ from typing import Any
 from uuid import UUID
 
 from compression.core.tokens import count_tokens
-from conversations import image_files, text_files
-from conversations.attachments import MAX_NAME, MOST_PENDING, clean_name
 from conversations.errors import Invalid
 from conversations.exchange.reading import fault, read_choice, read_list, read_number, read_object
-from conversations.image_files import MAX_SIDE, MEDIA_TYPES, is_image, read_image
+from conversations.messages import images, text_files
+from conversations.messages.attachments import MAX_NAME, MOST_PENDING, clean_name
+from conversations.messages.images import MAX_SIDE, MEDIA_TYPES, is_image, read_image
+from conversations.messages.pastes import MAX_NUMBER, MAX_PARTS, Pasted
+from conversations.messages.text_files import APART, ENDING, heading, inlined, read_text_file, words_before
 from conversations.models import Attachment, Message
-from conversations.pastes import MAX_NUMBER, MAX_PARTS, Pasted
 from conversations.runtime.payloads import attachment_json, paste_json
-from conversations.text_files import APART, ENDING, heading, inlined, read_text_file, words_before
 from conversations.validation import clean_text
 
 MOST_BYTES = 15_000_000
@@ -123,7 +123,7 @@ def _file(place: str, raw: object) -> Attachment:
         raise fault(f"{place}.name", "is not how a file is called here: without a path, and what cannot be seen.")
     kind = read_choice(f"{place}.kind", entry.get("kind"), tuple(Kind.values))
     if kind == Kind.IMAGE:
-        return Attachment(kind=kind, name=name, tokens=image_files.TOKENS, **_image(place, entry))
+        return Attachment(kind=kind, name=name, tokens=images.TOKENS, **_image(place, entry))
     start = read_number(f"{place}.start", entry.get("start"), low=len(heading(name)))
     length = read_number(f"{place}.length", entry.get("length"), low=1, high=text_files.MAX_BYTES)
     return Attachment(kind=kind, name=name, media_type="text/plain", start=start, length=length)
@@ -138,7 +138,7 @@ def _image(place: str, entry: dict[str, Any]) -> dict[str, Any]:
     if len(digest) < DIGEST_LENGTH or not set(digest) <= set("0123456789abcdef"):
         raise fault(f"{place}.digest", "must be a SHA-256 of 64 hexadecimal digits.")
     if entry.get("data") is None:
-        figures = {"size": image_files.MAX_BYTES, "width": MAX_SIDE, "height": MAX_SIDE}
+        figures = {"size": images.MAX_BYTES, "width": MAX_SIDE, "height": MAX_SIDE}
         return {
             "digest": digest,
             "media_type": read_choice(f"{place}.media_type", entry.get("media_type"), tuple(MEDIA_TYPES.values())),

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from conversations import endings
 from conversations.context.transcript import images_of
 from conversations.exchange.exports import history_of, in_effect
 from conversations.exchange.runs import runs_of
+from conversations.messages import finish_reasons
 from conversations.models import AgentStep, Conversation, Message, ToolCall
 
 Steps = dict[int, list[AgentStep]]
@@ -47,7 +47,7 @@ def _message_lines(message: Message, steps: Steps) -> Iterator[str]:
         yield message.content
     for image in images_of(message.images):
         yield f"\n{_one_line(image.caption)}"
-    if why := endings.told(message):
+    if why := finish_reasons.told(message):
         yield f"\n*{why[:1].upper()}{why[1:]}.*"
     for call in message.tool_calls.all():
         yield from _call_lines(call, steps.get(call.pk, ()))

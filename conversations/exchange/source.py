@@ -9,8 +9,8 @@ from typing import Any
 
 from compression.core.goal import Progress
 from compression.core.values import Image, ToolUse
+from conversations.messages.pastes import Pasted
 from conversations.models import Attachment
-from conversations.pastes import Pasted
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,17 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from conversations import image_files
-from conversations.attachments import noted
 from conversations.context import goals
 from conversations.context.provenance import IMPORTED
 from conversations.context.transcript import message_tokens, tool_tokens
-from conversations.copied_files import FILES
 from conversations.exchange.reading import within
 from conversations.exchange.restoring import Restored, put_in_force, restored
 from conversations.exchange.run_rows import store_runs
 from conversations.exchange.source import Call, Line, Run, Source
 from conversations.llm.profiles import default_profile
+from conversations.messages import images
+from conversations.messages.attachments import noted
+from conversations.messages.copying import FILES
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
 from conversations.validation import one_line
 
@@ -128,7 +128,7 @@ def _model(name: str) -> ModelProfile | None:
 
 
 def _cost(source: Source, line: Line) -> Cost:
-    own = message_tokens(line.content, role=line.role) + image_files.TOKENS * len(line.images)
+    own = message_tokens(line.content, role=line.role) + images.TOKENS * len(line.images)
     return own, [tool_tokens(source.tool_use(call)) for call in line.calls]
 
 

@@ -10,8 +10,8 @@ from conversations import tool_names, workings
 from conversations.agents.calls import STOPPED
 from conversations.context import tools
 from conversations.messages import history
+from conversations.messages.search_terms import in_a_line
 from conversations.models import AgentRun, AgentStep, ToolCall
-from conversations.terms import in_a_line
 from conversations.workings import Working
 
 register = template.Library()

@@ -13,8 +13,9 @@ from django.utils.safestring import SafeString
 from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
-from conversations import endings, markdown, progress
+from conversations import markdown, progress
 from conversations.controls import visible
+from conversations.messages import finish_reasons
 from conversations.models import Message
 
 register = template.Library()
@@ -139,7 +140,7 @@ def outcome(compaction: Compaction) -> str:
 @register.filter
 def fact(error: str) -> str:
     """What happened, where nothing is offered beside it that would try again."""
-    return endings.failure(error).fact
+    return finish_reasons.failure(error).fact
 
 
 @register.filter

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from django import template
 
-from conversations.attachments import words_of
 from conversations.insets import Inset, Segment, split
+from conversations.messages.attachments import words_of
 from conversations.models import Attachment, Message, ModelProfile
 
 register = template.Library()

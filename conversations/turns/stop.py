@@ -6,7 +6,8 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from conversations import cancelling, reply_lease
+from conversations import cancelling
+from conversations.messages import reply_lease
 from conversations.models import Conversation, Message
 from conversations.orphans import Status, give_up, is_over
 from conversations.runtime import relay

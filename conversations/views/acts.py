@@ -12,11 +12,11 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import cancelling, compaction, fragments, pastes, protection, slash, turn
+from conversations import cancelling, compaction, fragments, slash, turn
 from conversations.access import TO_READ, get_conversation
 from conversations.context import usage
 from conversations.errors import Conflict
-from conversations.messages import history
+from conversations.messages import history, pastes, protection
 from conversations.models import Conversation
 from conversations.turns import stop as turns_stop
 from conversations.views.guard import Request, member

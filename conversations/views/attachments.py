@@ -10,11 +10,11 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget
 
-from conversations import attachments
 from conversations.access import get_conversation
 from conversations.context import settings
 from conversations.errors import NotFound, Refused
-from conversations.file_transfer import received, sent_out
+from conversations.messages import attachments
+from conversations.messages.file_http import received, sent_out
 from conversations.models import Attachment
 from conversations.views.guard import Request, member
 

@@ -10,12 +10,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django_htmx.http import trigger_client_event
 
-from conversations import attachments, doings, fragments, past, workings
+from conversations import doings, fragments, past, workings
 from conversations import thread as threads
 from conversations.access import get_conversation
 from conversations.bubbles import bubble
 from conversations.context import settings
 from conversations.context.reliability import trust_of
+from conversations.messages import attachments
 from conversations.messages.history import legible
 from conversations.meter import meter
 from conversations.models import Conversation, ModelProfile

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from conversations import search as searching
+from conversations.messages import search as searching
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar
 

@@ -18,12 +18,13 @@ from prometheus_client import REGISTRY
 
 from compression.days import Days
 from compression.models import Compaction
-from conversations import accounts, forks, search, spending, upkeep
+from conversations import accounts, forks, spending, upkeep
 from conversations.context.tools import metric_label
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
+from conversations.messages import search
 from conversations.models import AgentRun, Conversation, Message, ToolCall
 from conversations.runtime import metrics
 from tests.agents.rows import TASK, called, folded, say, step, worked

@@ -13,13 +13,13 @@ import pytest
 from django.db import connection, transaction
 
 from compression.core.values import Steering
-from conversations import lease, orphans, replies, states
+from conversations import lease, orphans, states
 from conversations.agents import calls, runs
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import LeaseLost, Work
 from conversations.context import transcript
 from conversations.llm.tools import Asked
-from conversations.messages import tool_calls
+from conversations.messages import replies, tool_calls
 from conversations.models import Conversation, Message
 from conversations.turns import conversations, stop
 

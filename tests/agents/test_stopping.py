@@ -13,9 +13,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from compression.ids import uuid7
-from conversations import orphans, replies, reply_lease
+from conversations import orphans
 from conversations.context import usage
 from conversations.llm.tools import Asked
+from conversations.messages import replies, reply_lease
 from conversations.models import Conversation, Message
 from conversations.turns import stop
 from tests.agents.conftest import ToolChat

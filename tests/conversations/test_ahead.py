@@ -14,8 +14,8 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import ahead, branches, compaction, states
 from conversations.context import goals, usage
 from conversations.context import settings as conversation_settings
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ModelProfile
-from conversations.protection import protect
 from conversations.runtime.events import hub
 from tests.conversations.chat import Chat, fill
 

@@ -18,13 +18,15 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from compression.core.digest import extend
-from conversations import attachments, branches, forks, image_files, questions, text_files, upkeep
-from conversations.attachments import clean_name, pending, remove, upload, words_of
+from conversations import branches, forks, questions, upkeep
 from conversations.context import prompt, transcript
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.exchange.markdown import as_markdown
+from conversations.messages import attachments, text_files
+from conversations.messages import images as image_files
+from conversations.messages.attachments import clean_name, pending, remove, upload, words_of
+from conversations.messages.pastes import Pasted
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste
-from conversations.pastes import Pasted
 from conversations.runtime.payloads import message_json
 from tests.conversations.pictures import PLACE, chunk, huge, opened, photograph, picture
 

@@ -12,12 +12,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from compression.core.values import Image, Turn
-from conversations import image_files, states
+from conversations import states
 from conversations.context import prompt, replay, transcript
 from conversations.llm import request as llm_request
 from conversations.llm.images import with_bytes
 from conversations.llm.known_models import sees_images
 from conversations.llm.profiles import sync_profiles
+from conversations.messages import images as image_files
 from conversations.models import Attachment, Conversation, Message, ModelProfile
 from tests.conversations.chat import START, Chat
 from tests.conversations.pictures import opened, picture

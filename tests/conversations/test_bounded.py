@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations import colours, image_files
+from conversations import colours
 from conversations.colours import NotColoured, coloured
 from conversations.errors import Invalid, TooMany
 from conversations.exchange.imports import import_conversations
 from conversations.markdown import html_of, render
+from conversations.messages import images
 from conversations.models import Conversation
 from conversations.runtime import bounded_process
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
@@ -151,9 +152,9 @@ def test_the_rest_of_a_text_that_takes_too_long_is_plain() -> None:
 
 def test_an_image_that_takes_too_long_is_refused_in_words() -> None:
     with pytest.raises(Invalid, match="could not be read within 4 seconds") as refused:
-        image_files.read_image(heavy.scans())
+        images.read_image(heavy.scans())
     assert refused.value.detail["limit"] == 4
-    assert image_files.read_image(picture()).width == 40
+    assert images.read_image(picture()).width == 40
 
 
 @pytest.mark.django_db

@@ -9,11 +9,12 @@ from asgiref.sync import sync_to_async
 
 from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches, compaction, replies, states
+from conversations import branches, compaction, states
 from conversations.context import goals
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
+from conversations.messages import replies
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ToolCall
-from conversations.protection import protect
 from conversations.runtime.events import hub
 from tests.conversations.chat import Chat, fill
 

@@ -17,13 +17,14 @@ from PIL import Image
 
 from compression.days import Days
 from compression.models import Checkpoint
-from conversations import accounts, attachments, backups, branches, compaction, forks, spending, states, turn, versions
+from conversations import accounts, backups, branches, compaction, forks, spending, states, turn, versions
 from conversations.api.records import _replayed_json
 from conversations.context import replay
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports
+from conversations.messages import attachments
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
-from conversations.protection import protect
 from conversations.runtime.payloads import message_json
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages

@@ -18,8 +18,8 @@ from conversations import compaction, emergency, room, turn
 from conversations.context import transcript, usage
 from conversations.context.transcript import ELIDED, ORPHAN, tool_tokens, truncated
 from conversations.errors import TooLarge
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
-from conversations.protection import protect
 from tests.conversations.chat import START, Chat, fill
 from tests.llm_server import Request, assert_every_message_represented
 

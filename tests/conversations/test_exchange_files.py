@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from conversations import attachments
 from conversations.context import prompt
 from conversations.errors import Invalid
 from conversations.exchange import files
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.messages import attachments
+from conversations.messages.pastes import Pasted
 from conversations.models import Attachment, Conversation
-from conversations.pastes import Pasted
 from conversations.runtime.payloads import message_json
 from tests.conversations.pictures import photograph, picture
 from tests.conversations.test_attachments import ask, conversation, profile, put, user

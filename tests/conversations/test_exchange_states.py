@@ -27,8 +27,8 @@ from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.protection import protect
 from tests.conftest import real_conversation
 from tests.conversations.exports import chatgpt, claude, wrote
 from tests.conversations.exports import told as told_by

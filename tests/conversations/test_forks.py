@@ -11,8 +11,8 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import compaction, forks, states
 from conversations.context import goals, prompt
 from conversations.errors import Conflict, NotFound
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ToolCall
-from conversations.protection import protect
 from tests.conversations.chat import Chat, fill
 from tests.timing import cpu_seconds
 

@@ -11,18 +11,19 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations import cited, growing, search, titles
+from conversations import cited, growing, titles
 from conversations.agents.tools import calculator
 from conversations.diffs import diff
 from conversations.errors import Invalid
 from conversations.exchange.entries import entries
 from conversations.llm.tools import ToolFailed
 from conversations.markdown import MAX_MARKDOWN, html_of
+from conversations.messages import search
+from conversations.messages.search_terms import MARKS, excerpt, in_a_line, terms_of
+from conversations.messages.text_files import read_text_file
 from conversations.models import Conversation, Message
 from conversations.page.api_docs import CODE
 from conversations.runtime.substring_lookup import holds
-from conversations.terms import MARKS, excerpt, in_a_line, terms_of
-from conversations.text_files import read_text_file
 from conversations.validation import parse_json
 from tests.conversations.chat import START
 from tests.growth import growth, repeated

@@ -25,14 +25,15 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations import backups, branches, compaction, forks, lease, replies, states, turn, versions
+from conversations import backups, branches, compaction, forks, lease, states, turn, versions
 from conversations.context import goals, transcript
 from conversations.context.transcript import Loaded
 from conversations.errors import Refused
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
+from conversations.messages import replies
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Message
-from conversations.protection import protect
 from conversations.runtime import queue
 from conversations.turns import conversations
 from tests.conversations.chat import fill

@@ -14,8 +14,8 @@ from compression.core.values import Steering
 from compression.models import Compaction
 from conversations import lease
 from conversations.limits import RETRY_SECONDS
+from conversations.messages.reply_lease import expiry
 from conversations.models import Conversation, Message
-from conversations.reply_lease import expiry
 from conversations.runtime import relay
 from conversations.runtime.subscription import Event
 from tests.conversations.api import Api, refused

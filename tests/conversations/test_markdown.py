@@ -7,7 +7,7 @@ import pytest
 
 from conversations import formulas
 from conversations.markdown import MAX_MARKDOWN, html_of, render
-from conversations.terms import in_a_line
+from conversations.messages.search_terms import in_a_line
 from tests.journeys import nasty
 from tests.timing import cpu_seconds
 

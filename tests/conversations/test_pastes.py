@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations import pastes
 from conversations.errors import Invalid
-from conversations.pastes import MAX_PARTS, Pasted
+from conversations.messages import pastes
+from conversations.messages.pastes import MAX_PARTS, Pasted
 
 pytestmark = pytest.mark.once
 

@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from conversations import compaction
 from conversations.errors import NotFound
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Message
-from conversations.protection import protect
 from tests.conversations.chat import Chat, fill
 
 

@@ -22,8 +22,8 @@ from conversations.context import goals, prompt, replay, request_log, rules, tra
 from conversations.context.transcript import ELIDED
 from conversations.errors import NotFound, Refused
 from conversations.exchange import exports, imports
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
-from conversations.protection import protect
 from conversations.turns import running, stop
 from tests.conversations.chat import Chat, fill
 from tests.conversations.test_emergency import searched, summarised
@@ -405,7 +405,7 @@ async def test_a_provider_that_makes_its_figures_up_does_not_cost_the_reply(chat
 async def test_replies_that_were_stopped_or_failed_are_told_as_far_as_known(
     chat: Chat, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "conversations.replies")
+    caplog.set_level(logging.INFO, "conversations.messages.replies")
     before = {status: counted(status) for status in ("stopped", "failed")}
     chat.llm.enqueue("one two three four five six", drip=0.1)
     begun = await chat.send("secret zebra")
@@ -421,7 +421,7 @@ async def test_replies_that_were_stopped_or_failed_are_told_as_far_as_known(
     assert (failed.first_token_ms, failed.status) == (None, "failed")
     assert failed.duration_ms is not None
     assert {status: counted(status) - number for status, number in before.items()} == {"stopped": 1, "failed": 1}
-    lines = [row for row in caplog.records if row.name == "conversations.replies"]
+    lines = [row for row in caplog.records if row.name == "conversations.messages.replies"]
     assert [(row.reply_id, row.status) for row in lines] == [  # type: ignore[attr-defined]
         (str(stopped.pk), "stopped"), (str(failed.pk), "failed"),
     ]  # fmt: skip

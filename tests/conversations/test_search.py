@@ -11,12 +11,12 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from conversations import search, terms
 from conversations.errors import Invalid
+from conversations.messages import search, search_terms
+from conversations.messages.search import find
+from conversations.messages.search_terms import terms_of
 from conversations.models import Conversation, Message
 from conversations.runtime import substring_lookup
-from conversations.search import find
-from conversations.terms import terms_of
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import START, Chat
 from tests.conversations.pages import Pages, elements
@@ -145,7 +145,7 @@ def test_a_search_is_two_queries_however_much_there_is(user: User, django_assert
 def test_a_snippet_is_a_line_around_the_first_word_with_what_was_found_marked(user: User) -> None:
     talk(user, "before " * 50 + "\n\nthe <b>needle</b> lies\there " + "after " * 50, title="-")
     (hit,) = find(user, "needle").hits
-    assert len(hit.snippet) <= terms.SNIPPET + 3
+    assert len(hit.snippet) <= search_terms.SNIPPET + 3
     assert hit.snippet.startswith("… before before") and hit.snippet.endswith("…")
     assert "the <b>needle</b> lies here" in hit.snippet
     html = Pages(user).get("search", q="needle").content.decode()

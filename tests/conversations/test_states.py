@@ -16,8 +16,8 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from conversations import branches, compaction, forks, states, versions
 from conversations.context import goals, transcript
 from conversations.errors import Conflict, Refused
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ModelProfile
-from conversations.protection import protect
 from tests.conversations.chat import Chat, fill
 
 MARK = "## Summary\nPorts.\n\n## State\n- Done: nothing\n\n[CHECKPOINT] {} - COMPLETED"

@@ -8,10 +8,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
 
-from conversations import attachments, branches, forks, questions, replies, states, versions
+from conversations import branches, forks, questions, states, versions
 from conversations.errors import Conflict, NotFound
+from conversations.messages import attachments, replies
+from conversations.messages.protection import protect
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
-from conversations.protection import protect
 from tests.conversations.chat import Chat, fill
 
 

@@ -22,8 +22,8 @@ from compression.records import active_checkpoints
 from conversations import branches, compaction, forks, states, turn
 from conversations.context import goals, rules, transcript
 from conversations.errors import Refused
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.protection import protect
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
 

@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from compression.ids import uuid7
 from compression.leases import expiry
-from conversations import orphans, replies
+from conversations import orphans
+from conversations.messages import replies
 from conversations.models import Conversation, Message
 from conversations.runtime import queue
 from conversations.turns import stop

@@ -10,9 +10,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from compression.ids import uuid7
-from conversations import orphans, replies, reply_lease
+from conversations import orphans
+from conversations.messages import replies, reply_lease
+from conversations.messages.reply_lease import Held
 from conversations.models import Message
-from conversations.reply_lease import Held
 from conversations.turns import running
 from tests.conversations.chat import Chat
 from tests.conversations.conftest import chat

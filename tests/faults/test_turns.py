@@ -23,8 +23,8 @@ from conversations import lease, turn
 from conversations.context import usage
 from conversations.errors import Conflict
 from conversations.exchange.imports import import_conversations
+from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.protection import protect
 from conversations.runtime.events import hub
 from conversations.turns import conversations, running, stop
 from tests.conversations.chat import Chat, fill

@@ -16,9 +16,9 @@ from conversations.context.tools import READ, SEARCH
 from conversations.context.transcript import HISTORY
 from conversations.errors import Invalid
 from conversations.llm.tools import ToolFailed
+from conversations.messages.search_terms import contains, excerpt, terms_of
 from conversations.models import Message, ToolCall
 from conversations.runtime.substring_lookup import bounded
-from conversations.terms import contains, excerpt, terms_of
 
 MOST_HITS = 10
 SNIPPET = 200

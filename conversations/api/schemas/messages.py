@@ -12,7 +12,7 @@ from conversations.api.schemas.attachments import Attachment, Paste
 from conversations.api.schemas.compactions import TASK, BodyId, Compaction
 from conversations.api.schemas.context import Usage
 from conversations.api.schemas.fields import Body, Role, Tokens, about
-from conversations.attachments import MOST_PENDING
+from conversations.messages.attachments import MOST_PENDING
 from conversations.validation import MAX_CONTENT
 
 Text = Annotated[str, Field(json_schema_extra={"maxLength": MAX_CONTENT})]

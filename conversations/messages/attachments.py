@@ -14,11 +14,12 @@ from django.db.models import Q, QuerySet
 
 from compression.core.tokens import count_tokens
 from compression.ids import uuid7
-from conversations import image_files, text_files
 from conversations.errors import Invalid, NotFound
-from conversations.image_files import is_image, read_image
+from conversations.messages import images as image_files
+from conversations.messages import text_files
+from conversations.messages.images import is_image, read_image
+from conversations.messages.text_files import Place, read_text_file
 from conversations.models import Attachment, Conversation, Message
-from conversations.text_files import Place, read_text_file
 
 MOST_PENDING = 10
 """Of a conversation, and so of a message."""

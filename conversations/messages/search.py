@@ -14,9 +14,9 @@ from django.db.models import Q, QuerySet
 from conversations.access import CHATS, own_conversations
 from conversations.errors import Invalid
 from conversations.messages.history import State, state_of
+from conversations.messages.search_terms import contains, excerpt, pattern, terms_of
 from conversations.models import Conversation, Message
 from conversations.runtime.substring_lookup import bounded
-from conversations.terms import contains, excerpt, pattern, terms_of
 from conversations.validation import clean_text
 
 LIMIT = 30

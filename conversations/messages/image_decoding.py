@@ -8,7 +8,7 @@ from typing import Any
 from PIL import Image, ImageOps, JpegImagePlugin
 
 from conversations.errors import Invalid
-from conversations.image_files import MAX_SIDE, MEDIA_TYPES, ImageFile, too_wide
+from conversations.messages.images import MAX_SIDE, MEDIA_TYPES, ImageFile, too_wide
 
 PRIVATE = ("exif", "xmp", "photoshop", "comment", "mp")
 """Names of what Pillow finds beside the pixels, and can tell where and by whom a picture was taken; as can any text of

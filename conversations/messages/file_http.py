@@ -6,8 +6,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.utils.http import content_disposition_header
 
-from conversations.attachments import LARGEST, bytes_of
 from conversations.errors import Invalid
+from conversations.messages.attachments import LARGEST, bytes_of
 from conversations.models import Attachment
 
 KEPT_FOR = "private, max-age=31536000, immutable"

@@ -17,14 +17,14 @@ from django.utils import timezone
 from compression.core.values import MESSAGE_OVERHEAD
 from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
-from conversations import endings, limits, reply_lease
+from conversations import limits
 from conversations.context import request_log, transcript
 from conversations.context.request_log import Sent
 from conversations.errors import Conflict
 from conversations.llm.port import Spent
 from conversations.llm.profiles import learn_correction, profile_for
 from conversations.llm.tools import Asked
-from conversations.messages import tool_calls
+from conversations.messages import finish_reasons, reply_lease, tool_calls
 from conversations.models import Conversation, Message
 from conversations.runtime import metrics, queue
 from conversations.runtime.events import publish
@@ -115,7 +115,7 @@ def finish(
         "content": content,
         "token_count": tokens,
         "error": error,
-        "finish_reason": endings.kept(finish_reason),
+        "finish_reason": finish_reasons.kept(finish_reason),
         "first_token_ms": first_token_ms,
         **_over(reply_id),
         **(request_log.note(sent) | request_log.paid(sent.profile, spent) if sent else {}),

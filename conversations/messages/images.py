@@ -23,7 +23,7 @@ SECONDS = 4.0
 MEGABYTES = 700
 """Of memory: as many as the largest take that are read."""
 
-_pool = Pool("conversations.image_reading", seconds=SECONDS, megabytes=MEGABYTES)
+_pool = Pool("conversations.messages.image_decoding", seconds=SECONDS, megabytes=MEGABYTES)
 _turns = Turns(at_once=2, a_person=3, waiting=3, seconds=20, what="images")
 
 
