@@ -184,10 +184,10 @@ async def request(conversation: Any, tally: Tally) -> None:
     """Room is made for one, and what it holds of the history is counted."""
     from asgiref.sync import sync_to_async
 
-    from conversations import room
+    from conversations.compaction import trigger
     from conversations.context import transcript
 
-    loaded = await room.ensure(conversation.pk)
+    loaded = await trigger.ensure(conversation.pk)
     usage = loaded.usage(system_tokens=0)
     whole = await sync_to_async(transcript.between)(conversation.pk, None, START + timedelta(days=1))
     assert usage is not None

@@ -63,7 +63,7 @@ async def one(path: Path, builtin: Any, scripted: Any, llm: LlmServer) -> dict[s
 
     from compression.core.values import Steering
     from compression.models import Compaction
-    from conversations import compaction, lease
+    from conversations.compaction import compaction, lease
     from conversations.context import usage
     from conversations.exchange.imports import import_conversations
     from conversations.runtime import queue

@@ -100,13 +100,13 @@ def filled(count: int) -> Any:
 
 
 def prepare(conversation: Any) -> None:
-    from conversations import room
+    from conversations.compaction import trigger
     from conversations.context import prompt, transcript
     from conversations.context.usage import measured
 
     loaded = transcript.load(conversation.pk)
     assert measured(loaded) is not None
-    assert not room.is_due(loaded)
+    assert not trigger.is_due(loaded)
     assert len(prompt.assemble(loaded).messages) > 1
 
 

@@ -45,7 +45,7 @@ async def measured(said: list[dict[str, Any]], size: int, llm: LlmServer) -> dic
 
     from compression.core.values import Steering
     from compression.models import Compaction
-    from conversations import compaction, lease
+    from conversations.compaction import compaction, lease
     from conversations.runtime.events import hub
 
     conversation = await sync_to_async(made)(said, size, llm)
@@ -81,13 +81,13 @@ async def in_force(said: list[dict[str, Any]], size: int, llm: LlmServer) -> flo
     from asgiref.sync import sync_to_async
 
     from compression.core.values import Steering
-    from conversations import ahead, compaction, lease
+    from conversations.compaction import ahead_of_time, compaction, lease
 
     conversation = await sync_to_async(made)(said, size, llm)
     row = await sync_to_async(lease.claim)(conversation.pk, trigger="ahead", steering=Steering())
     await compaction.run(row.pk)
     began = time.perf_counter()
-    assert await sync_to_async(ahead.put_in_force)(conversation.pk)
+    assert await sync_to_async(ahead_of_time.put_in_force)(conversation.pk)
     return time.perf_counter() - began
 
 

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from conversations import questions, states
+from conversations import questions
 from conversations.agents import runs
+from conversations.compaction import snapshots
 from conversations.context import provenance, rules
 from conversations.context.transcript import HISTORY
 from conversations.errors import Conflict, NotFound
@@ -77,7 +78,7 @@ def message_of(conversation: Conversation, message_id: UUID) -> Message:
 def lock(conversation: Conversation) -> None:
     """For what takes messages out of the history: nobody else adds any, and a compaction that runs is discarded."""
     replies.lock(conversation)
-    states.lock(conversation.pk)
+    snapshots.lock(conversation.pk)
 
 
 def _question_of(reply: Message) -> Message:
@@ -94,8 +95,8 @@ def go_back(conversation: Conversation, moment: datetime) -> None:
     """Let nothing from `moment` on be compressed: by the latest state before it that still holds, else by none."""
     cut = Conversation.objects.values_list("compressed_at", flat=True).get(pk=conversation.pk)
     if cut and moment <= cut:
-        earlier = states.latest(conversation.pk, up_to=moment - TICK)
-        states.restore(conversation.pk, earlier or states.uncompressed(conversation.pk))
+        earlier = snapshots.latest(conversation.pk, up_to=moment - TICK)
+        snapshots.restore(conversation.pk, earlier or snapshots.uncompressed(conversation.pk))
 
 
 def replace(old: Message, *, by: Message) -> None:

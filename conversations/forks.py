@@ -14,8 +14,8 @@ from compression.core.context import summaries
 from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import states
 from conversations.branches import message_of
+from conversations.compaction import snapshots as states
 from conversations.context import goals, provenance, rules, transcript
 from conversations.context.provenance import SUMMED_UP
 from conversations.context.transcript import HISTORY

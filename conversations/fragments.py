@@ -11,14 +11,15 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from compression.models import Compaction
-from conversations import bubbles, compaction, doings, thread
+from conversations import bubbles, doings, thread
 from conversations import meter as meters
+from conversations.compaction import compaction
+from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.context import settings
 from conversations.context.reliability import trust_of
 from conversations.growing import Growing
 from conversations.messages import history
 from conversations.models import Attachment, Conversation, Message, Paste
-from conversations.progress import elapsed_seconds, eta_seconds
 from conversations.runtime.subscription import Event
 
 METERS = ("meter", "notice", "pills", "cannot_call")

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from compression.leases import expiry
 from compression.models import Compaction
-from conversations import lease
 from conversations.agents import calls
+from conversations.compaction import lease
 from conversations.context import transcript
 from conversations.messages import replies, reply_lease
 from conversations.models import Message

@@ -4,7 +4,8 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 
-from conversations import compaction, orphans, titles, turn, upkeep
+from conversations import orphans, titles, turn, upkeep
+from conversations.compaction import compaction
 from conversations.runtime import log_context
 
 

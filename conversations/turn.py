@@ -13,10 +13,11 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import room, titles
+from conversations import titles
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
+from conversations.compaction import trigger
 from conversations.context import prompt, usage
 from conversations.context.request_log import Sent
 from conversations.context.transcript import Loaded
@@ -139,7 +140,7 @@ async def _answer(running: Running, work: Work) -> None:
 async def _with_room(running: Running, *, overflowed: bool = False) -> Loaded:
     """The conversation as it can be sent. Raises CancelledError where a person stopped what it waited for."""
     running.makes_room = True
-    loaded = await room.ensure(running.conversation_id, overflowed=overflowed)
+    loaded = await trigger.ensure(running.conversation_id, overflowed=overflowed)
     running.makes_room = False
     if running.stopping:
         raise asyncio.CancelledError
@@ -210,7 +211,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
             return await _end(following, Status.STOPPED, "") if pending and pending.stopping_at else following
         if reply.status == Status.COMPLETE:
             with suppress(Conversation.DoesNotExist):
-                await sync_to_async(room.prepare)(reply.conversation_id)
+                await sync_to_async(trigger.prepare)(reply.conversation_id)
             if titles.is_due(running.sent):
                 await sync_to_async(titles.suggest_later)(reply.conversation_id, reply.pk)
     return None

@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.admin.base import ReadOnlyAdmin, linked
+from conversations.compaction.progress import eta_seconds
 from conversations.models import Message
-from conversations.progress import eta_seconds
 from conversations.templatetags.chat import duration, stage
 
 SOURCES_SHOWN = 500

@@ -16,8 +16,8 @@ from django.utils.safestring import mark_safe
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction, states
 from conversations.admin.base import Deletion, deletion, linked
+from conversations.compaction import compaction, snapshots
 from conversations.context import replay
 from conversations.context.policy import checked_policy
 from conversations.context.rules import clean_rules
@@ -109,7 +109,7 @@ class ConversationAdmin(admin.ModelAdmin):
 
     @admin.action(description="Clear: send every message as it is", permissions=["change"])
     def clear(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
-        self._each(request, conversations, "is not compressed any more.", states.clear)
+        self._each(request, conversations, "is not compressed any more.", snapshots.clear)
 
     def _each(
         self, request: HttpRequest, rows: QuerySet[Conversation], done: str, act: Callable[[Conversation], Any]

@@ -11,9 +11,9 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import room
 from conversations.agents import calls, runs
 from conversations.agents.work import MOST_REQUESTS, Work
+from conversations.compaction import trigger
 from conversations.context import prompt, request_log
 from conversations.context.request_log import Sent
 from conversations.context.tools import CONTINUE, MAX_TASK_TURNS
@@ -82,14 +82,14 @@ def _failed(why: str) -> str:
 async def _step(work: Work, run: AgentRun, *, may_call: bool) -> None:
     """One request, its answer stored; the calls of the last answer are carried out before."""
     await sync_to_async(replies.settle_model)(run.thread_id)
-    loaded = await room.ensure(run.thread_id)
+    loaded = await trigger.ensure(run.thread_id)
     if loaded.is_at_tools and await calls.carry_out(work, loaded):
-        loaded = await room.ensure(run.thread_id)
+        loaded = await trigger.ensure(run.thread_id)
     await sync_to_async(runs.tell)(run)
     try:
         answer = await _asked(work, loaded, may_call=may_call)
     except ContextTooLong:
-        loaded = await room.ensure(run.thread_id, overflowed=True)
+        loaded = await trigger.ensure(run.thread_id, overflowed=True)
         answer = await _asked(work, loaded, may_call=may_call)
     await insisted(partial(_store, work, run, answer))
 

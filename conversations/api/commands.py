@@ -12,13 +12,13 @@ from ninja import Status
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction
 from conversations.api import places
 from conversations.api.missed import completed
 from conversations.api.paging import EPOCH
 from conversations.api.schemas.messages import NewMessage
 from conversations.api.streams import HEARTBEAT, event_stream, numbered
 from conversations.api.telling import heard
+from conversations.compaction import compaction
 from conversations.errors import Invalid
 from conversations.models import Conversation
 from conversations.runtime.events import hub

@@ -10,7 +10,6 @@ from ninja import Query, Router
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import cancelling, compaction, states, summaries
 from conversations.access import (
     TO_READ,
     disposable_conversation,
@@ -25,13 +24,17 @@ from conversations.api.parsing import require_body_if_declared
 from conversations.api.schemas import compactions as run
 from conversations.api.schemas import context as schema
 from conversations.api.schemas.fields import told
+from conversations.compaction import cancel as cancelling
+from conversations.compaction import compaction
+from conversations.compaction import edit_summary as summaries
+from conversations.compaction import snapshots as states
+from conversations.compaction.progress import elapsed_seconds, eta_seconds
+from conversations.compaction.trigger import compacts_at
 from conversations.context import prompt, transcript, usage
 from conversations.context.policy import of_all_flows
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
 from conversations.models import Conversation
-from conversations.progress import elapsed_seconds, eta_seconds
-from conversations.room import compacts_at
 from conversations.runtime.payloads import compaction_json, due_json, usage_json
 
 router = Router(tags=["context"])

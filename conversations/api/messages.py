@@ -16,7 +16,7 @@ from django.utils import timezone
 from ninja import Router, Status
 
 from compression.models import Compaction
-from conversations import branches, compaction, continuing, forks, turn
+from conversations import branches, continuing, forks, turn
 from conversations.access import TO_READ, disposable_conversation, get_conversation, writable_conversation
 from conversations.api import commands
 from conversations.api.auth import Request
@@ -28,6 +28,7 @@ from conversations.api.schemas import messages as schema
 from conversations.api.schemas.conversations import ListedConversation
 from conversations.api.schemas.fields import told
 from conversations.api.streams import event_stream, numbered, until_ended
+from conversations.compaction import compaction
 from conversations.context import usage
 from conversations.context.transcript import HISTORY
 from conversations.messages import turn_replies

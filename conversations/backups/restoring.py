@@ -20,8 +20,8 @@ from compression.models import Compaction, PromptTemplate
 from conversations.backups.lines import read
 from conversations.backups.tables import Permissions, Table, migrations, permissions, tables
 from conversations.backups.wording import first_line
+from conversations.compaction.lease import ABANDONED
 from conversations.errors import Refused
-from conversations.lease import ABANDONED
 from conversations.messages import replies
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, ToolServer
 

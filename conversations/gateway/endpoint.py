@@ -17,6 +17,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from conversations import keys, limits
 from conversations.admission import admission_of
+from conversations.compaction.snapshots import Superseded
 from conversations.errors import MEDIA_TYPE, Invalid, NotFound, Refused, UnsupportedMediaType
 from conversations.gateway import known, reading, upstream
 from conversations.gateway.answers import Stream, Unauthenticated, as_refusal, refused, stream
@@ -27,7 +28,6 @@ from conversations.gateway.known import State
 from conversations.llm.errors import ContextTooLong
 from conversations.models import ModelProfile
 from conversations.runtime import queue
-from conversations.states import Superseded
 
 JSON = "application/json"
 TRIES = 3

@@ -25,7 +25,9 @@ from django.utils import timezone
 from compression.core.values import ToolUse
 from compression.ids import uuid7
 from compression.leases import beat_seconds, expiry
-from conversations import forks, room, states
+from conversations import forks
+from conversations.compaction import snapshots, trigger
+from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
 from conversations.context.transcript import Loaded, tool_tokens
 from conversations.errors import Conflict, NotFound, TooLarge
@@ -35,7 +37,6 @@ from conversations.gateway.known import State, holds
 from conversations.llm.errors import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
 from conversations.models.conversation import MAX_TITLE
-from conversations.states import Superseded
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ async def fold(
     try:
         conversation_id = await sync_to_async(_stored)(owner_id, history, state, profile)
         with contextlib.suppress(TooLarge, NotConfigured):
-            await room.ensure(conversation_id, overflowed=overflowed)
+            await trigger.ensure(conversation_id, overflowed=overflowed)
         found = await sync_to_async(known.present)(conversation_id, history)
     except (ObjectDoesNotExist, NotFound, Conflict) as gone:
         raise Superseded from gone
@@ -112,7 +113,7 @@ def _forget(conversation_id: UUID) -> None:
 def _stored(owner_id: int, history: History, state: State | None, profile: ModelProfile) -> UUID:
     with transaction.atomic():
         conversation = _conversation(owner_id, history, state)
-        states.lock(conversation.pk)  # what else is being computed from it is not put in force
+        snapshots.lock(conversation.pk)  # what else is being computed from it is not put in force
         if state and not holds(conversation.pk, state.digest):
             raise Superseded
         Conversation.objects.filter(pk=conversation.pk).update(

@@ -13,13 +13,13 @@ from django.conf import settings
 from compression.core.measure import usage
 from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
-from conversations import states
+from conversations.compaction import snapshots as states
+from conversations.compaction.snapshots import Superseded
 from conversations.context.transcript import ELIDED, HISTORY
 from conversations.gateway.history import History
 from conversations.gateway.messages import Raw
 from conversations.models import Conversation, Message
 from conversations.runtime.bounded import Remembered
-from conversations.states import Superseded
 
 ASKED_AT_ONCE = 500
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conversations import room
+from conversations.compaction import trigger
 from conversations.context import transcript, usage
 from conversations.models import Conversation
 
@@ -16,6 +16,6 @@ def outlook(conversation: Conversation) -> str:
     window = f"Its window is {used.window.size:,} tokens"
     if used.system > used.window.budget:
         return f"{window}, and the system prompt alone takes {used.system:,}: nothing fits beside it."
-    if room.is_full(loaded):
+    if trigger.is_full(loaded):
         return f"{window}: this conversation folds at the next turn."
     return f"{window}, of which {used.total:,} are in use."

@@ -13,7 +13,8 @@ from django.utils.safestring import SafeString
 from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
-from conversations import markdown, progress
+from conversations import markdown
+from conversations.compaction import progress
 from conversations.controls import visible
 from conversations.messages import finish_reasons
 from conversations.models import Message

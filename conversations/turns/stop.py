@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from conversations import cancelling
+from conversations.compaction import cancel
 from conversations.messages import reply_lease
 from conversations.models import Conversation, Message
 from conversations.orphans import Status, give_up, is_over
@@ -20,7 +20,7 @@ def stop(conversation: Conversation) -> bool:
     if running is not None:
         running.stopping = True  # first: a reply that waits for a compaction must not begin once that is cancelled
     if running is None or running.makes_room or running.sent is None:  # not asked yet: it is about to wait, or waits
-        cancelling.cancel_waited_for(conversation.pk)
+        cancel.cancel_waited_for(conversation.pk)
     return stop_here(conversation.pk) or _stop_elsewhere(conversation.pk) or running is not None
 
 

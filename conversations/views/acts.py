@@ -12,8 +12,10 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import cancelling, compaction, fragments, slash, turn
+from conversations import fragments, slash, turn
 from conversations.access import TO_READ, get_conversation
+from conversations.compaction import cancel as cancelling
+from conversations.compaction import compaction
 from conversations.context import usage
 from conversations.errors import Conflict
 from conversations.messages import history, pastes, protection

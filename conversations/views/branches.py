@@ -12,10 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
-from conversations import branches, compaction, continuing, forks, slash
+from conversations import branches, continuing, forks, slash
 from conversations import thread as threads
 from conversations.access import get_conversation
 from conversations.bubbles import bubble
+from conversations.compaction import compaction
 from conversations.errors import Invalid, Refused
 from conversations.models import Conversation, Message
 from conversations.views.guard import Request, member

@@ -13,8 +13,9 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget
 
 from compression.models import Checkpoint, Compaction
-from conversations import cited, summaries
+from conversations import cited
 from conversations.access import CHATS, TO_READ, get_conversation
+from conversations.compaction import edit_summary as summaries
 from conversations.diffs import Diff, diff
 from conversations.errors import Refused
 from conversations.messages.history import whole

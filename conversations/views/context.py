@@ -14,8 +14,9 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.tokens import count_tokens
-from conversations import compaction, offers, states
+from conversations import offers
 from conversations.access import get_conversation
+from conversations.compaction import compaction, snapshots
 from conversations.context import goals, settings, usage
 from conversations.context import rules as rules_
 from conversations.context.reliability import trust_of
@@ -162,7 +163,7 @@ def policy(request: Request, pk: UUID) -> HttpResponse:
 
 @changes("snapshots")
 def take_snapshot(request: Request, conversation: Conversation) -> str:
-    states.take_snapshot(conversation)
+    snapshots.take_snapshot(conversation)
     return "The state as it is now is kept."
 
 

@@ -13,10 +13,11 @@ import pytest
 from django.db import connection, transaction
 
 from compression.core.values import Steering
-from conversations import lease, orphans, states
+from conversations import orphans
 from conversations.agents import calls, runs
 from conversations.agents.tools.belt import Belt
 from conversations.agents.work import LeaseLost, Work
+from conversations.compaction import lease, snapshots
 from conversations.context import transcript
 from conversations.llm.tools import Asked
 from conversations.messages import replies, tool_calls
@@ -54,7 +55,7 @@ def condensed(reply: Message) -> object:
     row = lease.claim(thread.pk, trigger="auto", steering=Steering())
     with transaction.atomic():
         Conversation.objects.filter(pk=thread.pk).update(compression_version=1)
-        states.keep(transcript.head_of(thread.pk), "rollback")
+        snapshots.keep(transcript.head_of(thread.pk), "rollback")
         return lease.finish(row, "skipped")
 
 
@@ -65,7 +66,7 @@ def condensed(reply: Message) -> object:
         (called, tool_calls, "store"),
         (broken_off, calls, "abandon"),
         (given_up, calls, "abandon"),
-        (condensed, states, "keep"),
+        (condensed, snapshots, "keep"),
     ],
 )
 def test_a_deletion_waits_for_what_is_stored_just_then(

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from compression.core.values import Steering, ToolUse
 from compression.models import Compaction
-from conversations import compaction, lease, room, states
+from conversations.compaction import compaction, lease, snapshots, trigger
 from conversations.context import prompt, transcript, usage
 from conversations.context.transcript import Loaded
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
@@ -63,7 +63,7 @@ def talked(conversation: Conversation, kind: str, messages: int, tokens: int) ->
 
 
 async def ensured(conversation: Conversation) -> Loaded:
-    loaded = await room.ensure(conversation.pk)
+    loaded = await trigger.ensure(conversation.pk)
     assert_calls_have_their_results(prompt.assemble(loaded).messages)
     return loaded
 
@@ -206,17 +206,17 @@ async def test_going_back_and_forth_around_groups_of_tools_keeps_every_result_wi
     await sync_to_async(looked)(conversation)
     whole = await ensured(conversation)
     target = whole.turns[5]
-    snapshot = await sync_to_async(states.take_snapshot)(conversation)
+    snapshot = await sync_to_async(snapshots.take_snapshot)(conversation)
     row = await sync_to_async(lease.claim)(conversation.pk, trigger="manual", steering=Steering(up_to=target.id))
     await compaction.run(row.pk)
     folded = await ensured(conversation)
     assert [turn.id for turn in folded.live] == [turn.id for turn in whole.turns[6:]]
-    await sync_to_async(states.undo)(conversation, row.pk)
+    await sync_to_async(snapshots.undo)(conversation, row.pk)
     assert (await ensured(conversation)).turns == whole.turns
     row = await sync_to_async(lease.claim)(conversation.pk, trigger="manual", steering=Steering(keep_recent=2))
     await compaction.run(row.pk)
     assert len((await ensured(conversation)).live) < len(whole.live)
-    await sync_to_async(states.rollback)(conversation, snapshot_id=snapshot.pk)
+    await sync_to_async(snapshots.rollback)(conversation, snapshot_id=snapshot.pk)
     assert (await ensured(conversation)).turns == whole.turns
 
 
@@ -252,10 +252,10 @@ def test_a_planners_request_costs_the_same_after_5_000_messages(conversation: Co
         )  # fmt: skip
         row.compressed_at, row.compressed_context = begin + timedelta(microseconds=count - 9), "a summary"
         row.save()
-        room.is_due(transcript.load(row.pk))
+        trigger.is_due(transcript.load(row.pk))
         with CaptureQueriesContext(connection) as asked:
             loaded = transcript.load(row.pk)
-            due = room.is_due(loaded)
+            due = trigger.is_due(loaded)
             prompt.assemble(loaded)
         assert len(loaded.turns) == 8 and not due
         queries.append(len(asked))

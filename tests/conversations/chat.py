@@ -12,7 +12,8 @@ from asgiref.sync import sync_to_async
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction, turn
+from conversations import turn
+from conversations.compaction import compaction
 from conversations.context import transcript
 from conversations.models import Conversation, Message
 from conversations.runtime import queue

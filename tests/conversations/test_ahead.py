@@ -11,7 +11,8 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import ahead, branches, compaction, states
+from conversations import branches
+from conversations.compaction import ahead_of_time, compaction, snapshots
 from conversations.context import goals, usage
 from conversations.context import settings as conversation_settings
 from conversations.messages.protection import protect
@@ -116,7 +117,7 @@ async def test_it_is_discarded_where_it_holds_no_more(near: Any, chat: Chat, cha
         await sync_to_async(fill_more)(chat.conversation)
     elif change == "restore":
         assert (await chat.compact(keep_recent=8)).status == "succeeded"
-        await sync_to_async(states.rollback)(chat.conversation)
+        await sync_to_async(snapshots.rollback)(chat.conversation)
         await Checkpoint.objects.aupdate(digest="0" * 64)
     else:
         await ModelProfile.objects.aupdate(window=1_100)
@@ -242,6 +243,6 @@ def put_in_force(pk: Any) -> bool:
     from django.db import connections
 
     try:
-        return ahead.put_in_force(pk)
+        return ahead_of_time.put_in_force(pk)
     finally:
         connections.close_all()

@@ -13,8 +13,9 @@ from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from conversations import branches, compaction, limits, turn
+from conversations import branches, limits, turn
 from conversations.api import events, missed, telling
+from conversations.compaction import compaction
 from conversations.messages import protection
 from conversations.models import Conversation, Message
 from conversations.runtime import metrics

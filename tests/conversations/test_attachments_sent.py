@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from compression.core.values import Image, Turn
-from conversations import states
+from conversations.compaction import snapshots
 from conversations.context import prompt, replay, transcript
 from conversations.llm import request as llm_request
 from conversations.llm.images import with_bytes
@@ -149,7 +149,7 @@ async def test_a_compaction_names_an_image_and_undoing_it_shows_it_again(chat: C
     assert "image: rack in the cellar.png" in str(told)
     await chat.say("go on")
     assert not seen(chat.llm.last_request.body)
-    await sync_to_async(states.rollback)(chat.conversation)
+    await sync_to_async(snapshots.rollback)(chat.conversation)
     await chat.say("what is in it?")
     assert seen(chat.llm.last_request.body) == [("image/png", picture())]
 

@@ -29,8 +29,9 @@ from django.db import connection, connections
 from django.test import override_settings
 
 from compression.models import Compaction, KeptSummary, PromptTemplate
-from conversations import backups, compaction, turn
+from conversations import backups, turn
 from conversations.backups import lines
+from conversations.compaction import compaction
 from conversations.context import goals
 from conversations.models import (
     AgentRun,

@@ -9,7 +9,8 @@ from asgiref.sync import sync_to_async
 
 from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches, compaction, states
+from conversations import branches
+from conversations.compaction import compaction, snapshots
 from conversations.context import goals
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.messages import replies
@@ -227,7 +228,7 @@ async def test_a_question_that_was_condensed_comes_back_when_its_reply_is_writte
 
 async def test_undo_does_not_bring_a_summary_of_replaced_messages_back(filled: Conversation, chat: Chat) -> None:
     await three_times_compressed(chat)
-    manual = await sync_to_async(states.take_snapshot)(chat.conversation)
+    manual = await sync_to_async(snapshots.take_snapshot)(chat.conversation)
     old = await message(4)
     await edited(chat, old, "in other words")
     before = await Conversation.objects.values().aget()

@@ -8,10 +8,10 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, lease
+from conversations.compaction import compaction, lease
+from conversations.compaction.fallback import RESTING
 from conversations.context import prompt
 from conversations.errors import Conflict, NotFound, TooMany
-from conversations.ladder import RESTING
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
 from tests.conversations.chat import Chat, fill

@@ -17,8 +17,9 @@ from PIL import Image
 
 from compression.days import Days
 from compression.models import Checkpoint
-from conversations import accounts, backups, branches, compaction, forks, spending, states, turn, versions
+from conversations import accounts, backups, branches, forks, spending, turn, versions
 from conversations.api.records import _replayed_json
+from conversations.compaction import compaction, snapshots
 from conversations.context import replay
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports
@@ -177,7 +178,7 @@ async def test_what_a_fork_does_later_does_not_change_what_was_seen(filled: Conv
     chat.llm.enqueue_summary("## Summary\nHere it went another way.\n\n## Context\n- port=5000")
     assert (await copy.compact(keep_recent=0)).status == "succeeded"
     await copy.say("five " + "pad " * 90)
-    await sync_to_async(states.clear)(copy.conversation)
+    await sync_to_async(snapshots.clear)(copy.conversation)
     assert (await copy.compact(keep_recent=0)).status == "succeeded"
     assert (await look(copy))[: len(before)] == before
     summary = (await sync_to_async(replay.replay)(copy.conversation, last.pk)).parts[1]

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
-from conversations import ahead, compaction
+from conversations.compaction import ahead_of_time, compaction
 from conversations.context import usage
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
@@ -130,7 +130,7 @@ async def test_by_what_was_prepared_ahead_and_has_said_nothing_until_it_is_in_fo
     row = await talked.compacted(prepared.pk)
     assert (row.status, row.before, row.after) == ("ready", None, None)
     before = await sync_to_async(counts.meter)()
-    assert await sync_to_async(ahead.put_in_force)(counts.id)
+    assert await sync_to_async(ahead_of_time.put_in_force)(counts.id)
     after = await sync_to_async(counts.meter)()
     await row.arefresh_from_db()
     assert (row.status, row.before, row.after) == ("succeeded", before, after)

@@ -21,7 +21,8 @@ from compression.core.goal import Progress, Step
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import compaction, emergency, forks, lease, states, summaries
+from conversations import forks
+from conversations.compaction import compaction, edit_summary, emergency, lease, snapshots
 from conversations.context import goals, prompt, transcript
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
@@ -167,11 +168,11 @@ def test_a_real_conversation_that_was_compressed_several_times_comes_back(
 def test_undoing_it_leads_to_the_uncompressed_conversation(ada: User, talk: Conversation) -> None:
     back = again(ada, talk)
     as_it_came = prompt.look(back)
-    states.rollback(back)
+    snapshots.rollback(back)
     assert (back.compressed_at, back.compressed_context, back.verbatim_ids) == (None, None, [])
     require_whole(back)
     recovery = Snapshot.objects.get(conversation=back, purpose=Snapshot.Purpose.RECOVERY)
-    states.rollback(back, snapshot_id=recovery.pk)
+    snapshots.rollback(back, snapshot_id=recovery.pk)
     assert prompt.look(back) == as_it_came
 
 
@@ -179,13 +180,13 @@ def test_it_is_compressed_on_edited_and_forked_as_any_other(ada: User, talk: Con
     back = again(ada, talk)
     newest = active_checkpoints(back.pk)[-1].number
     text = "## Summary\nPorts.\n## Decisions\n## Files\n## State\n## Context\n"
-    summaries.edit(back, number=newest, text=text)
+    edit_summary.edit(back, number=newest, text=text)
     ids = list(messages(back).values_list("pk", flat=True))
     assert condense(back, ids[10]).status == "succeeded"
     require_whole(back)
     copy_of = forks.fork(back, ids[11])
     assert prompt.look(copy_of).messages == prompt.look(back).messages
-    states.rollback(back)
+    snapshots.rollback(back)
     assert "Ports." in str(back.compressed_context)
 
 
@@ -218,7 +219,7 @@ def test_results_that_were_left_out_stay_out(ada: User, profile: ModelProfile) -
     back = again(ada, row)
     require_same(row, back)
     assert sorted(back.elided.values()) == sorted(row.elided.values())
-    states.rollback(back)
+    snapshots.rollback(back)
     assert not back.elided
 
 
@@ -342,8 +343,8 @@ def test_whatever_was_done_to_a_conversation_it_comes_back(
         match act:
             case "condense":
                 condense(row, ids[at])
-            case "undo" if states.in_effect(row.pk).exists():
-                states.rollback(row)
+            case "undo" if snapshots.in_effect(row.pk).exists():
+                snapshots.rollback(row)
             case "protect" | "release":
                 protect(row, ids[at], on=act == "protect")
     row.refresh_from_db()

@@ -8,7 +8,8 @@ from asgiref.sync import sync_to_async
 
 from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, forks, states
+from conversations import forks
+from conversations.compaction import compaction, snapshots
 from conversations.context import goals, prompt
 from conversations.errors import Conflict, NotFound
 from conversations.messages.protection import protect
@@ -289,7 +290,7 @@ async def test_a_fresh_conversation_starts_from_the_summary(filled: Conversation
 
 async def test_a_fork_of_an_edited_conversation_keeps_to_what_still_holds(filled: Conversation, chat: Chat) -> None:
     await twice_compressed(chat)
-    await sync_to_async(states.clear)(chat.conversation)
+    await sync_to_async(snapshots.clear)(chat.conversation)
     copy = await forked(chat, await Message.objects.order_by("created_at").alast())
     assert not copy.conversation.is_compressed
     assert not await Snapshot.objects.filter(conversation=copy.conversation).aexists()

@@ -17,12 +17,12 @@ from compression.core.digest import extend
 from compression.ids import first_id
 from compression.models import Checkpoint, Compaction
 from conversations import upkeep
+from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
 from conversations.gateway import folding, known
 from conversations.gateway.asking import Asked, understood
 from conversations.gateway.history import History, read
 from conversations.models import Conversation, Folding, GatewayCall, Message, ModelProfile
-from conversations.states import Superseded
 
 Raw = dict[str, Any]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from compression.core.goal import Progress, Step
 from compression.core.tokens import count_tokens
 from compression.models import Compaction
-from conversations import compaction
+from conversations.compaction import compaction
 from conversations.context import goals
 from conversations.errors import Invalid, NotFound
 from conversations.exchange.exports import as_json

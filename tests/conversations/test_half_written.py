@@ -25,7 +25,8 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations import backups, branches, compaction, forks, lease, states, turn, versions
+from conversations import backups, branches, forks, turn, versions
+from conversations.compaction import compaction, lease, snapshots
 from conversations.context import goals, transcript
 from conversations.context.transcript import Loaded
 from conversations.errors import Refused
@@ -130,7 +131,7 @@ def commit(conversation: Conversation) -> Callable[[], None]:
 
     def put_in_force() -> None:
         # As its worker has it each time: what is set on the row of a transaction that failed is not stored.
-        states.commit(Compaction.objects.get(pk=row.pk), loaded.head, draft, summariser="extractive")
+        snapshots.commit(Compaction.objects.get(pk=row.pk), loaded.head, draft, summariser="extractive")
 
     return put_in_force
 
@@ -177,8 +178,8 @@ VERBS: dict[str, Callable[[Conversation], Callable[[], object]]] = {
         lambda: branches.edit(own, Message.objects.order_by("created_at")[2].pk, content="Something else")
     ),
     "a reply anew": lambda own: lambda: branches.regenerate(own, last(own, "assistant").pk),
-    "an undo": lambda own: lambda: states.rollback(own),
-    "a clearing": lambda own: lambda: states.clear(own),
+    "an undo": lambda own: lambda: snapshots.rollback(own),
+    "a clearing": lambda own: lambda: snapshots.clear(own),
     "a pin": lambda own: lambda: protect(own, Message.objects.order_by("created_at")[3].pk, on=True),
     "a goal": lambda own: lambda: goals.set_goal(own, description="Ship it twice"),
     "a deletion": lambda own: lambda: conversations.delete(own),

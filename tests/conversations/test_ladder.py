@@ -10,8 +10,8 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.models import Compaction
-from conversations import compaction
-from conversations.ladder import RESTING, UNKNOWN
+from conversations.compaction import compaction
+from conversations.compaction.fallback import RESTING, UNKNOWN
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import lease
+from conversations.compaction import lease
 from conversations.limits import RETRY_SECONDS
 from conversations.messages.reply_lease import expiry
 from conversations.models import Conversation, Message

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from compression.models import Compaction
-from conversations import room
+from conversations.compaction import trigger
 from conversations.context import transcript
 from conversations.meter import meter
 from conversations.models import Conversation, Message, ModelProfile
@@ -33,7 +33,7 @@ def filled_to(conversation: Conversation, tokens: int) -> None:
 
 
 def is_due(conversation: Conversation) -> bool:
-    return room.is_due(transcript.load(conversation.pk))
+    return trigger.is_due(transcript.load(conversation.pk))
 
 
 def test_it_compresses_where_its_room_is_full_and_a_threshold_of_anybody_goes_before(

@@ -19,7 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from chatsite import tallies
 from compression.core.values import Steering
-from conversations import lease
+from conversations.compaction import lease
 from conversations.models import ApiKey, Message
 from conversations.ops import queue_depth
 from conversations.runtime import metrics

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from compression.leases import expiry
 from compression.models import Compaction
-from conversations import lease
+from conversations.compaction import lease
+from conversations.compaction.progress import eta_seconds, usual_seconds
 from conversations.models import Conversation
-from conversations.progress import eta_seconds, usual_seconds
 from conversations.runtime.events import hub
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill

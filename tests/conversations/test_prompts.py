@@ -13,7 +13,7 @@ from django.test import Client
 from compression import conf
 from compression.core.quoting import escaped
 from compression.models import Compaction, PromptTemplate
-from conversations import compaction
+from conversations.compaction import compaction
 from conversations.errors import Invalid
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.api import Api, refused

@@ -4,7 +4,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.urls import reverse
 
-from conversations import compaction
+from conversations.compaction import compaction
 from conversations.errors import NotFound
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message

@@ -17,7 +17,8 @@ from prometheus_client import REGISTRY
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
-from conversations import branches, compaction, states, summaries, turn
+from conversations import branches, turn
+from conversations.compaction import compaction, edit_summary, snapshots
 from conversations.context import goals, prompt, replay, request_log, rules, transcript
 from conversations.context.transcript import ELIDED
 from conversations.errors import NotFound, Refused
@@ -148,15 +149,15 @@ async def test_summaries_that_aged_merged_or_were_folded_are_found_again(
 async def test_undone_restored_cleared_and_edited_summaries_are_found_again(filled: Conversation, chat: Chat) -> None:
     await chat.compact()
     await said(chat, "one")
-    snapshot = await sync_to_async(states.take_snapshot)(chat.conversation)
+    snapshot = await sync_to_async(snapshots.take_snapshot)(chat.conversation)
     await sync_to_async(compaction.rollback)(chat.conversation)
     await said(chat, "undone")
     await sync_to_async(compaction.rollback)(chat.conversation, snapshot_id=snapshot.pk)
     await said(chat, "restored")
     active = await Checkpoint.objects.aget(active=True)
-    await sync_to_async(summaries.edit)(chat.conversation, number=active.number, text=OWN)
+    await sync_to_async(edit_summary.edit)(chat.conversation, number=active.number, text=OWN)
     await said(chat, "edited")
-    await sync_to_async(states.clear)(chat.conversation)
+    await sync_to_async(snapshots.clear)(chat.conversation)
     await said(chat, "cleared")
     found = await all_exact(chat)
     assert [one.parts[1].checkpoints for one in found] == [(1,), (), (1,), (2,), ()]

@@ -15,9 +15,10 @@ from django.utils import timezone
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, KeptSummary, PromptTemplate
-from conversations import ahead, compaction, lease, states, upkeep
+from conversations import upkeep
+from conversations.compaction import ahead_of_time, compaction, lease, snapshots
+from conversations.compaction.model_summariser import KeptAnswers, ModelSummariser
 from conversations.llm.profiles import connect
-from conversations.llm.summariser import KeptAnswers, ModelSummariser
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.turns import conversations
 from tests.conversations.chat import Chat, fill
@@ -47,8 +48,8 @@ async def before(chat: Chat) -> None:
 
 @transaction.atomic
 def _restore(conversation: Conversation) -> None:
-    states.lock(conversation.pk)
-    states.restore(conversation.pk, states.in_effect(conversation.pk).get())
+    snapshots.lock(conversation.pk)
+    snapshots.restore(conversation.pk, snapshots.in_effect(conversation.pk).get())
 
 
 async def twin(chat: Chat, owner: User) -> Chat:
@@ -85,7 +86,7 @@ async def test_what_a_person_undid_is_not_handed_out_again(filled: Conversation,
 
 async def test_what_was_cleared_is_not_handed_out_again(filled: Conversation, chat: Chat) -> None:
     await chat.compact()
-    await sync_to_async(states.clear)(chat.conversation)
+    await sync_to_async(snapshots.clear)(chat.conversation)
     assert not await KeptSummary.objects.aexists()
 
 
@@ -102,7 +103,7 @@ async def test_what_is_undone_is_forgotten_and_what_stays_in_force_is_not(filled
 async def test_what_was_prepared_ahead_and_undone_is_not_handed_out_again(filled: Conversation, chat: Chat) -> None:
     row = await sync_to_async(lease.claim)(filled.pk, trigger="ahead", steering=Steering())
     await compaction.run(row.pk)
-    assert await sync_to_async(ahead.put_in_force)(filled.pk)
+    assert await sync_to_async(ahead_of_time.put_in_force)(filled.pk)
     await undo(chat)
     assert not await KeptSummary.objects.aexists()
 

@@ -10,7 +10,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from compression.core.values import Steering
-from conversations import compaction, questions
+from conversations import questions
+from conversations.compaction import compaction
 from conversations.context import prompt, transcript
 from conversations.context.next_request import upcoming
 from conversations.meter import meter

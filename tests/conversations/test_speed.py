@@ -9,7 +9,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations import orphans, questions, room
+from conversations import orphans, questions
+from conversations.compaction import trigger
 from conversations.context import prompt, transcript
 from conversations.context.usage import measured
 from conversations.models import Conversation, Message, ToolCall
@@ -19,7 +20,7 @@ from tests.conversations.chat import START, fill
 def prepare(conversation: Conversation) -> None:
     loaded = transcript.load(conversation.pk)
     assert measured(loaded) is not None
-    assert not room.is_due(loaded)
+    assert not trigger.is_due(loaded)
     assert prompt.assemble(loaded).messages
 
 

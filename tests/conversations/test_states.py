@@ -13,7 +13,8 @@ from django.db import connections
 
 from compression.core.digest import extend
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches, compaction, forks, states, versions
+from conversations import branches, forks, versions
+from conversations.compaction import compaction, snapshots
 from conversations.context import goals, transcript
 from conversations.errors import Conflict, Refused
 from conversations.messages.protection import protect
@@ -36,7 +37,7 @@ async def message(number: int) -> Message:
 def everything(conversation: Conversation) -> dict[str, Any]:
     """All that a state consists of, wherever it is stored."""
     row = Conversation.objects.get(pk=conversation.pk)
-    return {name: getattr(row, name) for name in states.LIVE} | {
+    return {name: getattr(row, name) for name in snapshots.LIVE} | {
         "active": set(Checkpoint.objects.filter(conversation=row, active=True).values_list("pk", flat=True)),
         "compactions": dict(Compaction.objects.filter(conversation=row).values_list("pk", "status")),
         "goal": list(Goal.objects.values_list("checkpoints", "decisions", "artifacts")),
@@ -71,7 +72,7 @@ def but_for_undone(state: dict[str, Any], ids: set[Any]) -> dict[str, Any]:
 
 async def test_restoring_goes_forward_as_well_as_back_and_exactly(filled: Conversation, chat: Chat) -> None:
     passed = await compressed(chat, 3)
-    manual = await sync_to_async(states.take_snapshot)(chat.conversation)
+    manual = await sync_to_async(snapshots.take_snapshot)(chat.conversation)
     known = set(passed[-1]["compactions"])
     for back in (2, 1, 0):
         await sync_to_async(compaction.rollback)(chat.conversation)
@@ -94,12 +95,12 @@ async def test_the_oldest_recovery_snapshot_that_is_kept_is_restored_exactly_too
     filled: Conversation, chat: Chat
 ) -> None:
     passed = await compressed(chat, 2)
-    manual = await sync_to_async(states.take_snapshot)(chat.conversation)
-    await sync_to_async(states.clear)(chat.conversation)
+    manual = await sync_to_async(snapshots.take_snapshot)(chat.conversation)
+    await sync_to_async(snapshots.clear)(chat.conversation)
     oldest = await Snapshot.objects.aget(purpose="recovery")
     for _ in range(2):
         await sync_to_async(compaction.rollback)(chat.conversation, snapshot_id=manual.pk)
-        await sync_to_async(states.clear)(chat.conversation)
+        await sync_to_async(snapshots.clear)(chat.conversation)
     assert await Snapshot.objects.filter(purpose="recovery").acount() == 5
     await Snapshot.objects.filter(pk=manual.pk).adelete()
     await sync_to_async(compaction.rollback)(chat.conversation, snapshot_id=oldest.pk)
@@ -111,7 +112,7 @@ async def test_the_oldest_recovery_snapshot_that_is_kept_is_restored_exactly_too
 async def test_clearing_sends_every_message_as_it_is_and_can_be_taken_back(filled: Conversation, chat: Chat) -> None:
     passed = await compressed(chat, 2)
     version = (await Conversation.objects.aget()).compression_version
-    await sync_to_async(states.clear)(chat.conversation)
+    await sync_to_async(snapshots.clear)(chat.conversation)
     assert not chat.conversation.is_compressed
     assert chat.conversation.compression_version > version
     cleared = await seen(chat.conversation)
@@ -126,7 +127,7 @@ async def test_clearing_sends_every_message_as_it_is_and_can_be_taken_back(fille
 async def test_clearing_what_was_never_compressed_changes_nothing(filled: Conversation, chat: Chat) -> None:
     await sync_to_async(goals.set_goal)(chat.conversation, description="Ship it")
     before = await seen(chat.conversation)
-    await sync_to_async(states.clear)(chat.conversation)
+    await sync_to_async(snapshots.clear)(chat.conversation)
     assert await seen(chat.conversation) == before
 
 
@@ -164,8 +165,8 @@ async def test_a_summary_that_was_written_again_later_does_not_hide_what_a_snaps
     first = await Checkpoint.objects.filter(active=True).order_by("number").afirst()
     assert first is not None
     await Checkpoint.objects.filter(pk=first.pk).aupdate(number=99)
-    manual = await sync_to_async(states.take_snapshot)(chat.conversation)
-    await sync_to_async(states.clear)(chat.conversation)
+    manual = await sync_to_async(snapshots.take_snapshot)(chat.conversation)
+    await sync_to_async(snapshots.clear)(chat.conversation)
     await sync_to_async(compaction.rollback)(chat.conversation, snapshot_id=manual.pk)
     assert (await Conversation.objects.aget()).is_compressed
 
@@ -203,7 +204,7 @@ async def done(chat: Chat, act: str, chosen: Message, random: Random) -> Chat:
         case "undo":
             await sync_to_async(compaction.rollback)(chat.conversation)
         case "clear":
-            await sync_to_async(states.clear)(chat.conversation)
+            await sync_to_async(snapshots.clear)(chat.conversation)
         case "protect":
             await sync_to_async(protect)(chat.conversation, chosen.pk, on=random.random() < 0.5)
         case "use":
@@ -242,13 +243,13 @@ async def test_a_compactions_own_snapshot_is_kept_as_long_as_it_however_many_the
     rows = []
     for _ in range(7):
         row = await Compaction.objects.acreate(conversation=chat.conversation, trigger="emergency", status="running")
-        await sync_to_async(states.keep)(head, Snapshot.Purpose.EMERGENCY, compaction=row)
+        await sync_to_async(snapshots.keep)(head, Snapshot.Purpose.EMERGENCY, compaction=row)
         await Compaction.objects.filter(pk=row.pk).aupdate(status="succeeded")
-        await sync_to_async(states.take_snapshot)(chat.conversation)
+        await sync_to_async(snapshots.take_snapshot)(chat.conversation)
         rows.append(row)
     assert await Snapshot.objects.filter(purpose="emergency").acount() == 7
-    assert await Snapshot.objects.filter(purpose="manual").acount() == states.RECOVERIES_KEPT
-    await sync_to_async(states.undo)(chat.conversation, rows[0].pk)
+    assert await Snapshot.objects.filter(purpose="manual").acount() == snapshots.RECOVERIES_KEPT
+    await sync_to_async(snapshots.undo)(chat.conversation, rows[0].pk)
     assert await Compaction.objects.filter(status="undone").acount() == 7
 
 
@@ -258,7 +259,7 @@ async def test_two_undos_at_once_undo_two_compactions_or_one_of_them_is_refused(
 
     def undo() -> str:
         try:
-            states.rollback(chat.conversation)
+            snapshots.rollback(chat.conversation)
         except Conflict as refusal:
             return str(refusal.code)
         finally:
@@ -273,5 +274,5 @@ async def test_two_undos_at_once_undo_two_compactions_or_one_of_them_is_refused(
 async def test_clearing_what_is_not_compressed_changes_nothing(chat: Chat) -> None:
     await sync_to_async(fill)(chat.conversation, 20)
     for _ in range(6):
-        await sync_to_async(states.clear)(chat.conversation)
+        await sync_to_async(snapshots.clear)(chat.conversation)
     assert not await Snapshot.objects.aexists()

@@ -15,7 +15,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import compaction, summaries
+from conversations.compaction import compaction, edit_summary
 from conversations.diffs import LIMIT, Line, diff
 from conversations.errors import Conflict, Invalid
 from conversations.models import Conversation
@@ -59,7 +59,7 @@ def fold_more(conversation: Conversation) -> None:
 
 def test_an_edited_summary_is_what_the_next_request_has(folded: Conversation, pages: Pages, llm: LlmServer) -> None:
     before = active(folded)
-    row = summaries.edit(folded, number=before.number, text=OWN)
+    row = edit_summary.edit(folded, number=before.number, text=OWN)
     assert (row.number, row.summary, row.active) == (before.number + 1, OWN, True)
     assert (row.digest, row.compaction_id, row.last_message) == (
         before.digest,
@@ -77,7 +77,7 @@ def test_an_edited_summary_is_what_the_next_request_has(folded: Conversation, pa
 def test_the_state_of_before_an_edit_comes_back_exactly(folded: Conversation) -> None:
     before, number = folded.compressed_context, active(folded).number
     version = folded.compression_version
-    summaries.edit(folded, number=number, text=OWN)
+    edit_summary.edit(folded, number=number, text=OWN)
     assert folded.compression_version == version + 1
     snapshot = Snapshot.objects.get(purpose="recovery")
     compaction.rollback(folded, snapshot_id=snapshot.pk)
@@ -92,7 +92,7 @@ def test_the_state_of_before_an_edit_comes_back_exactly(folded: Conversation) ->
 def test_a_text_that_is_no_summary_is_refused_and_changes_nothing(folded: Conversation, text: str, words: str) -> None:
     before = folded.compressed_context
     with pytest.raises(Invalid, match=words) as refusal:
-        summaries.edit(folded, number=active(folded).number, text=text)
+        edit_summary.edit(folded, number=active(folded).number, text=text)
     assert refusal.value.detail["field"] == "summary"
     folded.refresh_from_db()
     assert folded.compressed_context == before and not Snapshot.objects.filter(purpose="recovery").exists()
@@ -100,7 +100,7 @@ def test_a_text_that_is_no_summary_is_refused_and_changes_nothing(folded: Conver
 
 def test_summaries_over_their_budget_are_refused_with_limit_and_overage(folded: Conversation) -> None:
     with pytest.raises(Invalid, match="over their limit") as refusal:
-        summaries.edit(folded, number=active(folded).number, text=OWN + "\n" + "- word\n" * 2_000)
+        edit_summary.edit(folded, number=active(folded).number, text=OWN + "\n" + "- word\n" * 2_000)
     limit, overage = refusal.value.detail["limit"], refusal.value.detail["overage"]
     assert f"{overage:,} over their limit of {limit:,}" in refusal.value.message and overage > 0
 
@@ -110,15 +110,15 @@ def test_a_summary_is_not_edited_while_a_compaction_runs(folded: Conversation) -
         conversation=folded, trigger="auto", status="running", lease_expires_at=timezone.now() + timedelta(seconds=60)
     )
     with pytest.raises(Conflict):
-        summaries.edit(folded, number=active(folded).number, text=OWN)
+        edit_summary.edit(folded, number=active(folded).number, text=OWN)
     assert active(folded).summary != OWN
 
 
 def test_a_summary_that_is_not_in_force_any_more_is_not_edited(folded: Conversation) -> None:
     number = active(folded).number
-    summaries.edit(folded, number=number, text=OWN)
+    edit_summary.edit(folded, number=number, text=OWN)
     with pytest.raises(Conflict):
-        summaries.edit(folded, number=number, text=OWN)
+        edit_summary.edit(folded, number=number, text=OWN)
 
 
 def test_what_was_read_before_another_change_is_not_written(folded: Conversation) -> None:
@@ -132,7 +132,7 @@ def test_what_was_read_before_another_change_is_not_written(folded: Conversation
         return execute(sql, *rest)
 
     with connection.execute_wrapper(meanwhile), pytest.raises(Conflict, match="changed meanwhile"):
-        summaries.edit(folded, number=active(folded).number, text=OWN)
+        edit_summary.edit(folded, number=active(folded).number, text=OWN)
     assert changed and active(folded).summary != OWN and not Snapshot.objects.filter(purpose="recovery").exists()
 
 

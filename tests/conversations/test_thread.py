@@ -8,8 +8,9 @@ import pytest
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction, past, thread
+from conversations import past, thread
 from conversations.bubbles import Bubble
+from conversations.compaction import compaction
 from conversations.models import Conversation, Message, ToolCall
 from conversations.past import Divider, Fold
 from conversations.thread import ThreadPage

@@ -8,7 +8,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
 
-from conversations import branches, forks, questions, states, versions
+from conversations import branches, forks, questions, versions
+from conversations.compaction import snapshots
 from conversations.errors import Conflict, NotFound
 from conversations.messages import attachments, replies
 from conversations.messages.protection import protect
@@ -185,7 +186,7 @@ async def test_compression_goes_back_and_is_exact_afterwards(conversation: Conve
     row = await chat.compact()
     assert row.status == "succeeded"
     await went_on(chat, "another answer")
-    await sync_to_async(states.undo)(chat.conversation, row.pk)
+    await sync_to_async(snapshots.undo)(chat.conversation, row.pk)
     assert chat.conversation.compressed_at is None
     ids = [row["id"] for row in before]
     assert [row async for row in Message.objects.filter(pk__in=ids).order_by("created_at").values()] == before

@@ -14,7 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
 from compression.core.values import Steering
-from conversations import compaction
+from conversations.compaction import compaction
 from conversations.models import Attachment, Conversation, Message, ModelProfile
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer

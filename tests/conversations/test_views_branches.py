@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from compression.core.values import Steering
-from conversations import compaction
+from conversations.compaction import compaction
 from conversations.models import Conversation, Message
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction
+from conversations.compaction import compaction
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements

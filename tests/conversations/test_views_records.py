@@ -10,7 +10,8 @@ from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
 from compression.core.values import Steering
-from conversations import compaction, questions
+from conversations import questions
+from conversations.compaction import compaction
 from conversations.context import replay
 from conversations.models import Conversation, Message
 from tests.conversations.api import Api, refused

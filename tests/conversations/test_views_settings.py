@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
-from conversations import compaction, emergency, states
+from conversations.compaction import compaction, emergency, snapshots
 from conversations.context import goals, rules
 from conversations.models import Conversation, Goal, Message, ModelProfile, ToolCall
 from tests.conversations.chat import START, fill
@@ -201,7 +201,7 @@ def test_a_snapshot_is_taken_and_restored(pages: Pages, conversation: Conversati
 
 def test_a_snapshot_of_another_conversation_is_not_restored(pages: Pages, conversation: Conversation) -> None:
     elsewhere = Conversation.objects.create(owner=conversation.owner)
-    foreign = states.take_snapshot(elsewhere)
+    foreign = snapshots.take_snapshot(elsewhere)
     assert pages.post("restore", conversation.pk, snapshot=str(foreign.pk)).status_code == 404
     for wrong in ("", "x"):
         refused = pages.post("restore", conversation.pk, snapshot=wrong)

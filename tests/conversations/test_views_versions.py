@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations import compaction
+from conversations.compaction import compaction
 from conversations.models import Conversation, Message
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import fill

@@ -18,7 +18,9 @@ from compression.core.ports import nobody
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import cancelling, compaction, lease, room, states, turn
+from conversations import turn
+from conversations.compaction import cancel, compaction, lease, snapshots
+from conversations.compaction import trigger as room
 from conversations.context import transcript
 from conversations.errors import Conflict
 from conversations.models import Conversation, Message, ModelProfile
@@ -83,7 +85,7 @@ async def test_what_was_paid_until_then_is_recorded(conversation: Conversation, 
     chat.llm.summary_takes(seconds=60)
     row = await chat.start_compaction()
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: len(llm.summaries) == 2)
-    await sync_to_async(cancelling.cancel)(row)
+    await sync_to_async(cancel.cancel)(row)
     await closed(chat.llm)
     asked = sum(request.tokens for request in chat.llm.summaries)
     async with asyncio.timeout(5):
@@ -97,7 +99,7 @@ async def test_what_was_paid_until_then_is_recorded(conversation: Conversation, 
 async def test_what_failed_was_paid_for_too(filled: Conversation, chat: Chat) -> None:
     row = await thinking(chat, "api")
     await Conversation.objects.filter(pk=filled.pk).aupdate(compression_version=5)
-    await sync_to_async(cancelling.cancel)(row)
+    await sync_to_async(cancel.cancel)(row)
     chat.llm.summary_takes(seconds=0)
     chat.llm.enqueue_summary(delay=0.3)
     row = await chat.start_compaction()
@@ -111,14 +113,14 @@ async def test_a_worker_elsewhere_notices_within_seconds(filled: Conversation, c
     """Nobody wakes it: it looks at its row."""
     row = await thinking(chat)
     lease._watches.clear()
-    await sync_to_async(cancelling.cancel)(row)
+    await sync_to_async(cancel.cancel)(row)
     await closed(chat.llm)
     await assert_nothing_has_changed(chat)
 
 
 async def test_one_that_no_worker_has_taken_up_is_cancelled_too(filled: Conversation, chat: Chat) -> None:
     row = await sync_to_async(lease.claim)(filled.pk, trigger="manual", steering=Steering())
-    await sync_to_async(cancelling.cancel)(row)
+    await sync_to_async(cancel.cancel)(row)
     await compaction.run(row.pk)
     assert (await Compaction.objects.aget(pk=row.pk)).status == "cancelled"
     assert not chat.llm.summaries
@@ -133,7 +135,7 @@ async def test_of_a_cancel_and_a_commit_at_once_exactly_one_wins(
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
     await asyncio.sleep(0.2 + pause)
     try:
-        await asyncio.to_thread(cancelling.cancel, row)  # in a thread, and on a connection, of its own
+        await asyncio.to_thread(cancel.cancel, row)  # in a thread, and on a connection, of its own
     except Conflict:
         ended, expected = await chat.compacted(row.pk), "succeeded"
     else:
@@ -159,7 +161,7 @@ async def test_a_cancel_within_the_commit_leaves_nothing_of_it(filled: Conversat
 
     def commit(*args: Any, **how: Any) -> None:
         with connection.execute_wrapper(meanwhile):
-            states.commit(*args, **how)
+            snapshots.commit(*args, **how)
 
     loaded = await sync_to_async(transcript.load)(filled.pk)
     source = await sync_to_async(compaction.source)(loaded, rebuild=True)
@@ -184,7 +186,7 @@ async def test_the_turn_goes_on_without_the_one_that_was_cancelled_if_it_fits(
     begun = await chat.send("what was port 3?")
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
     row = await Compaction.objects.aget()
-    await sync_to_async(cancelling.cancel)(row)
+    await sync_to_async(cancel.cancel)(row)
     reply = await chat.ended(begun.reply.pk)
     assert (reply.status, reply.content) == ("complete", "All right.")
     assert "[Compressed" not in chat.llm.chats[-1].text
@@ -199,7 +201,7 @@ async def test_a_turn_that_does_not_fit_without_it_is_refused_with_what_to_do(
     chat.llm.summary_takes(seconds=60)
     begun = await chat.send("what was port 3?")
     await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
-    await sync_to_async(cancelling.cancel)(await Compaction.objects.aget())
+    await sync_to_async(cancel.cancel)(await Compaction.objects.aget())
     reply = await chat.ended(begun.reply.pk)
     assert reply.status == "failed"
     assert "does not fit" in reply.error and reply.error.endswith(room.UNCOMPRESSED)
@@ -260,7 +262,7 @@ async def test_stop_leaves_a_compaction_alone_that_no_reply_waits_for(filled: Co
     row = await thinking(chat)
     assert not await sync_to_async(stop.stop)(chat.conversation)
     assert (await Compaction.objects.aget()).is_active
-    await sync_to_async(cancelling.cancel)(row)
+    await sync_to_async(cancel.cancel)(row)
 
 
 async def test_preparation_ahead_is_cancelled_and_not_begun_again_before_a_person_says_something(

@@ -18,7 +18,8 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import expiry
 from compression.models import Checkpoint, Compaction
-from conversations import compaction, lease, orphans
+from conversations import orphans
+from conversations.compaction import compaction, lease
 from conversations.models import Conversation
 from conversations.runtime import queue
 from tests.conversations.chat import Chat, fill

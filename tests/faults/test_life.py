@@ -19,7 +19,9 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Steering
 from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import branches, compaction, forks, states, turn
+from conversations import branches, forks, turn
+from conversations.compaction import compaction
+from conversations.compaction import snapshots as states
 from conversations.context import goals, rules, transcript
 from conversations.errors import Refused
 from conversations.messages.protection import protect

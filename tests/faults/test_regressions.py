@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction
+from conversations.compaction import compaction
 from conversations.context import transcript, usage
 from conversations.exchange.imports import import_conversations
 from conversations.llm import request as llm_request

@@ -19,7 +19,8 @@ from django.utils import timezone
 from chatsite.threads import request_thread
 from compression.core.values import Steering
 from compression.models import Compaction, KeptSummary
-from conversations import lease, turn
+from conversations import turn
+from conversations.compaction import lease
 from conversations.context import usage
 from conversations.errors import Conflict
 from conversations.exchange.imports import import_conversations

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction, lease
+from conversations.compaction import compaction, lease
 from conversations.errors import Conflict
 from conversations.models import Conversation
 

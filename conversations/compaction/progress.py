@@ -14,8 +14,8 @@ from compression.core.pace import Pace
 from compression.core.ports import Summariser
 from compression.core.stages.summarise import FROM_PERCENT, TO_PERCENT
 from compression.models import Compaction
-from conversations.lease import advance
-from conversations.llm.summariser import ModelSummariser
+from conversations.compaction.lease import advance
+from conversations.compaction.model_summariser import ModelSummariser
 
 RECENT_RUNS = 20
 ALIKE = 2

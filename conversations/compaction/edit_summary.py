@@ -17,7 +17,7 @@ from compression.core.values import MESSAGE_OVERHEAD
 from compression.core.values import Checkpoint as CheckpointValue
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints
-from conversations import lease, states
+from conversations.compaction import lease, snapshots
 from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Head
@@ -48,7 +48,7 @@ def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
     _require_room(head, tokens)
     with transaction.atomic():
         _claim_version(head, context=context, tokens=tokens)
-        states.keep(head, Snapshot.Purpose.RECOVERY)
+        snapshots.keep(head, Snapshot.Purpose.RECOVERY)
         row = _replaced(conversation, number, summary)
         transaction.on_commit(partial(publish, conversation.pk, "resync"))
     conversation.refresh_from_db()

@@ -19,14 +19,14 @@ from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcr
 from compression.leases import expiry
 from compression.models import Compaction
 from compression.records import active_checkpoints
-from conversations import lease, states
+from conversations.compaction import lease, snapshots
+from conversations.compaction.lease import LeaseLost
+from conversations.compaction.snapshots import Superseded
 from conversations.context import prompt, transcript, version
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Head
 from conversations.errors import Conflict
-from conversations.lease import LeaseLost
 from conversations.models import Conversation
-from conversations.states import Superseded
 
 Status = Compaction.Status
 
@@ -75,7 +75,7 @@ def put_in_force(conversation_id: UUID) -> bool:
 
 def _commit(row: Compaction, conversation_id: UUID) -> None:
     """Raises Superseded where it holds no more, IntegrityError where a compaction runs."""
-    states.lock(conversation_id)  # first, as whoever changes a goal or deletes does
+    snapshots.lock(conversation_id)  # first, as whoever changes a goal or deletes does
     taken = Compaction.objects.filter(pk=row.pk, status=Status.READY).update(
         status=Status.RUNNING, lease_expires_at=expiry()
     )
@@ -85,7 +85,7 @@ def _commit(row: Compaction, conversation_id: UUID) -> None:
     draft = _draft(row, head)
     if draft is None:
         raise Superseded
-    states.commit(row, head, draft, summariser=row.summariser, duration_ms=row.duration_ms, prepared=None)
+    snapshots.commit(row, head, draft, summariser=row.summariser, duration_ms=row.duration_ms, prepared=None)
 
 
 def _saved(head: Head, draft: Draft) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from compression.core.values import Steering, Usage
 from compression.core.worth import pays
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
-from conversations import ahead, compaction, emergency, lease
+from conversations.compaction import ahead_of_time, compaction, emergency, lease
 from conversations.context import transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
@@ -70,7 +70,7 @@ def prepare(conversation_id: UUID) -> None:
     ):
         return
     with contextlib.suppress(Conflict), transaction.atomic():
-        if not ahead.holds(conversation_id):
+        if not ahead_of_time.holds(conversation_id):
             row = lease.claim(conversation_id, trigger=Trigger.AHEAD, steering=Steering())
             queue.enqueue("compact", str(row.pk))
 
@@ -78,7 +78,7 @@ def prepare(conversation_id: UUID) -> None:
 async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:
     """By what was prepared if that is enough; what is still being prepared is waited for. And: was it cancelled?"""
     loaded = await _settled(conversation_id)
-    if await sync_to_async(ahead.put_in_force)(conversation_id):
+    if await sync_to_async(ahead_of_time.put_in_force)(conversation_id):
         loaded = await sync_to_async(transcript.load)(conversation_id)
         if not await sync_to_async(is_full)(loaded):
             return loaded, False

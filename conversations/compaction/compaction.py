@@ -22,20 +22,21 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations import ahead, emergency, lease, limits
+from conversations import limits
+from conversations.compaction import ahead_of_time, emergency, lease
+from conversations.compaction.fallback import climb, ladder
+from conversations.compaction.lease import BY_HAND, LeaseLost, claim, finish, renewed, start
+from conversations.compaction.model_summariser import ModelSummariser
+from conversations.compaction.outcome import figures_of, record_spending
+from conversations.compaction.progress import Progress, eta_seconds
+from conversations.compaction.snapshots import Superseded, commit, rollback, undo
 from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
 from conversations.context.usage import tell as tell_usage
 from conversations.errors import TooMany
-from conversations.figures import figures_of, record_spending
-from conversations.ladder import climb, ladder
-from conversations.lease import BY_HAND, LeaseLost, claim, finish, renewed, start
-from conversations.llm.summariser import ModelSummariser
 from conversations.models import Conversation, ModelProfile
-from conversations.progress import Progress, eta_seconds
 from conversations.runtime import queue
-from conversations.states import Superseded, commit, rollback, undo
 from conversations.validation import clean_prompt, clean_text
 
 __all__ = ["active", "command", "eta_seconds", "request", "rollback", "run", "undo"]
@@ -48,7 +49,7 @@ RUNS_A_MINUTE = 10
 SETTLE_SECONDS = 0.1
 STOPPED = "It was stopped before it was done."
 LATE = "Its worker was not heard of for too long."
-SAVE = {Compaction.Trigger.EMERGENCY: emergency.commit, Compaction.Trigger.AHEAD: ahead.store}
+SAVE = {Compaction.Trigger.EMERGENCY: emergency.commit, Compaction.Trigger.AHEAD: ahead_of_time.store}
 """What becomes of a draft, where it is not put in force as any other is."""
 
 

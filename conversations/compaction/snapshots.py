@@ -16,7 +16,7 @@ from compression.core.digest import extend
 from compression.core.values import Draft
 from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
 from compression.records import store_checkpoints
-from conversations import lease
+from conversations.compaction import lease
 from conversations.context import goals, transcript, usage
 from conversations.errors import Conflict, NotFound
 from conversations.models import Conversation, Message

@@ -8,9 +8,9 @@ from typing import Any
 
 from compression.core.ports import Summariser
 from compression.models import Compaction
-from conversations.ladder import Climb
+from conversations.compaction.fallback import Climb
+from conversations.compaction.model_summariser import ModelSummariser
 from conversations.llm.port import Spent
-from conversations.llm.summariser import ModelSummariser
 
 
 def figures_of(row: Compaction, rungs: Sequence[Summariser], climbed: Climb) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from compression.models import Compaction
-from conversations import lease
+from conversations.compaction import lease
+from conversations.compaction.lease import LeaseLost
 from conversations.errors import Conflict
-from conversations.lease import LeaseLost
 from conversations.models import Message
 
 CANCELLED = "It was cancelled: nothing has changed."

@@ -19,13 +19,13 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
 from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints, store_checkpoints
-from conversations import lease, states
+from conversations.compaction import lease, snapshots
+from conversations.compaction.lease import LeaseLost
+from conversations.compaction.snapshots import Superseded
 from conversations.context import prompt, usage
 from conversations.context.transcript import ELIDED, Head, Loaded, message_tokens
 from conversations.errors import Conflict
-from conversations.lease import LeaseLost
 from conversations.models import Conversation
-from conversations.states import Superseded
 
 logger = logging.getLogger(__name__)
 
@@ -89,8 +89,8 @@ def commit(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figu
     """A truncation, committed as any compaction is. Raises Superseded or LeaseLost."""
     said = f"{_number(len(draft.condensed), 'message', 'messages')} left out, but for a note of their facts"
     figures["steps"] = [*figures["steps"], step(said)]
-    states.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
-    states.commit(row, head, draft, summariser=summariser, **figures)
+    snapshots.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
+    snapshots.commit(row, head, draft, summariser=summariser, **figures)
 
 
 def step(action: str, **more: Any) -> dict[str, Any]:
@@ -120,8 +120,8 @@ def _carry_out(head: Head, relief: Relief) -> bool:
 @transaction.atomic
 def _commit(row: Compaction, head: Head, relief: Relief) -> None:
     """Put the new state in place of the one in `head`, all of it or nothing."""
-    before = states.hold(head)
-    states.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
+    before = snapshots.hold(head)
+    snapshots.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
     rows = Conversation.objects.filter(pk=head.id, compression_version=head.version)
     if not rows.update(compression_version=head.version + 1, **relief.changed):
         raise Superseded
