@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from compression.leases import expiry
 from compression.models import Compaction
-from conversations.agents import calls
+from conversations.agents import dispatch
 from conversations.compaction import lease
 from conversations.context import transcript
 from conversations.messages import replies, reply_lease
@@ -81,7 +81,7 @@ def give_up(reply: Message, *, status: str, error: str = "") -> bool:
         reply_lease.in_order(reply.pk)
         ended = replies.give_up(reply, status=status, error=error)
         if ended:
-            calls.abandon(reply.conversation_id)
+            dispatch.abandon(reply.conversation_id)
     return ended
 
 

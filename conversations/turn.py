@@ -14,9 +14,9 @@ from django.core.exceptions import ObjectDoesNotExist
 
 from compression.ids import milliseconds_since, uuid7
 from conversations import titles
-from conversations.agents import calls
-from conversations.agents.tools.belt import Belt
-from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
+from conversations.agents import dispatch
+from conversations.agents.reply_scope import MOST_REQUESTS, LeaseLost, Work
+from conversations.agents.tools.toolbox import Belt
 from conversations.compaction import trigger
 from conversations.context import prompt, usage
 from conversations.context.request_log import Sent
@@ -126,7 +126,7 @@ async def _answer(running: Running, work: Work) -> None:
     work.reply_id = running.reply_id
     await sync_to_async(replies.settle_model)(running.conversation_id)
     loaded = await _with_room(running)
-    if loaded.is_at_tools and await calls.carry_out(work, loaded):
+    if loaded.is_at_tools and await dispatch.carry_out(work, loaded):
         loaded = await _with_room(running)
     try:
         await _stream(running, work, loaded)
@@ -191,7 +191,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
         first_token_ms=running.first_token_ms,
         finish_reason=running.finish_reason,
         calls=asked,
-        also=None if status == Status.COMPLETE else partial(calls.abandon, running.conversation_id),
+        also=None if status == Status.COMPLETE else partial(dispatch.abandon, running.conversation_id),
     )
     following = None
     try:

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 
 from compression.core.values import FlowUsage
 from compression.models import Compaction
-from conversations.agents.execute import PARTIAL
+from conversations.agents.executor import PARTIAL
 from conversations.context import replay, tools, transcript, usage
 from conversations.messages import history
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall

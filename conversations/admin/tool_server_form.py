@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
 
-from conversations.agents.tools.pairs import pairs
+from conversations.agents.tools.mcp.environment import pairs
 from conversations.context.tools import APART, spec_of
 from conversations.llm import tools
 from conversations.models import ToolServer

@@ -16,8 +16,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from conversations.admin.tool_server_form import ToolServerForm
-from conversations.agents.tools import looking
-from conversations.agents.tools.looking import Seen
+from conversations.agents.tools.mcp import inspection
+from conversations.agents.tools.mcp.inspection import Seen
 from conversations.llm.tools import ToolFailed
 from conversations.models import ToolServer
 
@@ -93,7 +93,7 @@ class ToolServerAdmin(admin.ModelAdmin):
     def _look(self, request: HttpRequest, servers: Sequence[ToolServer]) -> None:
         for server in servers:
             try:
-                seen = looking.look_at(server)
+                seen = inspection.look_at(server)
             except ToolFailed as failure:
                 self.message_user(request, str(failure), messages.ERROR)
                 logger.info("tool server looked at", extra={"tool_server": server.name, "status": "failed"})

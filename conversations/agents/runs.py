@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from conversations.agents.work import Work
+from conversations.agents.reply_scope import Work
 from conversations.context import transcript, usage
 from conversations.context.provenance import PLANNED
 from conversations.context.tools import MAX_TASK_TURNS

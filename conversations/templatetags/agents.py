@@ -7,7 +7,7 @@ import json
 from django import template
 
 from conversations import tool_names, workings
-from conversations.agents.calls import STOPPED
+from conversations.agents.dispatch import STOPPED
 from conversations.context import tools
 from conversations.messages import history
 from conversations.messages.search_terms import in_a_line

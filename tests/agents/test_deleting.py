@@ -14,9 +14,9 @@ from django.db import connection, transaction
 
 from compression.core.values import Steering
 from conversations import orphans
-from conversations.agents import calls, runs
-from conversations.agents.tools.belt import Belt
-from conversations.agents.work import LeaseLost, Work
+from conversations.agents import dispatch, runs
+from conversations.agents.reply_scope import LeaseLost, Work
+from conversations.agents.tools.toolbox import Belt
 from conversations.compaction import lease, snapshots
 from conversations.context import transcript
 from conversations.llm.tools import Asked
@@ -41,7 +41,7 @@ def called(reply: Message) -> object:
 def broken_off(reply: Message) -> object:
     assert reply.lease_token
     return replies.finish(
-        reply.pk, reply.lease_token, status="stopped", also=lambda: calls.abandon(reply.conversation_id), **HOW
+        reply.pk, reply.lease_token, status="stopped", also=lambda: dispatch.abandon(reply.conversation_id), **HOW
     )
 
 
@@ -64,8 +64,8 @@ def condensed(reply: Message) -> object:
     [
         (begun, runs, "close"),
         (called, tool_calls, "store"),
-        (broken_off, calls, "abandon"),
-        (given_up, calls, "abandon"),
+        (broken_off, dispatch, "abandon"),
+        (given_up, dispatch, "abandon"),
         (condensed, snapshots, "keep"),
     ],
 )

@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.conf import LazySettings
 
 from conversations import turn
-from conversations.agents.work import MOST_REQUESTS
+from conversations.agents.reply_scope import MOST_REQUESTS
 from conversations.context import transcript
 from conversations.errors import Conflict
 from conversations.messages import tool_calls

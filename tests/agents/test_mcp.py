@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from conversations.agents.tools.definitions import LARGEST_SCHEMA, changed, look
-from conversations.agents.tools.mcp import Sessions, definitions
+from conversations.agents.tools.mcp.definitions import LARGEST_SCHEMA, changed, look
+from conversations.agents.tools.mcp.sessions import Sessions, definitions
 from conversations.llm.tools import ToolFailed
 from conversations.models import ToolServer
 from tests.agents.http_servers import Answering, answering, real_server

@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from compression.models import Compaction
 from conversations import orphans
-from conversations.agents import calls
-from conversations.agents.tools.belt import Belt
+from conversations.agents import dispatch
+from conversations.agents.tools.toolbox import Belt
 from conversations.models import AgentRun, Message, ToolCall
 from conversations.runtime import queue
 from conversations.turns import running
@@ -142,7 +142,7 @@ async def test_a_tool_of_a_server_is_not_called_twice(chat: ToolChat, monkeypatc
     await taken_over(chat)
     *_, last = await chat.turn_ended(begun)
     sent, counted = await chat.calls()
-    assert (sent.status, sent.error, counted.status, counted.result) == ("failed", calls.UNCERTAIN, "done", "9")
+    assert (sent.status, sent.error, counted.status, counted.result) == ("failed", dispatch.UNCERTAIN, "done", "9")
     assert last.content == "Was it sent?"
 
 
@@ -220,4 +220,4 @@ async def test_a_tool_that_hangs_is_ended_by_stop(chat: ToolChat, monkeypatch: p
     async with asyncio.timeout(5):
         while (await chat.calls())[0].status == "running":
             await asyncio.sleep(0.01)
-    assert (last.status, (await chat.calls())[0].error) == ("stopped", calls.STOPPED)
+    assert (last.status, (await chat.calls())[0].error) == ("stopped", dispatch.STOPPED)

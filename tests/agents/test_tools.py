@@ -12,11 +12,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations.agents.tools import belt
-from conversations.agents.tools.belt import Belt, checked
+from conversations.agents.tools import toolbox
 from conversations.agents.tools.calculator import calculate
 from conversations.agents.tools.clock import current_time
-from conversations.agents.tools.recall import read_history, search_history
+from conversations.agents.tools.history import read_history, search_history
+from conversations.agents.tools.toolbox import Belt, checked
 from conversations.context import tools as context_tools
 from conversations.context.tools import BUILT_IN, offered
 from conversations.llm.tools import Asked, Spec, ToolFailed
@@ -356,12 +356,12 @@ def test_a_definition_that_refers_to_elsewhere_or_itself_is_not_followed(place: 
 async def test_a_call_gives_text_that_can_be_stored(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(belt, "MOST_CHARACTERS", 4)
+    monkeypatch.setattr(toolbox, "MOST_CHARACTERS", 4)
     async with Belt() as tools:
         asked = Asked("1", "calculate", '{"expression": "10**9"}')
         told = await tools.call(asked, among=BUILT_IN, about=conversation.pk)
     assert told == "1000\n[Cut: the tool gave 10 characters, of which the first 4 are kept.]"
-    assert belt._storable("a\0\ud800") == "a"
+    assert toolbox._storable("a\0\ud800") == "a"
 
 
 async def test_a_servers_tool_that_is_not_allowed_any_more_is_not_called(conversation: Conversation) -> None:

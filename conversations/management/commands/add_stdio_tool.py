@@ -9,7 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from conversations.agents.tools.pairs import pairs
+from conversations.agents.tools.mcp.environment import pairs
 from conversations.models import ToolServer
 
 

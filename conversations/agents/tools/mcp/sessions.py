@@ -6,11 +6,11 @@ import asyncio
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
-from conversations.agents.tools.definitions import Look, look
+from conversations.agents.tools.mcp.definitions import Look, look
 from conversations.models import ToolServer
 
 if TYPE_CHECKING:
-    from conversations.agents.tools.connection import Connection
+    from conversations.agents.tools.mcp.connection import Connection
 
 CLOSING = 5.0
 """Seconds that servers have to end when they are not needed any more, before their connections are cut."""
@@ -72,7 +72,7 @@ async def definitions(server: ToolServer) -> Look:
 
 async def _loaded() -> Any:
     """In a thread, as it takes most of a second the first time."""
-    return await asyncio.to_thread(import_module, "conversations.agents.tools.connection")
+    return await asyncio.to_thread(import_module, "conversations.agents.tools.mcp.connection")
 
 
 async def _to_its_end(task: asyncio.Task[None]) -> None:

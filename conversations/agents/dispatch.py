@@ -13,8 +13,8 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.db.models import Q
 
-from conversations.agents import plan, runs
-from conversations.agents.work import LeaseLost, Work
+from conversations.agents import planner, runs
+from conversations.agents.reply_scope import LeaseLost, Work
 from conversations.context import tools
 from conversations.context.tools import APART
 from conversations.context.transcript import Loaded
@@ -100,7 +100,7 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
 async def _result(work: Work, loaded: Loaded, asked: Asked) -> str:
     head = loaded.head
     if head.kind == Conversation.Kind.AGENT and asked.name in tools.PLANNERS:
-        return await plan.carry_out(work, asked, among=head.tools)
+        return await planner.carry_out(work, asked, among=head.tools)
     return await work.belt.call(asked, among=head.tools, about=head.parent_id or head.id)
 
 

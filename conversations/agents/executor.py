@@ -11,8 +11,8 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
-from conversations.agents import calls, runs
-from conversations.agents.work import MOST_REQUESTS, Work
+from conversations.agents import dispatch, runs
+from conversations.agents.reply_scope import MOST_REQUESTS, Work
 from conversations.compaction import trigger
 from conversations.context import prompt, request_log
 from conversations.context.request_log import Sent
@@ -83,7 +83,7 @@ async def _step(work: Work, run: AgentRun, *, may_call: bool) -> None:
     """One request, its answer stored; the calls of the last answer are carried out before."""
     await sync_to_async(replies.settle_model)(run.thread_id)
     loaded = await trigger.ensure(run.thread_id)
-    if loaded.is_at_tools and await calls.carry_out(work, loaded):
+    if loaded.is_at_tools and await dispatch.carry_out(work, loaded):
         loaded = await trigger.ensure(run.thread_id)
     await sync_to_async(runs.tell)(run)
     try:

@@ -25,11 +25,11 @@ from mcp_types import (
     Tool,
 )
 
-from conversations.agents.tools.fate import Fate
-from conversations.agents.tools.http import http
-from conversations.agents.tools.pairs import pairs
-from conversations.agents.tools.results import told
-from conversations.agents.tools.stdio import stdio
+from conversations.agents.tools.mcp.connection_state import Fate
+from conversations.agents.tools.mcp.environment import pairs
+from conversations.agents.tools.mcp.http import http
+from conversations.agents.tools.mcp.results import told
+from conversations.agents.tools.mcp.stdio import stdio
 from conversations.llm.tools import ToolFailed
 from conversations.models import ToolServer
 

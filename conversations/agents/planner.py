@@ -7,9 +7,9 @@ from functools import partial
 
 from asgiref.sync import sync_to_async
 
-from conversations.agents import execute, runs
-from conversations.agents.tools.belt import checked
-from conversations.agents.work import Work
+from conversations.agents import executor, runs
+from conversations.agents.reply_scope import Work
+from conversations.agents.tools.toolbox import checked
 from conversations.context.tools import DELEGATE
 from conversations.llm.tools import Asked, Spec
 from conversations.runtime.retry import insisted
@@ -26,4 +26,4 @@ async def carry_out(work: Work, asked: Asked, *, among: tuple[Spec, ...]) -> str
         run = await insisted(partial(runs.begin, work, asked.id, arguments["task"]))
     elif run is None:
         run = await insisted(partial(runs.clarify, work, asked.id, arguments["message"]))
-    return await execute.go_on(work, run)
+    return await executor.go_on(work, run)

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 
-from conversations.agents.tools import calculator, clock, recall
-from conversations.agents.tools.mcp import Sessions
+from conversations.agents.tools import calculator, clock, history
+from conversations.agents.tools.mcp.sessions import Sessions
 from conversations.context import tools
 from conversations.context.tools import APART
 from conversations.llm.text_repair import Storable
@@ -79,9 +79,9 @@ def checked(asked: Asked, among: tuple[Spec, ...]) -> dict[str, Any]:
 async def _own(name: str, arguments: dict[str, Any], about: UUID) -> str:
     match name:
         case tools.SEARCH:
-            return await sync_to_async(recall.search_history)(about, **arguments)
+            return await sync_to_async(history.search_history)(about, **arguments)
         case tools.READ:
-            return await sync_to_async(recall.read_history)(about, **arguments)
+            return await sync_to_async(history.read_history)(about, **arguments)
         case tools.CALCULATE.name:
             return await asyncio.to_thread(calculator.calculate, **arguments)
         case tools.CURRENT_TIME.name:

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from conversations.agents.tools.bounds import LARGEST, Allowance, TooMuch
-from conversations.agents.tools.fate import Fate
+from conversations.agents.tools.mcp.bounds import LARGEST, Allowance, TooMuch
+from conversations.agents.tools.mcp.connection_state import Fate
 from conversations.llm.clients import certificates
 
 SESSION = "mcp-session-id"

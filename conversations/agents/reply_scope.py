@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from compression.leases import expiry
-from conversations.agents.tools.belt import Belt
+from conversations.agents.tools.toolbox import Belt
 from conversations.llm.tools import ToolFailed
 from conversations.messages import reply_lease
 

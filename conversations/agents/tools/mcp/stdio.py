@@ -20,8 +20,8 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from conversations.agents.tools.bounds import LARGEST, Allowance, TooMuch
-from conversations.agents.tools.fate import Fate
+from conversations.agents.tools.mcp.bounds import LARGEST, Allowance, TooMuch
+from conversations.agents.tools.mcp.connection_state import Fate
 
 GRACE = 1.0
 """Seconds that a server has to end by itself, and again once it was asked to."""

@@ -8,8 +8,8 @@ from asgiref.sync import async_to_sync
 from django.db import transaction
 from django.utils import timezone
 
-from conversations.agents.tools.definitions import changed
-from conversations.agents.tools.mcp import definitions
+from conversations.agents.tools.mcp.definitions import changed
+from conversations.agents.tools.mcp.sessions import definitions
 from conversations.models import ToolServer
 
 
