@@ -112,13 +112,13 @@ def prepare(conversation: Any) -> None:
 
 def turn(conversation: Any) -> None:
     """All but the model: nobody is there to answer, so that the reply is ours to end."""
-    from conversations import questions
     from conversations.messages import replies, reply_lease
     from conversations.runtime import queue
+    from conversations.turns import begin
 
     send, queue._dispatch = queue._dispatch, lambda *_: None
     try:
-        begun = questions.begin(conversation, content="a question " + "with some words " * 20)
+        begun = begin.begin(conversation, content="a question " + "with some words " * 20)
     finally:
         queue._dispatch = send
     token = begun.reply.lease_token

@@ -4,9 +4,10 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 
-from conversations import orphans, titles, turn, upkeep
+from conversations import upkeep
 from conversations.compaction import compaction
 from conversations.runtime import log_context
+from conversations.turns import recovery, titles, turn
 
 
 async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
@@ -24,7 +25,7 @@ async def suggest_title(conversation_id: str, reply_id: str) -> None:
 
 
 async def sweep() -> None:
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
 
 
 async def tidy() -> None:

@@ -17,9 +17,9 @@ from django.utils import timezone
 
 from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
-from conversations import orphans
 from conversations.llm.profiles import sync_profiles
 from conversations.models import Attachment, Errand, Folding, GatewayCall
+from conversations.turns import recovery
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def begin(*, alone: bool) -> None:
     """Before a server listens. `alone`: no other process is at work in its database, whatever the rows say."""
     sync_profiles()
     if alone:
-        orphans.disown_all()
+        recovery.disown_all()
 
 
 async def run() -> None:
@@ -61,7 +61,7 @@ async def run() -> None:
 
 def _sweep() -> None:
     close_old_connections()
-    orphans.sweep()
+    recovery.sweep()
 
 
 def tidy() -> None:

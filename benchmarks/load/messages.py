@@ -71,10 +71,10 @@ def turns(conversation: Any) -> list[float]:
 
 def turn(conversation: Any) -> None:
     """From begin to finish, but for the model."""
-    from conversations import questions
     from conversations.messages import replies, reply_lease
+    from conversations.turns import begin
 
-    begun = questions.begin(conversation, content=QUESTION)
+    begun = begin.begin(conversation, content=QUESTION)
     token = begun.reply.lease_token
     assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.Held.OURS
     ended = replies.finish(

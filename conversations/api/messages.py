@@ -16,7 +16,6 @@ from django.utils import timezone
 from ninja import Router, Status
 
 from compression.models import Compaction
-from conversations import branches, continuing, forks, turn
 from conversations.access import TO_READ, disposable_conversation, get_conversation, writable_conversation
 from conversations.api import commands
 from conversations.api.auth import Request
@@ -35,10 +34,11 @@ from conversations.messages import turn_replies
 from conversations.messages.history import history, whole
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message
-from conversations.questions import Begun
 from conversations.runtime.events import hub
 from conversations.runtime.payloads import call_json, compaction_json, conversation_json, message_json, usage_json
+from conversations.turns import branches, continue_reply, forks, turn
 from conversations.turns import stop as turns_stop
+from conversations.turns.begin import Begun
 
 router = Router(tags=["messages"])
 
@@ -108,7 +108,7 @@ async def go_on(request: Request, conversation_id: UUID, message_id: UUID) -> Ht
     """
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     require_body_if_declared(request)
-    return await _answered(conversation, partial(continuing.go_on, conversation, message_id))
+    return await _answered(conversation, partial(continue_reply.go_on, conversation, message_id))
 
 
 @router.post(

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from ninja import Router
 
-from conversations import branches, versions
 from conversations.access import TO_READ, get_conversation, writable_conversation
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
@@ -15,6 +14,7 @@ from conversations.api.schemas import versions as schema
 from conversations.api.schemas.fields import told
 from conversations.messages.history import complete
 from conversations.runtime.payloads import message_json
+from conversations.turns import branches, versions
 
 router = Router(tags=["messages"])
 

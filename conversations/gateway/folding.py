@@ -25,7 +25,6 @@ from django.utils import timezone
 from compression.core.values import ToolUse
 from compression.ids import uuid7
 from compression.leases import beat_seconds, expiry
-from conversations import forks
 from conversations.compaction import snapshots, trigger
 from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
@@ -37,6 +36,7 @@ from conversations.gateway.known import State, holds
 from conversations.llm.errors import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
 from conversations.models.conversation import MAX_TITLE
+from conversations.turns import forks
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 from conversations.compaction import cancel
 from conversations.messages import reply_lease
 from conversations.models import Conversation, Message
-from conversations.orphans import Status, give_up, is_over
 from conversations.runtime import relay
+from conversations.turns.recovery import Status, give_up, is_over
 from conversations.turns.running import running_replies, stop_here
 
 

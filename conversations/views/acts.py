@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import fragments, slash, turn
+from conversations import fragments
 from conversations.access import TO_READ, get_conversation
 from conversations.compaction import cancel as cancelling
 from conversations.compaction import compaction
@@ -20,6 +20,7 @@ from conversations.context import usage
 from conversations.errors import Conflict
 from conversations.messages import history, pastes, protection
 from conversations.models import Conversation
+from conversations.turns import slash_commands, turn
 from conversations.turns import stop as turns_stop
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of, ids_of
@@ -34,11 +35,11 @@ def send(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     shown, chosen = request.POST.get("content", "").replace("\r\n", "\n"), ids_of(request.POST, "attachments")
     written = pastes.read(request.POST["parts"]) if "parts" in request.POST else pastes.Written(shown)
-    if slash.is_help(shown):
+    if slash_commands.is_help(shown):
         return reswap(retarget(render(request, "conversations/_help.html"), "#reader"), "innerHTML")
     if compaction.command(shown) is not None:  # a paste is no command, but may be a part of its instructions
         return _compact(conversation, compaction.command(written.content) or "")
-    slash.require_text(shown)
+    slash_commands.require_text(shown)
     begun = turn.begin(
         conversation,
         content=written.content,

@@ -12,13 +12,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
-from conversations import branches, continuing, forks, slash
 from conversations import thread as threads
 from conversations.access import get_conversation
 from conversations.bubbles import bubble
 from conversations.compaction import compaction
 from conversations.errors import Invalid, Refused
 from conversations.models import Conversation, Message
+from conversations.turns import branches, continue_reply, forks, slash_commands
 from conversations.views.guard import Request, member
 
 
@@ -41,7 +41,7 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @require_POST
 def go_on(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     """The rest of a reply that ended before it was whole."""
-    continuing.go_on(get_conversation(request.user, pk), message_id)
+    continue_reply.go_on(get_conversation(request.user, pk), message_id)
     return _converged()
 
 
@@ -59,7 +59,7 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         content = request.POST.get("content", "").replace("\r\n", "\n")
         if compaction.command(content) is not None:
             raise Invalid("/compact is no message: write it in the box below.", field="content")
-        slash.require_text(content)
+        slash_commands.require_text(content)
         branches.edit(conversation, row.pk, content=content)
     except Refused as refusal:
         response = HttpResponse(escape(refusal.without_field), status=refusal.status)

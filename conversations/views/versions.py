@@ -10,9 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
-from conversations import branches, fragments, versions
+from conversations import fragments
 from conversations.access import get_conversation
 from conversations.bubbles import Bubble, bubble
+from conversations.turns import branches, versions
 from conversations.views.guard import Request, member
 from conversations.views.parse import whole_number
 

@@ -9,9 +9,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.cache import cache
 
-from conversations import turn
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall
 from conversations.turns import stop as turns_stop
+from conversations.turns import turn
 from tests.conversations.chat import Chat
 from tests.llm_server import LlmServer
 

@@ -18,7 +18,7 @@ from prometheus_client import REGISTRY
 
 from compression.days import Days
 from compression.models import Compaction
-from conversations import accounts, forks, spending, upkeep
+from conversations import accounts, spending, upkeep
 from conversations.context.tools import metric_label
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
@@ -27,6 +27,7 @@ from conversations.exchange.markdown import as_markdown
 from conversations.messages import search
 from conversations.models import AgentRun, Conversation, Message, ToolCall
 from conversations.runtime import metrics
+from conversations.turns import forks
 from tests.agents.rows import TASK, called, folded, say, step, worked
 from tests.conversations.pages import Pages
 from tests.conversations.spent import reply

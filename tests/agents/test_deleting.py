@@ -13,7 +13,6 @@ import pytest
 from django.db import connection, transaction
 
 from compression.core.values import Steering
-from conversations import orphans
 from conversations.agents import dispatch, runs
 from conversations.agents.reply_scope import LeaseLost, Work
 from conversations.agents.tools.toolbox import Belt
@@ -22,7 +21,7 @@ from conversations.context import transcript
 from conversations.llm.tools import Asked
 from conversations.messages import replies, tool_calls
 from conversations.models import Conversation, Message
-from conversations.turns import conversations, stop
+from conversations.turns import conversations, recovery, stop
 
 ASKED = Asked("1", "delegate_task", '{"task": "Add."}')
 HOW: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
@@ -46,7 +45,7 @@ def broken_off(reply: Message) -> object:
 
 
 def given_up(reply: Message) -> object:
-    return orphans.give_up(reply, status="stopped")
+    return recovery.give_up(reply, status="stopped")
 
 
 def condensed(reply: Message) -> object:

@@ -10,12 +10,11 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
-from conversations import branches, forks, versions
 from conversations.agents.reply_scope import MOST_REQUESTS
 from conversations.context.tools import MAX_TASK_CHARS, MAX_TASK_TURNS
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
-from conversations.turns import conversations, running
+from conversations.turns import branches, conversations, forks, running, versions
 from tests.agents.conftest import ToolChat
 from tests.conversations.test_copies import seen
 from tests.llm_server import Request

@@ -10,13 +10,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.conf import LazySettings
 
-from conversations import turn
 from conversations.agents.reply_scope import MOST_REQUESTS
 from conversations.context import transcript
 from conversations.errors import Conflict
 from conversations.messages import tool_calls
 from conversations.models import Conversation, ModelProfile, ToolCall
 from conversations.runtime.events import hub
+from conversations.turns import turn
 from tests.agents.conftest import ToolChat
 from tests.conversations.chat import fill
 

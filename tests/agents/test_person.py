@@ -11,7 +11,6 @@ from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import forks
 from conversations.compaction import compaction, trigger
 from conversations.context import prompt, transcript, usage
 from conversations.context.rules import set_rules
@@ -20,6 +19,7 @@ from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message
+from conversations.turns import forks
 from tests.agents.conftest import ToolChat
 from tests.agents.rows import worked
 from tests.agents.test_executor import more, task

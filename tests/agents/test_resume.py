@@ -15,12 +15,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from compression.models import Compaction
-from conversations import orphans
 from conversations.agents import dispatch
 from conversations.agents.tools.toolbox import Belt
 from conversations.models import AgentRun, Message, ToolCall
 from conversations.runtime import queue
-from conversations.turns import running
+from conversations.turns import recovery, running
 from tests.agents.conftest import ToolChat
 from tests.agents.test_executor import NINE, more, task
 from tests.statements import through
@@ -35,7 +34,7 @@ async def taken_over(agent: ToolChat) -> None:
     """The worker is not heard of any more, and another one sweeps; it is in this process, which thinks it is gone."""
     running.running_replies.clear()
     await sync_to_async(run_out)()
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
 
 
 def run_out() -> None:
@@ -150,13 +149,13 @@ async def test_a_turn_that_brings_its_workers_down_is_given_up(chat: ToolChat) -
     chat.llm.enqueue("", calls=[NINE])
     chat.llm.enqueue("The worker dies here.", times=9, delay=30)
     begun = await chat.send("What is 4 and 5?")
-    for number in range(orphans.TAKEOVERS + 1):
+    for number in range(recovery.TAKEOVERS + 1):
         await asked(chat, number + 2)
         await Message.objects.aupdate(created_at=F("created_at") - LONG_AGO)
         await taken_over(chat)
-    begun.question.created_at -= (orphans.TAKEOVERS + 1) * LONG_AGO
+    begun.question.created_at -= (recovery.TAKEOVERS + 1) * LONG_AGO
     *_, last = await chat.turn_ended(begun)
-    assert (last.status, len(chat.llm.chats)) == ("interrupted", orphans.TAKEOVERS + 2)
+    assert (last.status, len(chat.llm.chats)) == ("interrupted", recovery.TAKEOVERS + 2)
 
 
 async def test_workers_that_a_turn_brings_down_are_counted_over_all_its_replies(chat: ToolChat) -> None:
@@ -183,7 +182,7 @@ async def test_a_server_that_stops_in_good_order_hands_the_turn_back(agent: Tool
     assert (await agent.run()).status == "running"
     queue.attach(asyncio.get_running_loop())
     agent.llm.enqueue("The sum is 9.")
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
     *_, last = await agent.turn_ended(begun)
     assert (last.status, (await agent.run()).status) == ("complete", "done")
 

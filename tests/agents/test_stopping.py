@@ -13,12 +13,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from compression.ids import uuid7
-from conversations import orphans
 from conversations.context import usage
 from conversations.llm.tools import Asked
 from conversations.messages import replies, reply_lease
 from conversations.models import Conversation, Message
-from conversations.turns import stop
+from conversations.turns import recovery, stop
 from tests.agents.conftest import ToolChat
 
 NINE = ("calculate", '{"expression": "4 + 5"}')
@@ -74,12 +73,12 @@ def test_a_stop_that_comes_as_a_reply_ends_finds_the_one_after_it(
     assert reply.lease_token is not None
 
     def just_ended(reply_id: UUID, token: UUID) -> QuerySet[Message]:
-        monkeypatch.setattr(orphans.reply_lease, "held", held)
+        monkeypatch.setattr(recovery.reply_lease, "held", held)
         how: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
         assert replies.finish(reply_id, token, status="complete", calls=[Asked("1", *NINE)], **how)
         return held(reply_id, token)
 
-    monkeypatch.setattr(orphans.reply_lease, "held", just_ended)
+    monkeypatch.setattr(recovery.reply_lease, "held", just_ended)
     assert stop._stop_elsewhere(conversation.pk)
     assert Message.objects.get(status="streaming").stopping_at is not None
 
@@ -90,13 +89,13 @@ def test_a_stop_that_comes_as_a_worker_takes_a_reply_up_is_told_to_that_worker(
     with transaction.atomic():
         reply = replies.store_reply(conversation)
     Message.objects.update(lease_token=None)
-    give_up = orphans.give_up
+    give_up = recovery.give_up
 
     def taken_up(row: Message, **how: Any) -> bool:
         reply_lease.claim(row.pk, uuid7())
         return give_up(row, **how)
 
-    monkeypatch.setattr(orphans, "give_up", taken_up)
+    monkeypatch.setattr(recovery, "give_up", taken_up)
     assert stop._stop_elsewhere(conversation.pk)
     reply.refresh_from_db()
     assert (reply.status, reply.stopping_at is not None) == ("streaming", True)

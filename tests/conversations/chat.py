@@ -12,12 +12,11 @@ from asgiref.sync import sync_to_async
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import turn
 from conversations.compaction import compaction
 from conversations.context import transcript
 from conversations.models import Conversation, Message
 from conversations.runtime import queue
-from conversations.turns import running
+from conversations.turns import running, turn
 from tests.llm_server import LlmServer, assert_every_message_represented
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)

@@ -11,13 +11,13 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches
 from conversations.compaction import ahead_of_time, compaction, snapshots
 from conversations.context import goals, usage
 from conversations.context import settings as conversation_settings
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ModelProfile
 from conversations.runtime.events import hub
+from conversations.turns import branches
 from tests.conversations.chat import Chat, fill
 
 REPORT = "## Summary\nThey list ports.\n\n## State\n- Done: some\n\n[CHECKPOINT] List the ports - COMPLETED\n"

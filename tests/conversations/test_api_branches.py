@@ -8,9 +8,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 
 from compression.models import Compaction
-from conversations import turn
 from conversations.models import Conversation, Message
-from conversations.turns import stop
+from conversations.turns import stop, turn
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer

@@ -13,7 +13,7 @@ from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from conversations import branches, limits, turn
+from conversations import limits
 from conversations.api import events, missed, telling
 from conversations.compaction import compaction
 from conversations.messages import protection
@@ -21,7 +21,7 @@ from conversations.models import Conversation, Message
 from conversations.runtime import metrics
 from conversations.runtime.events import hub
 from conversations.runtime.subscription import BACKLOG, RESYNC, Event
-from conversations.turns import conversations, running
+from conversations.turns import branches, conversations, running, turn
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from compression.core.digest import extend
-from conversations import branches, forks, questions, upkeep
+from conversations import upkeep
 from conversations.context import prompt, transcript
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.exchange.markdown import as_markdown
@@ -28,6 +28,7 @@ from conversations.messages.attachments import clean_name, pending, remove, uplo
 from conversations.messages.pastes import Pasted
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste
 from conversations.runtime.payloads import message_json
+from conversations.turns import begin, branches, forks
 from tests.conversations.pictures import PLACE, chunk, huge, opened, photograph, picture
 
 KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp", "MPO": "image/jpeg"}
@@ -54,7 +55,7 @@ def put(conversation: Conversation, data: bytes | str, name: str = "notes.txt") 
 
 def ask(conversation: Conversation, content: str, *files: Attachment, **how: Any) -> Message:
     """The question; nobody answers it."""
-    begun = questions.begin(conversation, content=content, attachments=[row.pk for row in files], **how)
+    begun = begin.begin(conversation, content=content, attachments=[row.pk for row in files], **how)
     Message.objects.filter(pk=begun.reply.pk).update(status="complete", content="Fine.", token_count=6)
     return begun.question
 
@@ -252,7 +253,7 @@ def test_files_that_do_not_wait_here_are_refused(conversation: Conversation, use
     several = [uuid4() for _ in range(11)]
     for ids in ([uuid4()], [waiting.pk, foreign.pk], [sent.pk], [waiting.pk, waiting.pk], several):
         with pytest.raises(Invalid) as refusal:
-            questions.begin(conversation, content="and now", attachments=ids)
+            begin.begin(conversation, content="and now", attachments=ids)
         assert refusal.value.detail["field"] == "attachments"
     assert list(pending(conversation)) == [waiting]
     assert Message.objects.count() == 2
@@ -261,20 +262,20 @@ def test_files_that_do_not_wait_here_are_refused(conversation: Conversation, use
 def test_what_fits_no_request_waits_on(conversation: Conversation) -> None:
     row = put(conversation, "word " * 20_000)
     with pytest.raises(TooLarge) as refusal:
-        questions.begin(conversation, content="sum it up", attachments=[row.pk])
+        begin.begin(conversation, content="sum it up", attachments=[row.pk])
     assert refusal.value.detail["message_tokens"] > 20_000
     images = [put(conversation, picture(size=(8, number))) for number in range(1, 10)]
     ModelProfile.objects.update(window=10_000)
     with pytest.raises(TooLarge):
-        questions.begin(conversation, content="look", attachments=[image.pk for image in images])
+        begin.begin(conversation, content="look", attachments=[image.pk for image in images])
     assert pending(conversation).count() == 10 and not Message.objects.exists()
 
 
 def test_the_same_message_twice_is_stored_once_with_its_files(conversation: Conversation) -> None:
     text, image = put(conversation, "eins"), put(conversation, picture())
 
-    def again(content: str = "look", *files: UUID) -> questions.Begun:
-        return questions.begin(conversation, content=content, client_id="c1", attachments=files)
+    def again(content: str = "look", *files: UUID) -> begin.Begun:
+        return begin.begin(conversation, content=content, client_id="c1", attachments=files)
 
     first = again("look", text.pk, image.pk)
     assert again("look", image.pk, text.pk).question == first.question
@@ -294,7 +295,7 @@ def test_an_image_is_not_sent_to_a_model_that_does_not_see(conversation: Convers
     for fields in ({"sees_images": False}, {"provider": "builtin"}):
         ModelProfile.objects.update(**{"sees_images": True} | fields)
         with pytest.raises(Conflict, match="scripted does not see") as refusal:
-            questions.begin(conversation, content="look", attachments=[image.pk])
+            begin.begin(conversation, content="look", attachments=[image.pk])
         assert refusal.value.code == "model_sees_no_images" and image in pending(conversation)
     assert ask(conversation, "read", text).content.endswith("eins\n</file>")
 

@@ -29,7 +29,7 @@ from django.db import connection, connections
 from django.test import override_settings
 
 from compression.models import Compaction, KeptSummary, PromptTemplate
-from conversations import backups, turn
+from conversations import backups
 from conversations.backups import lines
 from conversations.compaction import compaction
 from conversations.context import goals
@@ -50,6 +50,7 @@ from conversations.models import (
     ToolServer,
     Wording,
 )
+from conversations.turns import turn
 from tests.conversations.chat import START, Chat, fill
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,6 @@ from asgiref.sync import sync_to_async
 
 from compression.core.goal import Progress, Step
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches
 from conversations.compaction import compaction, snapshots
 from conversations.context import goals
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
@@ -17,6 +16,7 @@ from conversations.messages import replies
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ToolCall
 from conversations.runtime.events import hub
+from conversations.turns import branches
 from tests.conversations.chat import Chat, fill
 
 NOBODY = "00000000-0000-7000-8000-000000000000"

@@ -17,7 +17,7 @@ from PIL import Image
 
 from compression.days import Days
 from compression.models import Checkpoint
-from conversations import accounts, backups, branches, forks, spending, turn, versions
+from conversations import accounts, backups, spending
 from conversations.api.records import _replayed_json
 from conversations.compaction import compaction, snapshots
 from conversations.context import replay
@@ -27,6 +27,7 @@ from conversations.messages import attachments
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 from conversations.runtime.payloads import message_json
+from conversations.turns import branches, forks, turn, versions
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages
 from tests.conversations.spent import NOON, failed, reply, run

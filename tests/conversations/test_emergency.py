@@ -14,13 +14,13 @@ from django.urls import reverse
 
 from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import turn
 from conversations.compaction import compaction, emergency, trigger
 from conversations.context import transcript, usage
 from conversations.context.transcript import ELIDED, ORPHAN, tool_tokens, truncated
 from conversations.errors import TooLarge
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.turns import turn
 from tests.conversations.chat import START, Chat, fill
 from tests.llm_server import Request, assert_every_message_represented
 

@@ -12,7 +12,6 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 
 from compression.core.rules import find_rules
-from conversations import branches, continuing, forks, versions
 from conversations.context import transcript
 from conversations.context.transcript import CONTINUE
 from conversations.errors import Conflict, Invalid, NotFound
@@ -22,7 +21,7 @@ from conversations.exchange.markdown import as_markdown
 from conversations.messages import finish_reasons
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
-from conversations.turns import running, stop
+from conversations.turns import branches, continue_reply, forks, running, stop, versions
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages, elements
@@ -39,7 +38,7 @@ async def cut(chat: Chat, text: str = "Half of the st", **how: Any) -> Message:
 async def continued(chat: Chat, reply: Message, text: str = "ory.") -> Message:
     """The reply that follows on it."""
     chat.llm.enqueue(text)
-    begun = await sync_to_async(continuing.go_on)(chat.conversation, reply.pk)
+    begun = await sync_to_async(continue_reply.go_on)(chat.conversation, reply.pk)
     return await chat.ended(begun.reply.pk)
 
 
@@ -115,7 +114,7 @@ async def test_a_reply_is_continued_as_often_as_it_is_cut_off(chat: Chat) -> Non
     reply = await cut(chat)
     for number in range(3):
         chat.llm.enqueue(f"part {number}", **CUT)
-        begun = await sync_to_async(continuing.go_on)(chat.conversation, reply.pk)
+        begun = await sync_to_async(continue_reply.go_on)(chat.conversation, reply.pk)
         reply = await chat.ended(begun.reply.pk)
         assert (reply.content, reply.finish_reason) == (f"part {number}", "length")
 
@@ -129,7 +128,7 @@ async def test_anthropic_is_asked_to_continue_by_a_persons_message(chat: Chat) -
 
 
 async def test_what_is_whole_failed_or_not_the_last_cannot_be_continued(chat: Chat) -> None:
-    go_on = sync_to_async(continuing.go_on)
+    go_on = sync_to_async(continue_reply.go_on)
     reply = await cut(chat)
     whole = await chat.say("Thank you")
     with pytest.raises(Conflict, match="Only the last message"):
@@ -156,7 +155,7 @@ async def test_a_reply_within_a_summary_cannot_be_continued(chat: Chat) -> None:
     reply = await cut(chat)
     await chat.compact(up_to=str(reply.pk))
     with pytest.raises(Conflict, match="part of a summary"):
-        await sync_to_async(continuing.go_on)(chat.conversation, reply.pk)
+        await sync_to_async(continue_reply.go_on)(chat.conversation, reply.pk)
 
 
 async def test_what_is_continued_is_sent_word_for_word_even_where_room_must_be_made(chat: Chat) -> None:

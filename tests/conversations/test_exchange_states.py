@@ -21,7 +21,6 @@ from compression.core.goal import Progress, Step
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import forks
 from conversations.compaction import compaction, edit_summary, emergency, lease, snapshots
 from conversations.context import goals, prompt, transcript
 from conversations.errors import Invalid
@@ -30,6 +29,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.turns import forks
 from tests.conftest import real_conversation
 from tests.conversations.exports import chatgpt, claude, wrote
 from tests.conversations.exports import told as told_by

@@ -8,11 +8,11 @@ import pytest
 from django.contrib.auth.models import User
 
 from compression.models import Compaction
-from conversations import orphans
 from conversations.compaction import trigger
 from conversations.llm.fault_mapping import Asked, of_status
 from conversations.messages import finish_reasons
 from conversations.models import Conversation, Message
+from conversations.turns import recovery
 from tests.conversations.api import Api
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages
@@ -64,7 +64,7 @@ def test_no_fact_of_a_provider_s_fault_names_the_advice(status: int) -> None:
     assert advice.startswith("Try again") and advice.endswith(".")
 
 
-@pytest.mark.parametrize("error", [orphans.NOBODY, f"Too large.{trigger.UNCOMPRESSED}"])
+@pytest.mark.parametrize("error", [recovery.NOBODY, f"Too large.{trigger.UNCOMPRESSED}"])
 def test_nor_does_one_of_our_own(error: str) -> None:
     fact, advice = finish_reasons.failure(error)
     assert "again" not in fact and fact.endswith(".") and "try again" in advice.lower()

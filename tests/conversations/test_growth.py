@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations import cited, growing, titles
+from conversations import cited, growing
 from conversations.agents.tools import calculator
 from conversations.diffs import diff
 from conversations.errors import Invalid
@@ -24,6 +24,7 @@ from conversations.messages.text_files import read_text_file
 from conversations.models import Conversation, Message
 from conversations.page.api_docs import CODE
 from conversations.runtime.substring_lookup import holds
+from conversations.turns import titles
 from conversations.validation import parse_json
 from tests.conversations.chat import START
 from tests.growth import growth, repeated

@@ -25,7 +25,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations import backups, branches, forks, turn, versions
+from conversations import backups
 from conversations.compaction import compaction, lease, snapshots
 from conversations.context import goals, transcript
 from conversations.context.transcript import Loaded
@@ -36,7 +36,7 @@ from conversations.messages import replies
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message
 from conversations.runtime import queue
-from conversations.turns import conversations
+from conversations.turns import branches, conversations, forks, turn, versions
 from tests.conversations.chat import fill
 
 WRITE = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)

@@ -17,7 +17,6 @@ from prometheus_client import REGISTRY
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
-from conversations import branches, turn
 from conversations.compaction import compaction, edit_summary, snapshots
 from conversations.context import goals, prompt, replay, request_log, rules, transcript
 from conversations.context.transcript import ELIDED
@@ -25,7 +24,7 @@ from conversations.errors import NotFound, Refused
 from conversations.exchange import exports, imports
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
-from conversations.turns import running, stop
+from conversations.turns import branches, running, stop, turn
 from tests.conversations.chat import Chat, fill
 from tests.conversations.test_emergency import searched, summarised
 from tests.conversations.test_states import done

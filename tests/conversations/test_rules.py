@@ -10,12 +10,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from compression.core.tiers import TIERS, tier_budget
-from conversations import branches, forks
 from conversations.context import rules, system_prompt
 from conversations.context.system_prompt import Instructions
 from conversations.errors import Invalid, TooLarge
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Message
+from conversations.turns import branches, forks
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
 

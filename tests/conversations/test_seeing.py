@@ -10,13 +10,13 @@ import pytest
 from django.contrib.auth.models import User
 
 from compression.core.values import Steering
-from conversations import questions
 from conversations.compaction import compaction
 from conversations.context import prompt, transcript
 from conversations.context.next_request import upcoming
 from conversations.meter import meter
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.templatetags.chat import money
+from conversations.turns import begin
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import Pages
 from tests.llm_server import LlmServer
@@ -56,7 +56,7 @@ def test_the_next_request_is_exactly_what_the_model_then_receives(folded: Conver
     assert [part.kind for part in told.parts] == ["system", "summary", "protected", *["live"] * 4]
     assert told.messages == list(prompt.look(folded).messages)
     assert told.usage and told.tokens == told.usage.total
-    questions.begin(folded, content="And now?")
+    begin.begin(folded, content="And now?")
     assert told.messages == llm.chats[-1].body["messages"][:-1]
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from conversations.errors import Invalid
 from conversations.models import Conversation
-from conversations.slash import is_help, require_text
+from conversations.turns.slash_commands import is_help, require_text
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages
 from tests.growth import growth, repeated

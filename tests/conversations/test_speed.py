@@ -9,11 +9,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations import orphans, questions
 from conversations.compaction import trigger
 from conversations.context import prompt, transcript
 from conversations.context.usage import measured
 from conversations.models import Conversation, Message, ToolCall
+from conversations.turns import begin, recovery
 from tests.conversations.chat import START, fill
 
 
@@ -59,10 +59,10 @@ def test_the_queries_of_a_turn_seek_and_never_scan(conversation: Conversation) -
         cursor.execute("ANALYZE")
     with CaptureQueriesContext(connection) as ran:
         prepare(conversation)
-        begun = questions.begin(conversation, content="and now?")
+        begun = begin.begin(conversation, content="and now?")
         begun.reply.refresh_from_db()  # where there is no server, what is enqueued runs at once
         assert begun.reply.status == "complete"
-        assert orphans.sweep() == 0
+        assert recovery.sweep() == 0
     selects = [query["sql"] for query in ran.captured_queries if query["sql"].startswith(("SELECT", "UPDATE"))]
     assert len(selects) > 4
     for sql in selects:

@@ -13,12 +13,12 @@ from django.db import connections
 
 from compression.core.digest import extend
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import branches, forks, versions
 from conversations.compaction import compaction, snapshots
 from conversations.context import goals, transcript
 from conversations.errors import Conflict, Refused
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Goal, Message, ModelProfile
+from conversations.turns import branches, forks, versions
 from tests.conversations.chat import Chat, fill
 
 MARK = "## Summary\nPorts.\n\n## State\n- Done: nothing\n\n[CHECKPOINT] {} - COMPLETED"

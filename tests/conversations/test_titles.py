@@ -10,11 +10,12 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.days import Days
-from conversations import accounts, branches, overview, titles
+from conversations import accounts, overview
 from conversations.llm.port import Reply
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime import queue
 from conversations.runtime.events import hub
+from conversations.turns import branches, titles
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
 

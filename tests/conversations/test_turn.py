@@ -10,11 +10,10 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from conversations import turn
 from conversations.errors import Conflict, Invalid, TooLarge
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
-from conversations.turns import running, stop
+from conversations.turns import running, stop, turn
 from tests.conversations.chat import Chat, fill
 
 

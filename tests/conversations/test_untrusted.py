@@ -18,12 +18,12 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from compression.core.context import MARKER
-from conversations import branches, forks, versions
 from conversations.context import goals, transcript
 from conversations.context.settings import set_policy
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Goal, Message, Paste, ToolCall
+from conversations.turns import branches, forks, versions
 from tests.conversations.api import Api
 from tests.conversations.chat import START, Chat, fill
 from tests.conversations.pages import Pages

@@ -8,12 +8,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
 
-from conversations import branches, forks, questions, versions
 from conversations.compaction import snapshots
 from conversations.errors import Conflict, NotFound
 from conversations.messages import attachments, replies
 from conversations.messages.protection import protect
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
+from conversations.turns import begin, branches, forks, versions
 from tests.conversations.chat import Chat, fill
 
 
@@ -217,7 +217,7 @@ async def test_rules_come_and_go_with_their_version(chat: Chat) -> None:
 async def test_what_a_file_says_is_no_rule_when_its_message_comes_back(chat: Chat) -> None:
     file = await sync_to_async(attachments.upload)(chat.conversation, name="style.md", data=b"Never use emojis.")
     chat.llm.enqueue("a")
-    begun = await sync_to_async(questions.begin)(chat.conversation, content="Review this.", attachments=[file.pk])
+    begun = await sync_to_async(begin.begin)(chat.conversation, content="Review this.", attachments=[file.pk])
     await chat.ended(begun.reply.pk)
     question = await edited(chat, begun.question, "Review this again.", "b")
     await used(chat, question, 1)

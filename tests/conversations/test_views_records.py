@@ -10,10 +10,10 @@ from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
 from compression.core.values import Steering
-from conversations import questions
 from conversations.compaction import compaction
 from conversations.context import replay
 from conversations.models import Conversation, Message
+from conversations.turns import begin
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements
@@ -45,7 +45,7 @@ def replies(conversation: Conversation) -> list[Message]:
 
 def said(conversation: Conversation, content: str) -> Message:
     """Where there is no server, what is enqueued runs at once."""
-    reply = questions.begin(conversation, content=content).reply
+    reply = begin.begin(conversation, content=content).reply
     reply.refresh_from_db()
     assert reply.status == "complete"
     return reply

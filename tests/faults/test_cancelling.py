@@ -18,14 +18,13 @@ from compression.core.ports import nobody
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import turn
 from conversations.compaction import cancel, compaction, lease, snapshots
 from conversations.compaction import trigger as room
 from conversations.context import transcript
 from conversations.errors import Conflict
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
-from conversations.turns import running, stop
+from conversations.turns import running, stop, turn
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat

@@ -18,10 +18,10 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import expiry
 from compression.models import Checkpoint, Compaction
-from conversations import orphans
 from conversations.compaction import compaction, lease
 from conversations.models import Conversation
 from conversations.runtime import queue
+from conversations.turns import recovery
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 
@@ -183,7 +183,7 @@ async def test_who_stood_still_while_taking_a_row_up_does_not_work_under_another
 
     def taken_over() -> None:
         run_out()
-        orphans.sweep()
+        recovery.sweep()
         others.append(Compaction.objects.get().lease_token)
 
     def stand_still(row: Compaction) -> Compaction | None:
@@ -234,7 +234,7 @@ async def test_a_stop_in_good_order_finishes_or_hands_back(filled: Conversation,
     assert found.status == ("succeeded" if grace else "pending")
     queue.attach(asyncio.get_running_loop())
     await asyncio.sleep(0.01)
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
     ended = await chat.compacted(row.pk)
     assert (ended.status, lease.RESUMED in ended.steps) == ("succeeded", False)
 
@@ -246,7 +246,7 @@ async def test_what_waited_too_long_for_a_worker_is_given_up(
     row = await sync_to_async(claimed)(filled, trigger)
     asked_at = timezone.now() - timedelta(minutes=minutes)
     await Compaction.objects.aupdate(created_at=asked_at, lease_expires_at=timezone.now())
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
     assert (await chat.compacted(row.pk)).status == ends
 
 
@@ -265,5 +265,5 @@ async def test_what_is_delivered_five_times_is_done_once(filled: Conversation, c
 async def test_a_lease_that_is_not_over_is_left_alone(filled: Conversation, chat: Chat) -> None:
     row = await sync_to_async(claimed)(filled)
     await Compaction.objects.aupdate(lease_expires_at=expiry())
-    assert await sync_to_async(orphans.sweep)() == 0
+    assert await sync_to_async(recovery.sweep)() == 0
     assert (await Compaction.objects.aget(pk=row.pk)).lease_token == row.lease_token

@@ -19,13 +19,13 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Steering
 from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import branches, forks, turn
 from conversations.compaction import compaction
 from conversations.compaction import snapshots as states
 from conversations.context import goals, rules, transcript
 from conversations.errors import Refused
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.turns import branches, forks, turn
 from tests.conversations.chat import Chat, fill
 from tests.llm_server import LlmServer
 

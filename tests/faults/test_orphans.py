@@ -15,11 +15,10 @@ from django.utils import timezone
 
 from compression.ids import uuid7
 from compression.leases import expiry
-from conversations import orphans
 from conversations.messages import replies
 from conversations.models import Conversation, Message
 from conversations.runtime import queue
-from conversations.turns import stop
+from conversations.turns import recovery, stop
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 
@@ -44,13 +43,13 @@ async def left_behind(conversation: Conversation, *, age: timedelta = LEASE, **f
 
 async def test_what_nobody_took_up_is_written_by_whoever_is_woken(chat: Chat) -> None:
     reply = await left_behind(chat.conversation)
-    assert await sync_to_async(orphans.sweep)() == 1
+    assert await sync_to_async(recovery.sweep)() == 1
     assert (await chat.ended(reply.pk)).content == "All right."
 
 
 async def test_what_has_words_already_is_ended_and_keeps_them(chat: Chat) -> None:
     reply = await left_behind(chat.conversation, lease_token=uuid7(), content="half of an answ")
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
     ended = await Message.objects.aget(pk=reply.pk)
     assert (ended.status, ended.content, ended.error) == ("interrupted", "half of an answ", replies.INTERRUPTED)
     assert ended.token_count == replies.tokens_of("half of an answ")
@@ -60,16 +59,16 @@ async def test_what_has_words_already_is_ended_and_keeps_them(chat: Chat) -> Non
 @pytest.mark.parametrize("age", [LEASE, 3 * LEASE, timedelta(minutes=11)])
 async def test_what_had_not_one_word_when_its_worker_died_is_begun_anew(chat: Chat, age: timedelta) -> None:
     reply = await left_behind(chat.conversation, lease_token=uuid7(), age=age)
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
     assert (await chat.ended(reply.pk)).status == "complete"
 
 
 @pytest.mark.parametrize(
-    ("takeovers", "ends"), [(orphans.TAKEOVERS - 1, "complete"), (orphans.TAKEOVERS, "interrupted")]
+    ("takeovers", "ends"), [(recovery.TAKEOVERS - 1, "complete"), (recovery.TAKEOVERS, "interrupted")]
 )
 async def test_what_brings_its_workers_down_is_not_tried_for_ever(chat: Chat, takeovers: int, ends: str) -> None:
     reply = await left_behind(chat.conversation, lease_token=uuid7(), takeovers=takeovers)
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
     assert (await chat.ended(reply.pk)).status == ends
     assert len(chat.llm.chats) == (ends == "complete")
 
@@ -77,7 +76,7 @@ async def test_what_brings_its_workers_down_is_not_tried_for_ever(chat: Chat, ta
 @pytest.mark.parametrize("token", [None, uuid7()])
 async def test_what_was_asked_to_stop_is_stopped(chat: Chat, token: Any) -> None:
     reply = await left_behind(chat.conversation, lease_token=token, stopping_at=timezone.now(), content="so far")
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
     ended = await Message.objects.aget(pk=reply.pk)
     assert (ended.status, ended.content, ended.error) == ("stopped", "so far", "")
 
@@ -85,25 +84,25 @@ async def test_what_was_asked_to_stop_is_stopped(chat: Chat, token: Any) -> None
 @pytest.mark.parametrize("token", [None, uuid7()])
 async def test_a_lease_that_is_not_over_is_left_alone(chat: Chat, token: Any) -> None:
     reply = await left_behind(chat.conversation, lease_token=token, lease_expires_at=expiry())
-    assert await sync_to_async(orphans.sweep)() == 0
+    assert await sync_to_async(recovery.sweep)() == 0
     assert (await Message.objects.aget(pk=reply.pk)).lease_token == token
 
 
 @pytest.mark.parametrize(("minutes", "ends", "requests"), [(9, "complete", 1), (11, "failed", 0)])
 async def test_after_ten_minutes_nobody_waits_any_more(chat: Chat, minutes: int, ends: str, requests: int) -> None:
     reply = await left_behind(chat.conversation, age=timedelta(minutes=minutes))
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
     ended = await chat.ended(reply.pk)
     assert (ended.status, len(chat.llm.chats)) == (ends, requests)
-    assert ended.error == (orphans.NOBODY if ends == "failed" else "")
+    assert ended.error == (recovery.NOBODY if ends == "failed" else "")
 
 
 async def test_two_that_sweep_at_once_wake_one_worker(chat: Chat) -> None:
     reply = await left_behind(chat.conversation)
     found = await Message.objects.aget(pk=reply.pk)
     now = timezone.now()
-    await sync_to_async(orphans._see_to)(found, now)
-    await sync_to_async(orphans._see_to)(found, now)
+    await sync_to_async(recovery._see_to)(found, now)
+    await sync_to_async(recovery._see_to)(found, now)
     await chat.ended(reply.pk)
     assert len(chat.llm.chats) == 1
 
@@ -142,8 +141,8 @@ async def test_a_stop_in_good_order_hands_back_what_has_no_words_for_the_next_st
     reply = await Message.objects.aget(pk=begun.reply.pk)
     assert (reply.status, reply.lease_token) == ("streaming", None)
     queue.attach(asyncio.get_running_loop())
-    await sync_to_async(orphans.disown_all)()
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.disown_all)()
+    await sync_to_async(recovery.sweep)()
     assert (await chat.ended(reply.pk)).content == "All right."
 
 
@@ -169,8 +168,8 @@ async def test_a_stop_in_good_order_waits_for_what_ends_soon(chat: Chat) -> None
 
 async def test_the_only_server_of_a_database_believes_no_lease(chat: Chat) -> None:
     reply = await left_behind(chat.conversation, lease_token=uuid7(), content="half", lease_expires_at=expiry())
-    await sync_to_async(orphans.disown_all)()
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.disown_all)()
+    await sync_to_async(recovery.sweep)()
     assert (await Message.objects.aget(pk=reply.pk)).status == "interrupted"
 
 

@@ -10,11 +10,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from compression.ids import uuid7
-from conversations import orphans
 from conversations.messages import replies, reply_lease
 from conversations.messages.reply_lease import Held
 from conversations.models import Message
-from conversations.turns import running
+from conversations.turns import recovery, running
 from tests.conversations.chat import Chat
 from tests.conversations.conftest import chat
 
@@ -61,7 +60,7 @@ async def test_a_late_heartbeat_revives_nothing(chat: Chat, monkeypatch: pytest.
     reply = await writing(chat)
     saved = await Message.objects.aget(pk=reply.pk)
     await Message.objects.filter(pk=reply.pk).aupdate(content="one", lease_expires_at=timezone.now())
-    await sync_to_async(orphans.sweep)()
+    await sync_to_async(recovery.sweep)()
     assert saved.lease_token
     late = await sync_to_async(reply_lease.renew)(reply.pk, saved.lease_token, "one two three")
     assert late is Held.LOST

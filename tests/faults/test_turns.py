@@ -19,7 +19,6 @@ from django.utils import timezone
 from chatsite.threads import request_thread
 from compression.core.values import Steering
 from compression.models import Compaction, KeptSummary
-from conversations import turn
 from conversations.compaction import lease
 from conversations.context import usage
 from conversations.errors import Conflict
@@ -27,7 +26,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
-from conversations.turns import conversations, running, stop
+from conversations.turns import conversations, running, stop, turn
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
 from tests.statements import through

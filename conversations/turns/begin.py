@@ -12,7 +12,6 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from compression.core.rules import find_rules
-from conversations import titles
 from conversations.context import prompt, rules, transcript
 from conversations.context.provenance import origin_of, typed_in
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
@@ -26,6 +25,7 @@ from conversations.messages.text_files import Place, inlined
 from conversations.models import Conversation, Message, ModelProfile, Paste
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
+from conversations.turns import titles
 from conversations.validation import clean_text
 
 Role = Message.Role

@@ -13,15 +13,15 @@ from uuid import UUID
 
 from django.db import transaction
 
-from conversations import branches, questions
 from conversations.context.transcript import CONTINUE
 from conversations.errors import Conflict
 from conversations.messages import finish_reasons, replies
 from conversations.messages.history import state_of
 from conversations.models import Conversation, Message
-from conversations.questions import Begun
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
+from conversations.turns import begin, branches
+from conversations.turns.begin import Begun
 
 
 def go_on(conversation: Conversation, message_id: UUID) -> Begun:
@@ -30,13 +30,13 @@ def go_on(conversation: Conversation, message_id: UUID) -> Begun:
     Raises NotFound; Conflict where it is not the last message, whole, or part of a summary; TooLarge or TooMany.
     """
     branches.message_of(conversation, message_id)
-    asked = replace(questions.checked(conversation, CONTINUE), words="")  # these words are nobody's: no rule is in them
+    asked = replace(begin.checked(conversation, CONTINUE), words="")  # these words are nobody's: no rule is in them
     with transaction.atomic():
         changed: dict[str, Any] = {} if conversation.model_id == asked.profile.pk else {"model": asked.profile}
         replies.lock(conversation, **changed)
         conversation.refresh_from_db(fields=["compressed_at", "verbatim_ids"])
         _require_unfinished(conversation, branches.message_of(conversation, message_id))
-        begun = questions.store_question(conversation, asked)
+        begun = begin.store_question(conversation, asked)
         for message in (begun.question, begun.reply):
             told = message_json(message, is_bare=True)
             transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))

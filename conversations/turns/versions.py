@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from compression.ids import uuid7
-from conversations import branches
 from conversations.context import provenance, rules
 from conversations.errors import Conflict, NotFound
 from conversations.messages import replies
@@ -23,6 +22,7 @@ from conversations.messages.copied_requests import Ids, Moments, carry_to_end
 from conversations.messages.copying import copy_files, name_copies
 from conversations.messages.history import history, whole
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.turns import branches
 
 Role = Message.Role
 BATCH = 500

@@ -13,7 +13,6 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import titles
 from conversations.agents import dispatch
 from conversations.agents.reply_scope import MOST_REQUESTS, LeaseLost, Work
 from conversations.agents.tools.toolbox import Belt
@@ -28,10 +27,11 @@ from conversations.messages import replies, reply_lease
 from conversations.messages.replies import retry
 from conversations.messages.reply_lease import Held
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.questions import begin
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import message_json
 from conversations.runtime.retry import insisted
+from conversations.turns import titles
+from conversations.turns.begin import begin
 from conversations.turns.running import Running, forget, running_replies
 
 __all__ = ["begin", "retry", "run"]

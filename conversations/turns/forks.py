@@ -14,7 +14,6 @@ from compression.core.context import summaries
 from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations.branches import message_of
 from conversations.compaction import snapshots as states
 from conversations.context import goals, provenance, rules, transcript
 from conversations.context.provenance import SUMMED_UP
@@ -26,6 +25,7 @@ from conversations.messages.copying import copy_files, name_copies
 from conversations.messages.tool_calls import CUT_OFF
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.models.conversation import MAX_TITLE
+from conversations.turns.branches import message_of
 
 COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind", "uses_tools")
 CONTINUED, FORKED = " (continued)", " (fork)"

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.db import transaction
 
-from conversations import questions
 from conversations.agents import runs
 from conversations.compaction import snapshots
 from conversations.context import provenance, rules
@@ -20,6 +19,7 @@ from conversations.messages.attachments import copies_of
 from conversations.messages.pastes import Pasted
 from conversations.models import Conversation, Message
 from conversations.runtime.events import publish
+from conversations.turns import begin
 
 Role = Message.Role
 TICK = timedelta(microseconds=1)
@@ -43,9 +43,7 @@ def regenerate(conversation: Conversation, message_id: UUID) -> Message:
     return reply
 
 
-def edit(
-    conversation: Conversation, message_id: UUID, *, content: str, pastes: Sequence[Pasted] = ()
-) -> questions.Begun:
+def edit(conversation: Conversation, message_id: UUID, *, content: str, pastes: Sequence[Pasted] = ()) -> begin.Begun:
     """A person's message with other words, and a pending reply, in place of it and everything after it.
 
     A protected one stays protected, and its files go with the new one. Raises NotFound, Invalid, Conflict or TooLarge;
@@ -54,13 +52,13 @@ def edit(
     old = message_of(conversation, message_id)
     if old.role != Role.USER:
         raise Conflict("Only a person's message can be edited.", code="not_a_question")
-    asked = questions.checked(conversation, content, attached=copies_of(old), pastes=pastes, earlier=old)
+    asked = begin.checked(conversation, content, attached=copies_of(old), pastes=pastes, earlier=old)
     with transaction.atomic():
         lock(conversation)
         old = message_of(conversation, message_id)
         go_back(conversation, old.created_at)
         fields = old.in_its_place | {"is_protected": old.is_protected}
-        begun = questions.store_question(conversation, asked, **fields)
+        begun = begin.store_question(conversation, asked, **fields)
         replace(old, by=begun.question)
         replies.answer_later(begun.reply)
     conversation.refresh_from_db()
