@@ -17,10 +17,10 @@ from django.views.decorators.http import require_GET
 from compression.analytics import Figures, Run, figures
 from compression.days import Days
 from compression.models import Compaction
-from conversations import overview
 from conversations.admin import charts
-from conversations.overview import Overview
-from conversations.tally import Tally, grouped, total
+from conversations.analytics import site
+from conversations.analytics.site import Overview
+from conversations.analytics.totals import Tally, grouped, total
 
 PERIODS = (7, 30, 90)
 USUAL = 30
@@ -55,7 +55,7 @@ def analytics(request: HttpRequest) -> HttpResponse:
     today = datetime.now(UTC).date()
     choice = _choice(request)
     days = Days.until(today, choice.period)
-    everything = overview.read(days, today=today)
+    everything = site.read(days, today=today)
     seen = everything.of(model=choice.model, trigger=choice.trigger, flow=choice.flow)
     answers, paid = total(seen.answers.values()), total(seen.paid.values())
     context = {

@@ -12,10 +12,10 @@ from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.days import Days
 from compression.models import Compaction
-from conversations.charts import Chart, Series, told
-from conversations.overview import Overview
-from conversations.reasons import OTHER, reason_of, words_of
-from conversations.tally import Tallies, Tally, grouped, total
+from conversations.analytics.charts import Chart, Series, told
+from conversations.analytics.failure_reasons import OTHER, reason_of, words_of
+from conversations.analytics.site import Overview
+from conversations.analytics.totals import Tallies, Tally, grouped, total
 
 Trigger = Compaction.Trigger
 MOST_REASONS = 8

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from ninja import Query, Router
 
 from compression.days import Days
-from conversations import accounts, spending
-from conversations.accounts import Account
+from conversations.analytics import ledger, person
+from conversations.analytics.person import Account
+from conversations.analytics.totals import Tally, total
 from conversations.api.auth import Request
 from conversations.api.schemas import usage as schema
 from conversations.api.schemas.fields import told
 from conversations.errors import Invalid
-from conversations.tally import Tally, total
 
 router = Router(tags=["usage"])
 
@@ -35,7 +35,7 @@ By = Annotated[Literal["day", "model"], Query(description="What the items are.")
 def read(request: Request, since: Since = None, until: Until = None, by: By = "day") -> dict[str, Any]:
     """Your replies, your keys' calls of the gateway, and your summaries. Money is a decimal number in a string."""
     days = _days(since, until)
-    account = accounts.read(request.auth, days)
+    account = person.read(request.auth, days)
     if by == "day":
         items = [_tally(tally) | {"day": day.isoformat(), "model": None} for day, tally in account.by_day(days)]
     else:
@@ -46,7 +46,7 @@ def read(request: Request, since: Since = None, until: Until = None, by: By = "d
         "by": by,
         "items": items,
         "total": _total(account),
-        "storage": spending.storage(request.auth),
+        "storage": ledger.storage(request.auth),
     }
 
 

@@ -7,16 +7,16 @@ from decimal import Decimal
 from django import template
 from django.utils.safestring import SafeString
 
-from conversations import drawing
-from conversations.charts import SIZES, Chart, told
-from conversations.tally import Tally
+from conversations.analytics import svg_charts
+from conversations.analytics.charts import SIZES, Chart, told
+from conversations.analytics.totals import Tally
 
 register = template.Library()
 
 
 @register.filter
 def drawn(chart: Chart) -> SafeString:
-    return drawing.drawn(chart)
+    return svg_charts.drawn(chart)
 
 
 @register.filter

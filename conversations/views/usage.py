@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from compression.days import Days
-from conversations import accounts, spending
-from conversations.accounts import Account
-from conversations.charts import Chart, Series
-from conversations.tally import Tallies, Tally, grouped
+from conversations.analytics import ledger, person
+from conversations.analytics.charts import Chart, Series
+from conversations.analytics.person import Account
+from conversations.analytics.totals import Tallies, Tally, grouped
 from conversations.views.guard import Request, member
 from conversations.views.sidebar import sidebar
 
@@ -25,7 +25,7 @@ def usage(request: Request) -> HttpResponse:
     period = request.GET.get("period", "")
     period = period if period in PERIODS else "30"
     days = _days(period, datetime.now(UTC).date())
-    account = accounts.read(request.user, days)
+    account = person.read(request.user, days)
     context = {
         "sidebar": sidebar(request.user),
         "period": period,
@@ -37,7 +37,7 @@ def usage(request: Request) -> HttpResponse:
         "by_model": account.by_model,
         "by_source": account.by_source,
         "by_day": [(day.isoformat(), tally) for day, tally in reversed(account.by_day(days)) if tally.requests],
-        "storage": spending.storage(request.user),
+        "storage": ledger.storage(request.user),
     }
     return render(request, "conversations/usage.html", context)
 

@@ -18,7 +18,8 @@ from prometheus_client import REGISTRY
 
 from compression.days import Days
 from compression.models import Compaction
-from conversations import accounts, spending, upkeep
+from conversations import upkeep
+from conversations.analytics import ledger, person
 from conversations.context.tools import metric_label
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
@@ -137,9 +138,9 @@ def test_what_executors_cost_is_their_owners_and_what_they_say_is_no_conversatio
     reply(conversation, now, cost_usd="0.01")
     reply(thread, now, cost_usd="0.02")
     compaction_run(thread, now, flow="executor", prompt_tokens=500, cost_usd="0.03")
-    account = accounts.read(user, Days.until(now.date(), 1))
+    account = person.read(user, Days.until(now.date(), 1))
     assert (account.total.requests, round(account.total.cost, 6)) == (3, Decimal("0.06"))
-    assert spending.storage(user)["conversations"] == 1
+    assert ledger.storage(user)["conversations"] == 1
 
 
 def test_the_list_and_the_search_have_nothing_of_executors(user: User, conversation: Conversation) -> None:

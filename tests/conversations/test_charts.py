@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from conversations.charts import Chart, Series, short, ticks, told
-from conversations.drawing import WIDTH, drawn
+from conversations.analytics.charts import Chart, Series, short, ticks, told
+from conversations.analytics.svg_charts import WIDTH, drawn
 
 pytestmark = pytest.mark.once
 

@@ -34,9 +34,9 @@ from django.db.models.functions import Cast, NullIf, Right
 
 from compression.analytics import Run
 from compression.days import Days, day_of
+from conversations.analytics.failure_reasons import reason_in
+from conversations.analytics.totals import Kind, Tallies, Tally
 from conversations.models import Conversation, Errand, GatewayCall, Message, ModelProfile
-from conversations.reasons import reason_in
-from conversations.tally import Kind, Tallies, Tally
 
 SAMPLE = 20_000
 """Requests that percentiles are computed from, at most (about, where there are more)."""

@@ -13,9 +13,9 @@ from compression import analytics
 from compression.analytics import Run
 from compression.days import Days
 from compression.models import Compaction
-from conversations import spending
-from conversations.spending import Wait
-from conversations.tally import Tallies, merged
+from conversations.analytics import ledger
+from conversations.analytics.ledger import Wait
+from conversations.analytics.totals import Tallies, merged
 
 KEPT_SECONDS = 600
 FORM = 2
@@ -33,7 +33,7 @@ class Overview:
     @cached_property
     def paid(self) -> Tallies:
         """Requests for summaries."""
-        return spending.summaries(self.runs)
+        return ledger.summaries(self.runs)
 
     @property
     def models(self) -> list[str]:
@@ -87,12 +87,12 @@ def _kept(days: Days) -> Overview:
 
 
 def _read(days: Days) -> Overview:
-    replies = spending.replies(days)
+    replies = ledger.replies(days)
     answered = sum(tally.requests for kind, tally in replies.items() if not kind.reason)
     return Overview(
         replies,
-        spending.calls(days),
-        spending.waits(days, of=answered),
+        ledger.calls(days),
+        ledger.waits(days, of=answered),
         analytics.runs(Compaction.objects.all(), days),
-        spending.errands(days),
+        ledger.errands(days),
     )

@@ -11,7 +11,7 @@ from math import ceil
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from conversations.charts import Chart, Value, short, ticks, told
+from conversations.analytics.charts import Chart, Value, short, ticks, told
 
 WIDTH, HEIGHT = 440, 196
 LEFT, RIGHT, TOP, BOTTOM = 48, 4, 8, 22

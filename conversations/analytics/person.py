@@ -11,9 +11,9 @@ from django.contrib.auth.models import AbstractBaseUser
 from compression import analytics
 from compression.days import Days
 from compression.models import Compaction
-from conversations import spending
+from conversations.analytics import ledger
+from conversations.analytics.totals import Tallies, Tally, grouped, merged, total
 from conversations.models import ApiKey
-from conversations.tally import Tallies, Tally, grouped, merged, total
 
 NO_KEY = "a key that is gone"
 
@@ -64,9 +64,9 @@ def read(owner: AbstractBaseUser, days: Days) -> Account:
     """Only what is this person's own is read; the number of queries does not depend on how much that is."""
     own = Compaction.objects.filter(conversation__owner_id=owner.pk)
     return Account(
-        spending.replies(days, owner=owner),
-        spending.calls(days, owner=owner),
-        spending.summaries(analytics.runs(own, days)),
-        spending.errands(days, owner=owner),
+        ledger.replies(days, owner=owner),
+        ledger.calls(days, owner=owner),
+        ledger.summaries(analytics.runs(own, days)),
+        ledger.errands(days, owner=owner),
         dict(ApiKey.objects.filter(user_id=owner.pk).values_list("pk", "name")),
     )

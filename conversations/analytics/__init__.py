@@ -1,0 +1,1 @@
+"""What conversations took, cost and saved, as figures and as charts."""
