@@ -11,13 +11,13 @@ from django.db.models import QuerySet
 from compression.models import Checkpoint, Compaction
 from conversations.context import goals
 from conversations.context.transcript import HISTORY
-from conversations.exchange.aims import goal_of
-from conversations.exchange.calls import call_json
-from conversations.exchange.chatsite import FORMAT, VERSION
-from conversations.exchange.figures import figures_json
-from conversations.exchange.files import bytes_to_tell, files_json, pastes_json
-from conversations.exchange.runs import run_entry, runs_of
-from conversations.exchange.states import checkpoints_json
+from conversations.exchange.agent_runs import run_entry, runs_of
+from conversations.exchange.attachments import bytes_to_tell, files_json, pastes_json
+from conversations.exchange.compression_state import checkpoints_json
+from conversations.exchange.formats.chatsite import FORMAT, VERSION
+from conversations.exchange.goals import goal_of
+from conversations.exchange.reply_figures import figures_json
+from conversations.exchange.tool_calls import call_json
 from conversations.messages.history import whole
 from conversations.models import Conversation, Message
 from conversations.runtime.payloads import conversation_json

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 
 from conversations.errors import Invalid
-from conversations.exchange import archive
-from conversations.exchange.documents import sources
-from conversations.exchange.reading import fault
-from conversations.exchange.source import Source
-from conversations.exchange.storing import store
+from conversations.exchange import zip_files
+from conversations.exchange.document import Source
+from conversations.exchange.fields import fault
+from conversations.exchange.parse import sources
+from conversations.exchange.store import store
 from conversations.models import Conversation
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.runtime.fair_turns import Turns
@@ -47,7 +47,7 @@ def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
     """
     if len(payload) > settings.MAX_BODY_BYTES:
         raise Invalid(f"file: at most {settings.MAX_BODY_BYTES:,} bytes.", field="file", limit=settings.MAX_BODY_BYTES)
-    is_large = archive.unpacked_size(payload) > SMALL
+    is_large = zip_files.unpacked_size(payload) > SMALL
     # What was read is stored in the same turn: until then it takes memory.
     with (_large if is_large else _small).turn(user.pk):
         found = list(_bounded(payload) if is_large else sources(payload))

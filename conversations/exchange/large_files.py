@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import django
 
 if TYPE_CHECKING:
-    from conversations.exchange.source import Source
+    from conversations.exchange.document import Source
 
 django.setup()
 
 
 def work(payload: bytes) -> Iterator[Source]:
-    from conversations.exchange.documents import sources
+    from conversations.exchange.parse import sources
 
     yield from sources(payload)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from conversations.context.transcript import images_of
+from conversations.exchange.agent_runs import runs_of
 from conversations.exchange.exports import history_of, in_effect
-from conversations.exchange.runs import runs_of
 from conversations.messages import finish_reasons
 from conversations.models import AgentStep, Conversation, Message, ToolCall
 

@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from conversations.errors import Invalid
-from conversations.exchange import archive
+from conversations.exchange import zip_files
 from conversations.exchange.imports import Imported, import_conversations
 from conversations.models import Conversation
 from tests.conversations.exports import chatgpt, claude, told, wrote
@@ -112,12 +112,12 @@ def with_flag(payload: bytes, *, encrypted: int) -> bytes:
     """The same, with the flags of its only member changed in both of its headers."""
     changed = bytearray(payload)
     changed[6] |= encrypted
-    changed[payload.index(archive.ENTRY) + 8] |= encrypted
+    changed[payload.index(zip_files.ENTRY) + 8] |= encrypted
     return bytes(changed)
 
 
 def test_an_encrypted_member_is_refused(ada: User) -> None:
-    payload = with_flag(zipped(("conversations.json", [TALK])), encrypted=archive.ENCRYPTED)
+    payload = with_flag(zipped(("conversations.json", [TALK])), encrypted=zip_files.ENCRYPTED)
     assert "conversations.json: is encrypted" in refusal(ada, payload)
 
 
@@ -137,7 +137,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(ada: User) -> None:
 
 
 def test_a_member_that_declares_too_much_is_refused(ada: User, monkeypatch: Any) -> None:
-    monkeypatch.setattr(archive, "MAX_BYTES", 1_000)
+    monkeypatch.setattr(zip_files, "MAX_BYTES", 1_000)
     two = [(f"conversations-{part}.json", [chatgpt(told("user", "x" * 400))]) for part in (0, 1)]
     assert "at most 1,000 bytes when it is unpacked, not 1," in refusal(ada, zipped(*two))
 

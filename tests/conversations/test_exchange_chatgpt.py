@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from conversations.errors import Invalid
-from conversations.exchange import chatgpt as format_of_chatgpt
+from conversations.exchange.formats import chatgpt as format_of_chatgpt
 from conversations.exchange.imports import Imported, import_conversations
 from conversations.models import Conversation, Message, ToolCall
 from tests.conversations.exports import DATE, chatgpt, told

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from conversations.context import prompt
 from conversations.errors import Invalid
-from conversations.exchange import files
+from conversations.exchange import attachments as files
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.messages import attachments

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from conversations.context.transcript import message_tokens
 from conversations.errors import Invalid
-from conversations.exchange.entries import entries
 from conversations.exchange.imports import import_conversations
+from conversations.exchange.json_stream import entries
 from conversations.models import Conversation, Message, ToolCall
 from conversations.validation import parse_json
 

@@ -15,7 +15,7 @@ from conversations import cited, growing
 from conversations.agents.tools import calculator
 from conversations.diffs import diff
 from conversations.errors import Invalid
-from conversations.exchange.entries import entries
+from conversations.exchange.json_stream import entries
 from conversations.llm.tools import ToolFailed
 from conversations.markdown import MAX_MARKDOWN, html_of
 from conversations.messages import search

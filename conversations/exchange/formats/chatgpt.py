@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from conversations.exchange import foreign
-from conversations.exchange.chatgpt_messages import Said, instructions_in, said_in
-from conversations.exchange.messages import MAX_MESSAGES
-from conversations.exchange.reading import fault, read_object, read_timestamp
-from conversations.exchange.source import Call, Line, Result, Source
-from conversations.exchange.tree import latest_leaf, path
+from conversations.exchange.document import Call, Line, Result, Source
+from conversations.exchange.fields import fault, read_object, read_timestamp
+from conversations.exchange.formats import foreign_text
+from conversations.exchange.formats.chatgpt_messages import Said, instructions_in, said_in
+from conversations.exchange.formats.messages import MAX_MESSAGES
+from conversations.exchange.formats.tree import latest_leaf, path
 from conversations.models import Message
 from conversations.models.conversation import MAX_SYSTEM_PROMPT
 
@@ -30,11 +30,11 @@ def read(data: dict[str, Any]) -> Source:
     opening = [one for one in told[:1] if one.role == Role.SYSTEM]
     lines, results = _lines(told[len(opening) :])
     return Source(
-        title=foreign.title(data.get("title")),
+        title=foreign_text.title(data.get("title")),
         system_prompt=_system_prompt(messages, opening),
         lines=lines,
         results=results,
-        id=foreign.stored(data.get("conversation_id") or data.get("id")) or None,
+        id=foreign_text.stored(data.get("conversation_id") or data.get("id")) or None,
         started=read_timestamp("create_time", data.get("create_time")),
         updated=read_timestamp("update_time", data.get("update_time")),
         may_be_empty=False,
@@ -83,7 +83,7 @@ def _date(name: str, node: dict[str, Any]) -> Any:
 def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iterable[Said]) -> str:
     """What a system message opens with, and the custom instructions that held last."""
     custom = [text for _, message in messages if (text := instructions_in(message))]
-    text = foreign.joined(*(one.text for one in opening), *custom[-1:])
+    text = foreign_text.joined(*(one.text for one in opening), *custom[-1:])
     if len(text) > MAX_SYSTEM_PROMPT:
         raise fault("mapping", f"custom instructions have at most {MAX_SYSTEM_PROMPT:,} characters, not {len(text):,}.")
     return text

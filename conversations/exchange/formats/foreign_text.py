@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conversations.exchange.reading import fault
+from conversations.exchange.fields import fault
 from conversations.llm.text_repair import Storable
 from conversations.models.conversation import MAX_TITLE
 from conversations.validation import MAX_CONTENT

@@ -15,10 +15,10 @@ from django.utils import timezone
 from conversations.context import goals
 from conversations.context.provenance import IMPORTED
 from conversations.context.transcript import message_tokens, tool_tokens
-from conversations.exchange.reading import within
-from conversations.exchange.restoring import Restored, put_in_force, restored
-from conversations.exchange.run_rows import store_runs
-from conversations.exchange.source import Call, Line, Run, Source
+from conversations.exchange.agent_runs import store_runs
+from conversations.exchange.document import Call, Line, Run, Source
+from conversations.exchange.fields import within
+from conversations.exchange.restore_state import Restored, put_in_force, restored
 from conversations.llm.profiles import default_profile
 from conversations.messages import images
 from conversations.messages.attachments import noted

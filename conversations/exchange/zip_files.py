@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from conversations.exchange.reading import fault
+from conversations.exchange.fields import fault
 
 MARKS = (b"PK\x03\x04", b"PK\x05\x06")
 """What a zip file begins with; the second one is empty."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from uuid import UUID
 
-from conversations.exchange.reading import (
+from conversations.exchange.document import Run, Source, Step
+from conversations.exchange.fields import (
     fault,
     read_choice,
     read_date,
@@ -15,8 +17,7 @@ from conversations.exchange.reading import (
     read_text,
     within,
 )
-from conversations.exchange.source import Run, Source, Step
-from conversations.models import AgentRun, AgentStep, Conversation, Message
+from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.models.conversation import MAX_TITLE
 
 MAX_RUNS = 10_000
@@ -120,3 +121,44 @@ def _call(place: str, raw: object, calls: dict[tuple[str | None, str], int]) -> 
     if (message, id) not in calls:
         raise fault(place, "is no call of this conversation.")
     return calls[message, id], id
+
+
+def store_runs(conversation: Conversation, runs: list[tuple[Run, Conversation]]) -> None:
+    """Each with the conversation that its thread became."""
+    if not runs:
+        return
+    places = _ids(conversation)
+    rows = ToolCall.objects.filter(message__conversation=conversation)
+    calls = {(message, id): pk for pk, message, id in rows.values_list("pk", "message_id", "call_id")}
+    for run, thread in runs:
+        row = _row(conversation, run, thread)
+        row.save(force_insert=True)
+        AgentStep.objects.bulk_create(
+            AgentStep(
+                run=row,
+                number=number,
+                kind=step.kind,
+                message_id=message,
+                call_id=calls.get((places[step.call[0]], step.call[1])) if step.call else None,
+            )
+            for number, (step, message) in enumerate(zip(run.steps, _ids(thread), strict=True), start=1)
+        )
+
+
+def _row(conversation: Conversation, run: Run, thread: Conversation) -> AgentRun:
+    return AgentRun(
+        conversation=conversation,
+        thread=thread,
+        task=run.task,
+        status=run.status,
+        turns=run.turns,
+        error=run.error,
+        created_at=run.created or thread.created_at,
+        finished_at=run.finished,
+    )
+
+
+def _ids(conversation: Conversation) -> list[UUID]:
+    """Of its messages, in order."""
+    rows = Message.objects.filter(conversation=conversation).order_by("created_at")
+    return list(rows.values_list("pk", flat=True))

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from compression.core.tokens import count_tokens
 from conversations.errors import Invalid
-from conversations.exchange.reading import fault, read_choice, read_list, read_number, read_object
+from conversations.exchange.fields import fault, read_choice, read_list, read_number, read_object
 from conversations.messages import images, text_files
 from conversations.messages.attachments import MAX_NAME, MOST_PENDING, clean_name
 from conversations.messages.images import MAX_SIDE, MEDIA_TYPES, is_image, read_image

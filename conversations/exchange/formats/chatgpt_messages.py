@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange import foreign
-from conversations.exchange.reading import fault, read_choice, read_object, read_timestamp
+from conversations.exchange.fields import fault, read_choice, read_object, read_timestamp
+from conversations.exchange.formats import foreign_text
 from conversations.models import Message
 
 ROLES = tuple(Message.Role.values)
@@ -50,11 +50,11 @@ def said_in(place: str, message: dict[str, Any]) -> Said | None:
         return None
     return Said(
         role,
-        foreign.cut(text) if role == Message.Role.TOOL else foreign.said(f"{place}.content", text),
+        foreign_text.cut(text) if role == Message.Role.TOOL else foreign_text.said(f"{place}.content", text),
         read_timestamp(f"{place}.create_time", message.get("create_time")),
         recipient=_tool(f"{place}.recipient", recipient) if asks else "",
         author=_tool(f"{place}.author.name", author.get("name")) if role == Message.Role.TOOL else "",
-        model=foreign.stored(metadata.get("model_slug"))[:200] if role == Message.Role.ASSISTANT else "",
+        model=foreign_text.stored(metadata.get("model_slug"))[:200] if role == Message.Role.ASSISTANT else "",
     )
 
 
@@ -66,14 +66,14 @@ def instructions_in(message: dict[str, Any]) -> str:
     else:
         told = _object(_object(message.get("metadata")).get("user_context_message_data"))
         names = ("about_user_message", "about_model_message")
-    return foreign.joined(*(foreign.stored(told.get(name)) for name in names))
+    return foreign_text.joined(*(foreign_text.stored(told.get(name)) for name in names))
 
 
 def _text(content: dict[str, Any], metadata: dict[str, Any], *, is_code: bool) -> str:
-    attachments = {str(entry.get("id")): entry for entry in foreign.objects(metadata.get("attachments"))}
+    attachments = {str(entry.get("id")): entry for entry in foreign_text.objects(metadata.get("attachments"))}
     texts = [_part(part, attachments) for part in _parts(content)]
     if content.get("content_type") == "code" and is_code:
-        language = foreign.stored(content.get("language"))
+        language = foreign_text.stored(content.get("language"))
         texts = [f"```{'' if language == 'unknown' else language}\n{text}\n```" for text in texts if text.strip()]
     # What no part has named: a document, or an image that only the interface showed.
     return "\n".join(text for text in (*texts, *map(_attached, attachments.values())) if text.strip())
@@ -91,22 +91,22 @@ def _parts(content: dict[str, Any]) -> list[Any]:
 def _part(part: object, attachments: dict[str, dict[str, Any]]) -> str:
     """A part as text; what it shows is taken out of `attachments`, so that nothing is named twice."""
     if not isinstance(part, dict):
-        return foreign.stored(part)
-    if text := foreign.stored(part.get("text")):
+        return foreign_text.stored(part)
+    if text := foreign_text.stored(part.get("text")):
         return text
     pointer = part.get("asset_pointer") or _object(part.get("audio_asset_pointer")).get("asset_pointer")
-    asset = foreign.stored(pointer).rpartition("://")[2]
+    asset = foreign_text.stored(pointer).rpartition("://")[2]
     name = attachments.pop(asset, {}).get("name") or asset
-    return (foreign.image if part.get("content_type") == "image_asset_pointer" else foreign.file)(name)
+    return (foreign_text.image if part.get("content_type") == "image_asset_pointer" else foreign_text.file)(name)
 
 
 def _attached(attachment: dict[str, Any]) -> str:
-    is_image = foreign.stored(attachment.get("mime_type")).startswith("image/")
-    return (foreign.image if is_image else foreign.file)(attachment.get("name") or attachment.get("id"))
+    is_image = foreign_text.stored(attachment.get("mime_type")).startswith("image/")
+    return (foreign_text.image if is_image else foreign_text.file)(attachment.get("name") or attachment.get("id"))
 
 
 def _tool(place: str, value: object) -> str:
-    name = foreign.stored(value)
+    name = foreign_text.stored(value)
     if len(name) > MAX_TOOL_NAME:
         raise fault(place, f"at most {MAX_TOOL_NAME} characters, not {len(name)}.")
     return name

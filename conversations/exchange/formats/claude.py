@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange import foreign
-from conversations.exchange.claude_messages import Reader
-from conversations.exchange.messages import MAX_MESSAGES
-from conversations.exchange.reading import fault, read_date, read_list, read_object
-from conversations.exchange.source import Source
-from conversations.exchange.tree import latest_leaf, path
+from conversations.exchange.document import Source
+from conversations.exchange.fields import fault, read_date, read_list, read_object
+from conversations.exchange.formats import foreign_text
+from conversations.exchange.formats.claude_messages import Reader
+from conversations.exchange.formats.messages import MAX_MESSAGES
+from conversations.exchange.formats.tree import latest_leaf, path
 from conversations.validation import clean_text
 
 NAME = "Claude's export"
@@ -26,11 +26,11 @@ def read(data: dict[str, Any]) -> Source:
     reader = Reader()
     lines = tuple(line for place, message in _branch(data) for line in reader.lines(place, message))
     return Source(
-        title=foreign.title(data.get("name")),
+        title=foreign_text.title(data.get("name")),
         system_prompt="",
         lines=lines,
         results=reader.results,
-        id=foreign.stored(data.get("uuid")) or None,
+        id=foreign_text.stored(data.get("uuid")) or None,
         started=read_date("created_at", data.get("created_at")),
         updated=read_date("updated_at", data.get("updated_at")),
         may_be_empty=False,

@@ -11,9 +11,10 @@ from typing import Any
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.context.rules import clean_rules
 from conversations.errors import Invalid
-from conversations.exchange.aims import read_goal
-from conversations.exchange.messages import Reader
-from conversations.exchange.reading import (
+from conversations.exchange.agent_runs import read_runs
+from conversations.exchange.compression_state import read_ranges, read_state, require_within
+from conversations.exchange.document import Source
+from conversations.exchange.fields import (
     KINDS,
     fault,
     read_choice,
@@ -23,9 +24,8 @@ from conversations.exchange.reading import (
     read_object,
     read_text,
 )
-from conversations.exchange.runs import read_runs
-from conversations.exchange.source import Source
-from conversations.exchange.states import read_ranges, read_state, require_within
+from conversations.exchange.formats.messages import Reader
+from conversations.exchange.goals import read_goal
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_TITLE
 from conversations.validation import clean_policy

@@ -6,19 +6,18 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from conversations.exchange.calls import MAX_CALL_TEXT, cut_off, read_call
-from conversations.exchange.figures import read_figures
-from conversations.exchange.files import checked_words, pixels_of, read_files, read_pastes, require_pixels, room_of
-from conversations.exchange.reading import (
-    fault,
-    read_choice,
-    read_date,
-    read_flag,
-    read_list,
-    read_object,
-    read_text,
+from conversations.exchange.attachments import (
+    checked_words,
+    pixels_of,
+    read_files,
+    read_pastes,
+    require_pixels,
+    room_of,
 )
-from conversations.exchange.source import Call, Line, Result
+from conversations.exchange.document import Call, Line, Result
+from conversations.exchange.fields import fault, read_choice, read_date, read_flag, read_list, read_object, read_text
+from conversations.exchange.reply_figures import read_figures
+from conversations.exchange.tool_calls import MAX_CALL_TEXT, cut_off, read_call
 from conversations.llm.tools import MOST_CHARACTERS
 from conversations.models import Attachment, Message
 from conversations.validation import MAX_CONTENT, clean_text

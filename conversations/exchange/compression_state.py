@@ -16,7 +16,8 @@ from compression.core.policy import STRATEGIES
 from compression.core.values import ToolUse, Turn
 from compression.models import Checkpoint
 from conversations.context.transcript import BEGINNING, images_of
-from conversations.exchange.reading import (
+from conversations.exchange.document import Line, Source, State, Summary
+from conversations.exchange.fields import (
     fault,
     read_choice,
     read_date,
@@ -26,7 +27,6 @@ from conversations.exchange.reading import (
     read_object,
     read_text,
 )
-from conversations.exchange.source import Line, Source, State, Summary
 from conversations.models import Message
 
 MAX_CHECKPOINTS = 10_000

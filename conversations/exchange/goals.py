@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from compression.core.goal import LONGEST, MOST, Action, Artifact, Decision, Progress, Step, StepStatus
-from conversations.exchange.reading import fault, read_choice, read_flag, read_list, read_object, read_text
-from conversations.exchange.source import Aim
+from conversations.exchange.document import Aim
+from conversations.exchange.fields import fault, read_choice, read_flag, read_list, read_object, read_text
 from conversations.models import Goal
 from conversations.models.goal import MAX_DESCRIPTION
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from conversations.exchange.reading import fault
+from conversations.exchange.fields import fault
 
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 

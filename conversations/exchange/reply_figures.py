@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from conversations.context.request_log import MOST_DOLLARS
-from conversations.exchange.reading import fault, read_number, read_object, read_text
+from conversations.exchange.fields import fault, read_number, read_object, read_text
 from conversations.models import Message
 
 COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "saved_tokens", "first_token_ms", "duration_ms")

@@ -11,12 +11,13 @@ from itertools import chain
 from types import ModuleType
 
 from conversations.errors import Invalid
-from conversations.exchange import archive, chatgpt, chatsite, claude, neutral
-from conversations.exchange.entries import entries
-from conversations.exchange.files import pixels_of, require_pixels
-from conversations.exchange.messages import MAX_MESSAGES
-from conversations.exchange.reading import fault, within
-from conversations.exchange.source import Source
+from conversations.exchange import zip_files
+from conversations.exchange.attachments import pixels_of, require_pixels
+from conversations.exchange.document import Source
+from conversations.exchange.fields import fault, within
+from conversations.exchange.formats import chatgpt, chatsite, claude, neutral
+from conversations.exchange.formats.messages import MAX_MESSAGES
+from conversations.exchange.json_stream import entries
 
 FORMATS = (chatsite, neutral, chatgpt, claude)
 MAX_CONVERSATIONS = 5_000
@@ -32,7 +33,7 @@ MARKS = {
 
 def sources(payload: bytes) -> Iterator[Source]:
     """The conversations of a file, or of each part of a zip file; no more than one is held as JSON at a time."""
-    parts = archive.members(payload) if archive.is_zip(payload) else (payload,)
+    parts = zip_files.members(payload) if zip_files.is_zip(payload) else (payload,)
     messages = pixels = 0
     for number, entry in enumerate(chain.from_iterable(map(entries, map(_decode, parts)))):
         if number == MAX_CONVERSATIONS:

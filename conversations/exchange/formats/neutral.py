@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from conversations.context.own_prompt import clean_system_prompt
-from conversations.exchange.messages import Reader
-from conversations.exchange.reading import fault, read_kind, read_text
-from conversations.exchange.source import Line, Source
+from conversations.exchange.document import Line, Source
+from conversations.exchange.fields import fault, read_kind, read_text
+from conversations.exchange.formats.messages import Reader
 from conversations.models import Message
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from conversations.exchange.reading import read_choice, read_number, read_object, read_text
-from conversations.exchange.source import Call, Result
+from conversations.exchange.document import Call, Result
+from conversations.exchange.fields import read_choice, read_number, read_object, read_text
 from conversations.messages.tool_calls import CUT_OFF
 from conversations.models import ToolCall
 from conversations.validation import clean_text

@@ -17,9 +17,9 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.context import goals, prompt, usage
 from conversations.context.policy import flow_of
 from conversations.context.transcript import ELIDED, message_tokens, truncated
-from conversations.exchange.reading import fault
-from conversations.exchange.source import Line, Source, State, Summary
-from conversations.exchange.states import running_digests, turn_of
+from conversations.exchange.compression_state import running_digests, turn_of
+from conversations.exchange.document import Line, Source, State, Summary
+from conversations.exchange.fields import fault
 from conversations.models import Conversation, Message, ModelProfile
 
 CAME_SO = "it came in with a file, compressed as it is"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange import foreign
-from conversations.exchange.reading import fault, read_choice, read_date, read_list, read_object
-from conversations.exchange.source import Call, Line, Result
+from conversations.exchange.document import Call, Line, Result
+from conversations.exchange.fields import fault, read_choice, read_date, read_list, read_object
+from conversations.exchange.formats import foreign_text
 from conversations.models import Message
 from conversations.validation import MAX_CONTENT
 
@@ -55,7 +55,7 @@ class Reader:
                 if not self._answers(block, date):
                     yield from _line(place, segment)
                     segment = Segment(role, date)
-                    yield Line(Message.Role.TOOL.value, foreign.cut(_result(block)), date)
+                    yield Line(Message.Role.TOOL.value, foreign_text.cut(_result(block)), date)
             elif text := _text(block):
                 if segment.calls:
                     yield from _line(place, segment)
@@ -67,15 +67,15 @@ class Reader:
 
     def _call(self, place: str, block: dict[str, Any]) -> Call:
         self._calls += 1
-        name, given = foreign.stored(block.get("name")).strip(), foreign.stored(block.get("id"))
+        name, given = foreign_text.stored(block.get("name")).strip(), foreign_text.stored(block.get("id"))
         if not name or len(name) > MAX_CALL_TEXT:
             raise fault(f"{place}.name", f"must be text of 1 to {MAX_CALL_TEXT} characters.")
         # An id that was used before would tie a result to two calls.
         fresh = 0 < len(given) <= MAX_CALL_TEXT and given not in self._open
         call_id = given if fresh else f"call-{self._calls}"
         self._open[given or call_id] = self._calls
-        arguments = foreign.stored(json.dumps(block.get("input") or {}, ensure_ascii=False))
-        return Call(self._calls, call_id, name, foreign.said(f"{place}.input", arguments))
+        arguments = foreign_text.stored(json.dumps(block.get("input") or {}, ensure_ascii=False))
+        return Call(self._calls, call_id, name, foreign_text.said(f"{place}.input", arguments))
 
     def _answers(self, block: dict[str, Any], date: datetime | None) -> bool:
         """The call of its id is answered; where a result names none, the first that is still open."""
@@ -84,7 +84,7 @@ class Reader:
         number = self._open.get(given) if isinstance(given, str) and given else next(iter(waiting), None)
         if number is None or number in self.results:
             return False
-        self.results[number] = Result(foreign.cut(_result(block)), date)
+        self.results[number] = Result(foreign_text.cut(_result(block)), date)
         return True
 
 
@@ -96,7 +96,7 @@ def _blocks(place: str, message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _line(place: str, segment: Segment) -> Iterator[Line]:
-    text = foreign.said(place, foreign.joined(*segment.texts))
+    text = foreign_text.said(place, foreign_text.joined(*segment.texts))
     if text.strip() or segment.calls:
         yield Line(segment.role, text, segment.created_at, calls=tuple(segment.calls))
 
@@ -107,31 +107,33 @@ def _text(block: dict[str, Any]) -> str:
         return ""
     if kind in ("image", "document"):
         name = block.get("file_name") or block.get("file_uuid")
-        return foreign.image(name) if kind == "image" else foreign.file(name)
-    return foreign.stored(block.get("text"))
+        return foreign_text.image(name) if kind == "image" else foreign_text.file(name)
+    return foreign_text.stored(block.get("text"))
 
 
 def _result(block: dict[str, Any]) -> str:
     """What a tool answered: text, or a list of texts, pages that were found, and images."""
     content = block.get("content")
-    parts = [_found(part) for part in foreign.objects(content)]
-    return foreign.stored(content) or foreign.joined(*parts)
+    parts = [_found(part) for part in foreign_text.objects(content)]
+    return foreign_text.stored(content) or foreign_text.joined(*parts)
 
 
 def _found(part: dict[str, Any]) -> str:
-    lines = [foreign.stored(part.get(name)) for name in ("title", "url")]
+    lines = [foreign_text.stored(part.get(name)) for name in ("title", "url")]
     return "\n".join(line for line in (*lines, _text(part)) if line)
 
 
 def _files(message: dict[str, Any], *, room: int) -> str:
     """The text of what was attached, cut to `room` characters in all, and the names of other files."""
     texts = []
-    for attachment in foreign.objects(message.get("attachments")):
-        name = foreign.file(attachment.get("file_name") or PASTED)
-        content = foreign.cut(foreign.stored(attachment.get("extracted_content")), limit=room)
+    for attachment in foreign_text.objects(message.get("attachments")):
+        name = foreign_text.file(attachment.get("file_name") or PASTED)
+        content = foreign_text.cut(foreign_text.stored(attachment.get("extracted_content")), limit=room)
         room -= len(content)
         texts.append(f"{name}\n{content}" if content.strip() else name)
-    for entry in foreign.objects(message.get("files") or message.get("files_v2")):
-        name, kind = foreign.stored(entry.get("file_name")), entry.get("file_kind")
-        texts.append((foreign.image if kind == "image" or name.lower().endswith(IMAGES) else foreign.file)(name))
-    return foreign.joined(*texts)
+    for entry in foreign_text.objects(message.get("files") or message.get("files_v2")):
+        name, kind = foreign_text.stored(entry.get("file_name")), entry.get("file_kind")
+        texts.append(
+            (foreign_text.image if kind == "image" or name.lower().endswith(IMAGES) else foreign_text.file)(name)
+        )
+    return foreign_text.joined(*texts)
