@@ -71,7 +71,7 @@ class Loop:
     """The loop of a worker, in a thread of its own: Celery's main one waits for messages."""
 
     def __init__(self) -> None:
-        from conversations.process import Process
+        from conversations.ops.process import Process
 
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, name="loop", daemon=True).start()
@@ -82,7 +82,7 @@ class Loop:
         return process(self.loop, hears=False)
 
     def is_alive(self) -> None:
-        from conversations.health import worker_is_here
+        from conversations.ops.health import worker_is_here
 
         touch(settings.ALIVE_FILE)
         self.loop.run_in_executor(None, worker_is_here)
@@ -116,10 +116,10 @@ def _begin_work() -> None:
     global _loop
     from django.db import connections
 
-    from conversations import upkeep
+    from conversations.ops import maintenance
     from conversations.runtime import queue as work_queue
 
-    upkeep.begin(alone=False)
+    maintenance.begin(alone=False)
     # What is open here Celery closes twice, the second time by a number that may be a file of the loop's by then.
     connections.close_all()
     _loop = Loop()

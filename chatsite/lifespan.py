@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 async def lifespan(scope: Any, receive: Any, send: Any) -> None:
     """A start that cannot work is refused in one line."""
-    from conversations.process import Process
+    from conversations.ops.process import Process
 
     held = ExitStack()
     await receive()
@@ -39,11 +39,11 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
 
 
 def _begin(held: ExitStack) -> None:
-    from conversations import first_account, upkeep
+    from conversations.ops import first_account, maintenance
 
     require_settings()
     require_migrated()
-    upkeep.begin(alone=held.enter_context(only_server()))
+    maintenance.begin(alone=held.enter_context(only_server()))
     if said := first_account.invitation(""):
         print(said, file=sys.stderr, flush=True)
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-from conversations import health
+from conversations.ops import health
 
 PROBES: dict[str, Callable[[], Awaitable[tuple[int, dict[str, Any]]]]] = {
     "/healthz": health.is_well,

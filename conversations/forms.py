@@ -15,11 +15,11 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from compression import conf
-from conversations import first_account
 from conversations.context.policy import flow_of
 from conversations.errors import Invalid, TooLarge
 from conversations.models import Conversation, ModelProfile
 from conversations.models.conversation import MAX_TITLE
+from conversations.ops import first_account
 from conversations.validation import POLICY
 
 

@@ -4,8 +4,8 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 
-from conversations import upkeep
 from conversations.compaction import compaction
+from conversations.ops import maintenance
 from conversations.runtime import log_context
 from conversations.turns import recovery, titles, turn
 
@@ -29,4 +29,4 @@ async def sweep() -> None:
 
 
 async def tidy() -> None:
-    await sync_to_async(upkeep.tidy)()
+    await sync_to_async(maintenance.tidy)()

@@ -1,7 +1,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from conversations.health import healthz, readyz
+from conversations.ops.health import healthz, readyz
 from conversations.views import (
     account,
     acts,

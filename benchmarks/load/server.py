@@ -26,9 +26,9 @@ def main() -> None:
 
 def daphne(port: int) -> None:
     from chatsite.management.commands import serve
-    from conversations import upkeep
+    from conversations.ops import maintenance
 
-    upkeep.begin(alone=True)
+    maintenance.begin(alone=True)
 
     def ready() -> None:
         from daphne.server import twisted_loop
@@ -62,7 +62,7 @@ def worker(_: int) -> None:
 
 
 async def _work() -> None:
-    from conversations.process import Process
+    from conversations.ops.process import Process
 
     process = Process(asyncio.get_running_loop(), hears=False)
     listen(asyncio.get_running_loop())

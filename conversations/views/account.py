@@ -12,8 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from conversations import first_account, preferences, throttles
+from conversations import preferences, throttles
 from conversations.forms import SetupForm
+from conversations.ops import first_account
 
 
 @never_cache

@@ -18,7 +18,6 @@ from prometheus_client import REGISTRY
 
 from compression.days import Days
 from compression.models import Compaction
-from conversations import upkeep
 from conversations.analytics import ledger, person
 from conversations.context.tools import metric_label
 from conversations.errors import Invalid
@@ -27,6 +26,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.messages import search
 from conversations.models import AgentRun, Conversation, Message, ToolCall
+from conversations.ops import maintenance
 from conversations.runtime import metrics
 from conversations.turns import forks
 from tests.agents.rows import TASK, called, folded, say, step, worked
@@ -169,7 +169,7 @@ def test_old_compactions_of_executors_that_failed_are_purged(conversation: Conve
     long_ago = timezone.now() - timedelta(days=100)
     rows = [folded(thread, "executor", status=status, created_at=long_ago) for status in ("failed", "skipped")]
     kept = folded(thread, "executor", created_at=long_ago)
-    upkeep.tidy()
+    maintenance.tidy()
     assert list(Compaction.objects.all()) == [kept]
     assert len(rows) == 2
 

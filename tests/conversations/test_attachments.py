@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from compression.core.digest import extend
-from conversations import upkeep
 from conversations.context import prompt, transcript
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.exchange.markdown import as_markdown
@@ -27,6 +26,7 @@ from conversations.messages import images as image_files
 from conversations.messages.attachments import clean_name, pending, remove, upload, words_of
 from conversations.messages.pastes import Pasted
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste
+from conversations.ops import maintenance
 from conversations.runtime.payloads import message_json
 from conversations.turns import begin, branches, forks
 from tests.conversations.pictures import PLACE, chunk, huge, opened, photograph, picture
@@ -337,7 +337,7 @@ def test_what_nobody_sends_goes_after_a_day_and_what_was_sent_goes_with_its_mess
     sent, _, new = (put(conversation, text) for text in ("one", "two", "three"))
     ask(conversation, "look", sent, pastes=[Pasted(1, 0, 4)])
     Attachment.objects.exclude(pk=new.pk).update(created_at=timezone.now() - timedelta(days=1, minutes=1))
-    upkeep.tidy()
+    maintenance.tidy()
     assert set(Attachment.objects.all()) == {sent, new}
     conversation.delete()
     assert not Attachment.objects.exists() and not Paste.objects.exists()

@@ -29,8 +29,6 @@ from django.db import connection, connections
 from django.test import override_settings
 
 from compression.models import Compaction, KeptSummary, PromptTemplate
-from conversations import backups
-from conversations.backups import lines
 from conversations.compaction import compaction
 from conversations.context import goals
 from conversations.models import (
@@ -50,6 +48,8 @@ from conversations.models import (
     ToolServer,
     Wording,
 )
+from conversations.ops import backups
+from conversations.ops.backups import file_format
 from conversations.turns import turn
 from tests.conversations.chat import START, Chat, fill
 
@@ -244,7 +244,7 @@ def test_the_file_is_private_and_never_overwritten_unasked(file: Path) -> None:
 
 def test_a_backup_that_fails_leaves_the_earlier_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = file.read_bytes()
-    monkeypatch.setattr(lines, "MAX_LINE", 2_000)
+    monkeypatch.setattr(file_format, "MAX_LINE", 2_000)
     Message.objects.update(content="x" * 3_000)
     with pytest.raises(CommandError, match="A row takes"):
         call_command("backup", str(file), force=True)

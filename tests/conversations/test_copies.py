@@ -17,7 +17,6 @@ from PIL import Image
 
 from compression.days import Days
 from compression.models import Checkpoint
-from conversations import backups
 from conversations.analytics import ledger, person
 from conversations.api.records import _replayed_json
 from conversations.compaction import compaction, snapshots
@@ -27,6 +26,7 @@ from conversations.exchange import exports, imports
 from conversations.messages import attachments
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
+from conversations.ops import backups
 from conversations.runtime.payloads import message_json
 from conversations.turns import branches, forks, turn, versions
 from tests.conversations.chat import Chat, fill

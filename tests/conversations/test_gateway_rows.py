@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from compression.core.digest import extend
 from compression.ids import first_id
 from compression.models import Checkpoint, Compaction
-from conversations import upkeep
 from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
 from conversations.gateway import folding, known
 from conversations.gateway.asking import Asked, understood
 from conversations.gateway.history import History, read
 from conversations.models import Conversation, Folding, GatewayCall, Message, ModelProfile
+from conversations.ops import maintenance
 
 Raw = dict[str, Any]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
@@ -175,7 +175,7 @@ def test_figures_are_kept_for_400_days_and_locks_for_an_hour(user: User) -> None
         GatewayCall.objects.create(id=first_id(now - timedelta(days=days)), owner=user, tokens_before=days)
     Folding.objects.create(owner=user, digest="dead", expires_at=now - timedelta(hours=2))
     Folding.objects.create(owner=user, digest="silent", expires_at=now - timedelta(minutes=2))
-    upkeep.tidy()
+    maintenance.tidy()
     assert [call.tokens_before for call in GatewayCall.objects.all()] == [399]
     assert [folding.digest for folding in Folding.objects.all()] == ["silent"]
 

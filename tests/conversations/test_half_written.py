@@ -25,7 +25,6 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations import backups
 from conversations.compaction import compaction, lease, snapshots
 from conversations.context import goals, transcript
 from conversations.context.transcript import Loaded
@@ -35,6 +34,7 @@ from conversations.exchange.imports import import_conversations
 from conversations.messages import replies
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message
+from conversations.ops import backups
 from conversations.runtime import queue
 from conversations.turns import branches, conversations, forks, turn, versions
 from tests.conversations.chat import fill

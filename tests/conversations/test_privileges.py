@@ -13,8 +13,8 @@ import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client, RequestFactory
 
-from conversations import first_account
 from conversations.models import ModelProfile
+from conversations.ops import first_account
 from tests.conversations.test_views_account import ACCOUNT
 from tests.journeys.site import ROOT
 

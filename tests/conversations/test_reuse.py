@@ -15,11 +15,11 @@ from django.utils import timezone
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, KeptSummary, PromptTemplate
-from conversations import upkeep
 from conversations.compaction import ahead_of_time, compaction, lease, snapshots
 from conversations.compaction.model_summariser import KeptAnswers, ModelSummariser
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.ops import maintenance
 from conversations.turns import conversations
 from tests.conversations.chat import Chat, fill
 from tests.faults.test_attempts import PASSAGE
@@ -339,7 +339,7 @@ def test_kept_summaries_go_with_the_logs(filled: Conversation, settings: Any) ->
         KeptSummary.objects.create(
             owner=filled.owner, key=str(days), text="x", created_at=timezone.now() - timedelta(days=days)
         )
-    upkeep.tidy()
+    maintenance.tidy()
     assert [row.key for row in KeptSummary.objects.all()] == ["29"]
 
 

@@ -36,9 +36,9 @@ class Command(BaseCommand):
             with only_server() as alone:
                 if not is_migrated():
                     call_command("migrate", interactive=False, verbosity=0)
-                from conversations import first_account, upkeep
+                from conversations.ops import first_account, maintenance
 
-                upkeep.begin(alone=alone)
+                maintenance.begin(alone=alone)
                 settings.LISTENS_ON_LOOPBACK = host in first_account.LOOPBACK
                 if host not in settings.ALLOWED_HOSTS and host not in ("0.0.0.0", "::"):
                     settings.ALLOWED_HOSTS.append(host)
@@ -85,7 +85,7 @@ def run(host: str, port: int, *, ready: Any) -> None:
 
     from chatsite.asgi import application
     from chatsite.servers.daphne import Server
-    from conversations.process import Process
+    from conversations.ops.process import Process
 
     process: list[Process] = []
     twisted_loop.call_soon(lambda: process.append(Process(twisted_loop)))

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from conversations import backups
 from conversations.errors import Refused
+from conversations.ops import backups
 
 
 class Command(BaseCommand):

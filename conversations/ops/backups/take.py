@@ -11,9 +11,9 @@ from typing import BinaryIO
 from django.db import connection, transaction
 from django.utils import timezone
 
-from conversations.backups.lines import FORMAT, VERSION, Writer
-from conversations.backups.tables import migrations, permissions, tables
 from conversations.errors import Refused
+from conversations.ops.backups.file_format import FORMAT, VERSION, Writer
+from conversations.ops.backups.tables import migrations, permissions, tables
 
 
 def to_file(path: Path, *, force: bool = False) -> dict[str, int]:

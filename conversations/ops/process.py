@@ -8,9 +8,10 @@ import gc
 
 from django.conf import settings
 
-from conversations import admission, upkeep
+from conversations import admission
+from conversations.ops import maintenance
+from conversations.ops.memory_trimming import trim
 from conversations.runtime import queue, relay
-from conversations.trimming import trim
 
 GC_THRESHOLDS = 20_000, 20, 50
 
@@ -24,7 +25,7 @@ class Process:
         self.work = work
         self.relay = relay.attach(loop, hears=hears)
         self.asking = loop.create_task(admission.run()) if hears else None
-        self.keeping = None if settings.CELERY_BROKER_URL else loop.create_task(upkeep.run())
+        self.keeping = None if settings.CELERY_BROKER_URL else loop.create_task(maintenance.run())
         # What was imported stays, and what comes and goes is mostly in no cycle: looking through all of it takes
         # longer than a page may be kept waiting.
         gc.collect()

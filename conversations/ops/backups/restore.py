@@ -17,13 +17,14 @@ from django.db.models import DateField, Model
 from django.utils import timezone
 
 from compression.models import Compaction, PromptTemplate
-from conversations.backups.lines import read
-from conversations.backups.tables import Permissions, Table, migrations, permissions, tables
-from conversations.backups.wording import first_line
 from conversations.compaction.lease import ABANDONED
 from conversations.errors import Refused
 from conversations.messages import replies
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, ToolServer
+from conversations.ops.backups.file_format import read
+from conversations.ops.backups.tables import Permissions, Table, migrations, permissions, tables
+
+NAMED = {"auth.user": "users", "conversations.conversation": "conversations", "conversations.message": "messages"}
 
 CUT_OFF = "The backup was taken while this was going on."
 
@@ -135,3 +136,14 @@ def _unreadable() -> list[str]:
     secrets = ((ModelProfile, "api_key"), (ToolServer, "environment"), (ToolServer, "headers"))
     stored = (model._base_manager.exclude(**{name: ""}).values_list("name", name) for model, name in secrets)
     return list(dict.fromkeys(name for rows in stored for name, secret in rows if not secret))
+
+
+def summary(counts: dict[str, int]) -> str:
+    named = ", ".join(f"{counts.get(label, 0):,} {what}" for label, what in NAMED.items())
+    return f"{sum(counts.values()):,} rows ({named})"
+
+
+def first_line(error: Exception) -> str:
+    """What went wrong, without the details that databases add."""
+    text = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
+    return next(iter(text.splitlines()), type(error).__name__)

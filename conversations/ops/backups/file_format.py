@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from conversations.backups.tables import Table, tables
 from conversations.errors import Refused
+from conversations.ops.backups.tables import Table, tables
 
 FORMAT = "chatsite backup"
 VERSION = 1
