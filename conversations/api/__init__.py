@@ -17,23 +17,23 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
 from conversations.api import (
+    agent_runs,
     attachments,
     context,
     conversations,
     errors,
-    events,
-    files,
+    export_import,
     goals,
     messages,
     models,
-    records,
-    runs,
+    requests,
     search,
     usage,
     versions,
 )
 from conversations.api.about import ABOUT, TAGS
 from conversations.api.auth import KeyAuth, SessionAuth
+from conversations.api.events import views
 from conversations.api.openapi import complete
 from conversations.api.parsing import StrictParser
 
@@ -113,10 +113,10 @@ for router in (
     messages.router,
     versions.router,
     attachments.router,
-    records.router,
-    runs.router,
-    events.router,
-    files.router,
+    requests.router,
+    agent_runs.router,
+    views.router,
+    export_import.router,
     goals.router,
 ):
     api.add_router("/conversations", router)

@@ -12,12 +12,12 @@ from ninja import Status
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations.api import places
-from conversations.api.missed import completed
+from conversations.api.events import cursor
+from conversations.api.events.catch_up import completed
+from conversations.api.events.sse import HEARTBEAT, event_stream, numbered
+from conversations.api.events.subscription import heard
 from conversations.api.paging import EPOCH
 from conversations.api.schemas.messages import NewMessage
-from conversations.api.streams import HEARTBEAT, event_stream, numbered
-from conversations.api.telling import heard
 from conversations.compaction import compaction
 from conversations.errors import Invalid
 from conversations.models import Conversation
@@ -40,7 +40,7 @@ async def compact(conversation: Conversation, instructions: str, body: NewMessag
             steering=Steering(instructions=instructions, quality="standard"),
         )
         if body.stream:
-            place = await sync_to_async(places.before)(conversation, EPOCH)
+            place = await sync_to_async(cursor.before)(conversation, EPOCH)
             return event_stream(numbered(_until_ended(listener, row.pk), place), listening.pop_all().close)
     row = await Compaction.objects.aget(pk=row.pk)
     return Status(202, {"task_id": str(row.pk), "compaction": compaction_json(row)})

@@ -19,14 +19,14 @@ from compression.models import Compaction
 from conversations.access import TO_READ, disposable_conversation, get_conversation, writable_conversation
 from conversations.api import commands
 from conversations.api.auth import Request
+from conversations.api.events.cursor import before
+from conversations.api.events.sse import event_stream, numbered, until_ended
 from conversations.api.openapi import EVENTS, refuses
 from conversations.api.paging import MICROSECOND, Cursor, Limit, not_ours, read_cursor, write_cursor
 from conversations.api.parsing import require_body_if_declared
-from conversations.api.places import before
 from conversations.api.schemas import messages as schema
 from conversations.api.schemas.conversations import ListedConversation
 from conversations.api.schemas.fields import told
-from conversations.api.streams import event_stream, numbered, until_ended
 from conversations.compaction import compaction
 from conversations.context import usage
 from conversations.context.transcript import HISTORY

@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from conversations.api import places
+from conversations.api.events import cursor
 from conversations.models import Conversation, Message, ToolCall
 from tests.agents.conftest import ToolChat
 from tests.agents.rows import TASK, called, folded, say, worked
@@ -137,7 +137,7 @@ async def test_what_was_missed_of_a_turn_is_told_with_its_calls(
     api: Api, path: str, conversation: Conversation
 ) -> None:
     question = await sync_to_async(say)(conversation, 0, "user", "4 and 5?")
-    place = await sync_to_async(places.before)(conversation, question.created_at)
+    place = await sync_to_async(cursor.before)(conversation, question.created_at)
     first = await sync_to_async(say)(conversation, 1, "assistant", "Let me see.")
     call = await sync_to_async(called)(first, *("calculate", {}, "9" * 5_000))
     await sync_to_async(say)(conversation, 2, "assistant", "It is 9.")
@@ -159,7 +159,7 @@ async def test_who_left_while_tools_were_at_work_is_told_how_they_ended(
     first = await sync_to_async(say)(conversation, 1, "assistant", "Let me see.")
     await sync_to_async(called)(first, "calculate", {}, "9")
     reply = await sync_to_async(say)(conversation, 2, "assistant", "")
-    place = await sync_to_async(places.before)(conversation, reply.created_at, received=0)
+    place = await sync_to_async(cursor.before)(conversation, reply.created_at, received=0)
     await Message.objects.filter(pk=reply.pk).aupdate(content="It is 9.")
     stream = Stream(await get(api, f"{path}/events", last=place.id))
     await stream.until("usage.updated")

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from conversations import limits
-from conversations.api import events, missed, telling
+from conversations.api.events import catch_up, subscription, views
 from conversations.compaction import compaction
 from conversations.messages import protection
 from conversations.models import Conversation, Message
@@ -171,7 +171,7 @@ async def test_a_stream_that_begins_within_a_reply_has_its_words_from_the_first(
 
 
 async def test_silence_has_heartbeats(hear: Hear, monkeypatch: Any) -> None:
-    monkeypatch.setattr(events, "HEARTBEAT", 0.02)
+    monkeypatch.setattr(views, "HEARTBEAT", 0.02)
     async with hear() as stream:
         for _ in range(5):
             await stream.next()
@@ -338,7 +338,7 @@ async def test_a_reply_that_is_tried_again_is_to_be_fetched(hear: Hear, chat: Ch
 async def test_too_much_to_tell_is_to_be_fetched(
     hear: Hear, chat: Chat, conversation: Conversation, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(missed, "MOST", 3)
+    monkeypatch.setattr(catch_up, "MOST", 3)
     await chat.say("first")
     async with hear() as stream:
         await stream.until("usage.updated")
@@ -413,7 +413,7 @@ async def test_words_that_were_never_heard_are_read(
     hear: Hear, chat: Chat, conversation: Conversation, monkeypatch: Any
 ) -> None:
     """As from another process, which had begun before this one listened."""
-    monkeypatch.setattr(telling, "BLIND_SECONDS", 0.0)
+    monkeypatch.setattr(subscription, "BLIND_SECONDS", 0.0)
     async with hear() as stream:
         await stream.until("usage.updated")
         reply = await did(
@@ -463,7 +463,7 @@ async def test_a_conversation_that_is_deleted_ends_its_stream(
 async def test_a_stream_ends_after_a_while_so_that_a_revoked_key_lets_nobody_listen(
     api: Api, path: str, hear: Hear, user: User, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(events, "LONGEST", 0.1)
+    monkeypatch.setattr(views, "LONGEST", 0.1)
     async with hear() as stream:
         await user.api_keys.aupdate(revoked_at=timezone.now())
         assert await stream.rest() == ["usage.updated"]

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.models import Compaction
-from conversations.api import streams
+from conversations.api.events import sse
 from conversations.models import Conversation, Message
 from conversations.runtime.events import hub
 from conversations.turns import running as turns_running
@@ -155,7 +155,7 @@ async def test_the_stream_of_a_replay_ends_at_once(api: Api, path: str, llm: Llm
 
 @HERE
 async def test_a_silent_stream_has_heartbeats(api: Api, path: str, llm: LlmServer, monkeypatch: Any) -> None:
-    monkeypatch.setattr(streams, "HEARTBEAT", 0.05)
+    monkeypatch.setattr(sse, "HEARTBEAT", 0.05)
     llm.enqueue("Done.", delay=0.3)
     types = [type async for type, _ in events_of(await api.say(path, "Which port?", stream=True))]
     assert types.count("") >= 2
@@ -166,7 +166,7 @@ async def test_a_silent_stream_has_heartbeats(api: Api, path: str, llm: LlmServe
 async def test_a_stream_ends_although_the_last_event_was_missed(
     api: Api, path: str, conversation: Conversation, llm: LlmServer, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(streams, "HEARTBEAT", 0.05)
+    monkeypatch.setattr(sse, "HEARTBEAT", 0.05)
     llm.enqueue("never told", delay=60)
     response = await api.say(path, "Which port?", stream=True)
     await asyncio.to_thread(llm.wait_for, lambda server: server.chats)
@@ -220,7 +220,7 @@ async def test_stop_ends_the_reply_and_keeps_its_text(
 async def test_a_conversation_that_is_deleted_while_it_is_answered_is_gone_for_who_waits(
     api: Api, path: str, conversation: Conversation, llm: LlmServer, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(streams, "HEARTBEAT", 0.1)
+    monkeypatch.setattr(sse, "HEARTBEAT", 0.1)
     llm.enqueue("word " * 500, drip=0.02)
     waiting = asyncio.ensure_future(api.say(path, "Which port?"))
     await asyncio.to_thread(llm.wait_for, lambda server: server.chats)

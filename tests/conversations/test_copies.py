@@ -18,7 +18,7 @@ from PIL import Image
 from compression.days import Days
 from compression.models import Checkpoint
 from conversations.analytics import ledger, person
-from conversations.api.records import _replayed_json
+from conversations.api.requests import _replayed_json
 from conversations.compaction import compaction, snapshots
 from conversations.context import replay
 from conversations.errors import Invalid

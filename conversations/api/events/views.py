@@ -16,11 +16,11 @@ from ninja import Query, Router
 
 from conversations import limits
 from conversations.access import TO_READ, get_conversation
-from conversations.api import missed, places
 from conversations.api.auth import Request
+from conversations.api.events import catch_up, cursor
+from conversations.api.events.sse import BEAT, event_stream
+from conversations.api.events.subscription import Telling
 from conversations.api.openapi import EVENTS, refuses
-from conversations.api.streams import BEAT, event_stream
-from conversations.api.telling import Telling
 from conversations.errors import TooMany
 from conversations.models import Conversation
 from conversations.runtime import metrics, shutdown
@@ -33,7 +33,7 @@ LastId = Annotated[
 ]
 LAST = {
     "in": "header",
-    "name": places.HEADER,
+    "name": cursor.HEADER,
     "required": False,
     "description": "The id of the last event that was read: what was missed since is told first.",
     "schema": {"type": "string", "maxLength": 200},
@@ -58,8 +58,8 @@ async def events(
     last_event_id: LastId = "",
 ) -> HttpResponseBase:
     """Server-sent events, without an end. After a `Last-Event-ID`, what was missed since is told first."""
-    last = request.headers.get(places.HEADER) or last_event_id
-    place = places.read(last) if last else None
+    last = request.headers.get(cursor.HEADER) or last_event_id
+    place = cursor.read(last) if last else None
     with ExitStack() as open_:
         _count(request.auth, open_)
         # Before the rows are read: what happens meanwhile is heard.
@@ -74,9 +74,9 @@ async def events(
         return event_stream(events, close, first=first)
 
 
-def _begin(user: User, conversation_id: UUID, place: places.Place | None) -> missed.Missed:
+def _begin(user: User, conversation_id: UUID, place: cursor.Place | None) -> catch_up.Missed:
     try:
-        return missed.since(get_conversation(user, conversation_id, kinds=TO_READ).pk, place)
+        return catch_up.since(get_conversation(user, conversation_id, kinds=TO_READ).pk, place)
     except Conversation.DoesNotExist:  # deleted at this moment
         raise Http404 from None
 

@@ -9,9 +9,9 @@ from uuid import UUID
 from django.conf import settings
 
 from compression.models import Compaction
-from conversations.api import places
+from conversations.api.events import cursor
+from conversations.api.events.cursor import ENDED, Place, microseconds
 from conversations.api.paging import EPOCH, MICROSECOND
-from conversations.api.places import ENDED, Place, microseconds
 from conversations.context import transcript, usage
 from conversations.messages import finish_reasons
 from conversations.messages.history import whole
@@ -67,8 +67,8 @@ def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -
     resync = resync or any(message.replaced_by_id for message in news)
     _tell_run(missed, conversation)
     _tell_compactions(missed, conversation)
-    if places.print_of(conversation.title) != place.title:
-        missed.tell(Event("title.updated", {"title": conversation.title}), title=places.print_of(conversation.title))
+    if cursor.print_of(conversation.title) != place.title:
+        missed.tell(Event("title.updated", {"title": conversation.title}), title=cursor.print_of(conversation.title))
     if used := usage.of(conversation):
         missed.tell(Event("usage.updated", usage_json(used)))
     if resync or missed.place.version != conversation.compression_version:
@@ -79,12 +79,12 @@ def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -
 def _now(conversation: Conversation) -> Place:
     last = conversation.messages.order_by("-created_at").values_list("created_at", "status").first()
     at, status = last or (EPOCH, "")
-    return places.before(conversation, at, received=0 if status == Message.Status.STREAMING else ENDED)
+    return cursor.before(conversation, at, received=0 if status == Message.Status.STREAMING else ENDED)
 
 
 def _news(conversation: Conversation, place: Place) -> list[Message] | None:
     """The message at the place, and those after it; None where that is nothing to go on from."""
-    if place.conversation != places.short(conversation.pk):
+    if place.conversation != cursor.short(conversation.pk):
         return None
     rows = conversation.messages.filter(created_at__gte=EPOCH + place.at * MICROSECOND).order_by("created_at")
     found = list(whole(rows)[: MOST + 2])
@@ -158,9 +158,9 @@ def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
         missed.tell(completed(row), folded=microseconds(row.finished_at or since), folding="", version=version)
     for row in conversation.compactions.filter(status__in=Compaction.ACTIVE):
         id, blocking = str(row.pk), row.trigger != Compaction.Trigger.AHEAD
-        if missed.place.folding != places.short(id):
+        if missed.place.folding != cursor.short(id):
             begun = {"id": id, "trigger": row.trigger, "blocking": blocking}
-            missed.tell(Event("compression.started", begun), folding=places.short(id))
+            missed.tell(Event("compression.started", begun), folding=cursor.short(id))
         if row.stage:
             missed.tell(Event("compression.progress", {"id": id, "stage": row.stage, "percent": row.percent}))
 

@@ -9,9 +9,9 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
-from conversations.api.missed import Told
-from conversations.api.places import Place
-from conversations.api.telling import heard
+from conversations.api.events.catch_up import Told
+from conversations.api.events.cursor import Place
+from conversations.api.events.subscription import heard
 from conversations.messages import turn_replies
 from conversations.models import Message
 from conversations.runtime.payloads import message_json

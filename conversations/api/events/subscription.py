@@ -11,8 +11,8 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.db import InterfaceError, OperationalError, close_old_connections
 
-from conversations.api import missed, places
-from conversations.api.missed import Missed, Told
+from conversations.api.events import catch_up, cursor
+from conversations.api.events.catch_up import Missed, Told
 from conversations.models import Conversation
 from conversations.runtime.shutdown import END
 from conversations.runtime.subscription import RESYNC, Event, Listener
@@ -68,16 +68,16 @@ class Telling:
         data, place = event.data, self.place
         match event.type:
             case "message.created":
-                return event if places.moment_of(data["message"]) > place.at else None
+                return event if cursor.moment_of(data["message"]) > place.at else None
             case "message.delta":
                 return self._unheard(event)
             case "message.done" | "message.failed":
                 return event if data["message"]["id"] == self.reply_id else None
             case "compression.started":
-                known = places.short(data["id"]) == place.folding or data["id"] in {id for id, _ in self.ended}
+                known = cursor.short(data["id"]) == place.folding or data["id"] in {id for id, _ in self.ended}
                 return None if known else event
             case "compression.progress":
-                return event if places.short(data["id"]) == place.folding else None
+                return event if cursor.short(data["id"]) == place.folding else None
             case "compression.completed":
                 return None if (data["id"], data["status"]) in self.ended else event
             case "resync":
@@ -108,7 +108,7 @@ class Telling:
 
     async def _read(self, *, resync: bool) -> list[Told]:
         try:
-            found = await sync_to_async(missed.since)(self.conversation_id, self.place, resync=resync)
+            found = await sync_to_async(catch_up.since)(self.conversation_id, self.place, resync=resync)
         except Conversation.DoesNotExist:
             return [Told(DELETED, self.place)]
         self._take(found)

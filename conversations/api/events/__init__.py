@@ -1,0 +1,1 @@
+"""A conversation's events for programs: server-sent, resumed after a cursor."""
