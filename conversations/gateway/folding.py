@@ -30,9 +30,9 @@ from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
 from conversations.context.transcript import Loaded, tool_tokens
 from conversations.errors import Conflict, NotFound, TooLarge
-from conversations.gateway import known
+from conversations.gateway import checkpoints
+from conversations.gateway.checkpoints import State, holds
 from conversations.gateway.history import History, Line
-from conversations.gateway.known import State, holds
 from conversations.llm.errors import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
 from conversations.models.conversation import MAX_TITLE
@@ -76,7 +76,7 @@ async def fold(
         conversation_id = await sync_to_async(_stored)(owner_id, history, state, profile)
         with contextlib.suppress(TooLarge, NotConfigured):
             await trigger.ensure(conversation_id, overflowed=overflowed)
-        found = await sync_to_async(known.present)(conversation_id, history)
+        found = await sync_to_async(checkpoints.present)(conversation_id, history)
     except (ObjectDoesNotExist, NotFound, Conflict) as gone:
         raise Superseded from gone
     if state is None and (found is None or not found.is_summary):

@@ -1,10 +1,10 @@
 from django.urls import path, re_path
 
-from conversations.gateway import endpoint
+from conversations.gateway import views
 
 urlpatterns = [
-    path("v1/chat/completions", endpoint.chat_completions),
-    path("v1/models", endpoint.list_models),
-    path("v1/models/<path:name>", endpoint.one_model),
-    re_path("", endpoint.nowhere),
+    path("v1/chat/completions", views.chat_completions),
+    path("v1/models", views.list_models),
+    path("v1/models/<path:name>", views.one_model),
+    re_path("", views.nowhere),
 ]

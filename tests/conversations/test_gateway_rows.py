@@ -18,9 +18,9 @@ from compression.ids import first_id
 from compression.models import Checkpoint, Compaction
 from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
-from conversations.gateway import folding, known
-from conversations.gateway.asking import Asked, understood
+from conversations.gateway import checkpoints, folding
 from conversations.gateway.history import History, read
+from conversations.gateway.request import Asked, understood
 from conversations.models import Conversation, Folding, GatewayCall, Message, ModelProfile
 from conversations.ops import maintenance
 
@@ -109,11 +109,11 @@ def test_a_lookup_takes_as_many_queries_for_any_length(
         compressed(user, profile, history)
         longer = read([*said(count, topic=f"of {count}"), {"role": "user", "content": "more"}])
         with django_assert_num_queries(2):
-            state = known.find(user.pk, longer)
+            state = checkpoints.find(user.pk, longer)
         assert state is not None
         assert (state.place, state.kept) == (count - 5, ())
         with django_assert_num_queries(1):
-            assert known.recall(user.pk, longer) == state
+            assert checkpoints.recall(user.pk, longer) == state
 
 
 def compressed(user: User, profile: ModelProfile, history: History) -> None:
@@ -187,30 +187,30 @@ def test_a_summary_is_not_used_without_what_is_sent_beside_it(user: User, profil
     rows = Message.objects.filter(conversation__owner=user)
     order = rows.get(role="system")
     Conversation.objects.filter(owner=user).update(verbatim_ids=[str(order.pk)])
-    state = known.find(user.pk, history)
+    state = checkpoints.find(user.pk, history)
     assert state is not None
     assert state.kept == (9,)
     rows.filter(pk=order.pk).delete()
-    assert known.find(user.pk, history) is None
+    assert checkpoints.find(user.pk, history) is None
 
 
 def test_what_another_history_has_made_of_a_conversation_is_not_taken(user: User, profile: ModelProfile) -> None:
     history = read(said(12))
     compressed(user, profile, history)
     row = Conversation.objects.get(owner=user)
-    assert known.present(row.pk, history) == known.find(user.pk, history)
+    assert checkpoints.present(row.pk, history) == checkpoints.find(user.pk, history)
     with pytest.raises(Superseded):
-        known.present(row.pk, read(said(12, topic="another")))
+        checkpoints.present(row.pk, read(said(12, topic="another")))
     row.delete()
     with pytest.raises(Superseded):
-        known.present(row.pk, history)
+        checkpoints.present(row.pk, history)
 
 
 def test_a_summary_that_its_conversation_has_left_behind_is_not_gone_on_from(user: User, profile: ModelProfile) -> None:
     messages = said(20)
     compressed(user, profile, read(messages))
     longer = read([*messages, {"role": "user", "content": "more"}])
-    state = known.find(user.pk, longer)
+    state = checkpoints.find(user.pk, longer)
     assert state is not None
     Checkpoint.objects.update(digest="of another branch")
     rows = list(Message.objects.values_list("pk", flat=True))

@@ -12,7 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from chatsite import settings as product
-from conversations.gateway import reading, upstream
+from conversations.gateway import provider_stream, upstream
 from conversations.llm import errors
 from conversations.llm.errors import BrokenReply
 from conversations.llm.openai import OpenAICompatible
@@ -97,7 +97,7 @@ async def test_a_gateways_stream_ends_too_where_only_its_connection_is_kept_aliv
         async with upstream.asked(profile, {"messages": [], "stream": True}, asking=lambda: None) as of:
             with pytest.raises(BrokenReply, match="nothing came"):
                 async with asyncio.timeout(5):
-                    [_ async for _ in reading.events(of, reading.Tally(), with_usage=True)]
+                    [_ async for _ in provider_stream.events(of, provider_stream.Tally(), with_usage=True)]
 
 
 async def test_a_reply_outlives_many_leases_while_its_model_says_nothing(chat: Chat, settings: Any) -> None:

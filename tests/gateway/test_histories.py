@@ -87,7 +87,7 @@ def test_a_history_of_instructions_alone_is_one() -> None:
 
 
 def test_what_cannot_be_sent_is_named_wherever_it_is(profile: Any) -> None:
-    from conversations.gateway.asking import understood
+    from conversations.gateway.request import understood
 
     body = {"model": profile.name, "messages": [{"role": "user", "content": "hi"}]}
     for more in (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from conversations.errors import Refused
-from conversations.gateway import reading, upstream
+from conversations.gateway import provider_stream, upstream
 from conversations.llm.errors import BrokenReply, ContextTooLong, ModelError
 from conversations.models import ModelProfile
 
@@ -52,12 +52,12 @@ async def asked(url: str, **body: Any) -> AsyncIterator[upstream.Upstream]:
         yield of
 
 
-async def heard(*pieces: str | bytes, choices: int = 1, **how: Any) -> tuple[list[str], reading.Tally]:
+async def heard(*pieces: str | bytes, choices: int = 1, **how: Any) -> tuple[list[str], provider_stream.Tally]:
     said = [piece.encode() if isinstance(piece, str) else piece for piece in pieces]
-    tally = reading.Tally(choices)
+    tally = provider_stream.Tally(choices)
     async with provider(*said, **how) as url, asked(url) as of:
         assert of.is_stream
-        return [event async for event in reading.events(of, tally, with_usage=True)], tally
+        return [event async for event in provider_stream.events(of, tally, with_usage=True)], tally
 
 
 async def test_what_only_python_takes_for_a_line_s_end_stays_within_its_event() -> None:
@@ -132,7 +132,7 @@ async def test_an_error_that_comes_with_200_is_one(error: Any, kind: type[ModelE
     body = json.dumps({"error": error}).encode()
     async with provider(body, kind="application/json") as url, asked(url, stream=False) as of:
         with pytest.raises(kind) as told:
-            await reading.whole(of)
+            await provider_stream.whole(of)
     assert KEY not in str(told.value)
 
 

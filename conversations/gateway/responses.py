@@ -11,8 +11,8 @@ from typing import Any
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 
 from conversations.errors import Refused
-from conversations.gateway.calls import GONE, Call
-from conversations.gateway.reading import Tally
+from conversations.gateway.call_log import GONE, Call
+from conversations.gateway.provider_stream import Tally
 from conversations.gateway.upstream import failed
 from conversations.llm.errors import ModelError
 

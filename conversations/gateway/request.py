@@ -13,10 +13,10 @@ from compression.core.policy import Policy
 from compression.core.values import Usage, Window, total_tokens
 from conversations.context.usage import parts, too_large
 from conversations.errors import Invalid, NotFound, TooLarge
-from conversations.gateway import known
+from conversations.gateway import checkpoints
 from conversations.gateway.addresses import require_reachable
+from conversations.gateway.checkpoints import State
 from conversations.gateway.history import History, read
-from conversations.gateway.known import State
 from conversations.gateway.messages import require_storable
 from conversations.gateway.options import LIMITS, passed
 from conversations.models import ModelProfile
@@ -53,7 +53,7 @@ class Asked:
         return "stream_options" in self.body
 
     def usage(self, state: State | None) -> Usage:
-        return known.measured(self.history, state, self.window)
+        return checkpoints.measured(self.history, state, self.window)
 
     def is_due(self, state: State | None) -> bool:
         """Whether it is to be compressed (further) before it is sent."""
@@ -68,7 +68,7 @@ class Asked:
         used = self.usage(state)
         if used.over_budget:
             raise TooLarge(f"{too_large(used)} (context_length_exceeded)", **parts(used))
-        return self.body if state is None else self.body | {"messages": known.assemble(self.history, state)}
+        return self.body if state is None else self.body | {"messages": checkpoints.assemble(self.history, state)}
 
     def estimated(self, state: State | None) -> int:
         """By our own count, for what the provider reports to be learned from; 0 where some of it is only guessed."""

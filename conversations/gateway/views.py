@@ -19,12 +19,12 @@ from conversations import keys, limits
 from conversations.admission import admission_of
 from conversations.compaction.snapshots import Superseded
 from conversations.errors import MEDIA_TYPE, Invalid, NotFound, Refused, UnsupportedMediaType
-from conversations.gateway import known, reading, upstream
-from conversations.gateway.answers import Stream, Unauthenticated, as_refusal, refused, stream
-from conversations.gateway.asking import Asked, model_of, models, understood
-from conversations.gateway.calls import GONE, MADE, Call, record
+from conversations.gateway import checkpoints, provider_stream, upstream
+from conversations.gateway.call_log import GONE, MADE, Call, record
+from conversations.gateway.checkpoints import State
 from conversations.gateway.folding import alone, fold
-from conversations.gateway.known import State
+from conversations.gateway.request import Asked, model_of, models, understood
+from conversations.gateway.responses import Stream, Unauthenticated, as_refusal, refused, stream
 from conversations.llm.errors import ContextTooLong
 from conversations.models import ModelProfile
 from conversations.runtime import queue
@@ -113,9 +113,9 @@ def _begun(request: HttpRequest, call: Call) -> tuple[Asked, State | None]:
     call.before = call.after = asked.usage(None).total
     if not asked.is_due(None):
         return asked, None
-    state = known.recall(call.owner_id, asked.history)
+    state = checkpoints.recall(call.owner_id, asked.history)
     if state is None or asked.is_due(state):
-        state = known.find(call.owner_id, asked.history)
+        state = checkpoints.find(call.owner_id, asked.history)
     return asked, state
 
 
@@ -160,7 +160,7 @@ async def _folded(asked: Asked, state: State | None, call: Call, overflowed: boo
     history, owner_id = asked.history, call.owner_id
     for _ in range(TRIES):
         async with alone(owner_id, state.digest if state else history.origin):
-            newer = await sync_to_async(known.find)(owner_id, history)
+            newer = await sync_to_async(checkpoints.find)(owner_id, history)
             if _digest(newer) == _digest(state):
                 with suppress(Superseded):
                     found = await fold(owner_id, history, newer, asked.profile, overflowed=overflowed)
@@ -182,12 +182,12 @@ async def _forwarded(asked: Asked, state: State | None, call: Call, held: AsyncE
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
     provider = await held.enter_async_context(upstream.asked(asked.profile, body, asking=call.asking))
     if not provider.is_stream:
-        content, call.spent = await reading.whole(provider)
+        content, call.spent = await provider_stream.whole(provider)
         call.answered()
         _record_later(call)
         return HttpResponse(content, content_type=JSON, headers=call.headers)
-    tally, kept = reading.Tally(asked.choices), held.pop_all()
-    events = reading.events(provider, tally, with_usage=asked.wants_usage)
+    tally, kept = provider_stream.Tally(asked.choices), held.pop_all()
+    events = provider_stream.events(provider, tally, with_usage=asked.wants_usage)
 
     async def close() -> None:
         await kept.aclose()

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from conversations.gateway.known import State
+from conversations.gateway.checkpoints import State
 from conversations.llm.port import Spent
 from conversations.llm.profiles import learn_correction
 from conversations.models import ApiKey, GatewayCall, ModelProfile
