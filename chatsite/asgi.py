@@ -37,8 +37,8 @@ from chatsite.refusals import refuse
 from chatsite.signed_in import signed_in
 from chatsite.threads import Kind, request_thread
 from conversations.admission import watched
-from conversations.consumers import ConversationConsumer
 from conversations.errors import Refused
+from conversations.page.consumers import ConversationConsumer
 from conversations.runtime import queue
 
 sockets = [

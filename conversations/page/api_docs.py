@@ -19,8 +19,8 @@ from django.views.decorators.http import require_safe
 from conversations.api import api, shaped
 from conversations.api.about import ABOUT, TAGS
 from conversations.api.openapi import JSON, operations
-from conversations.colours import coloured_if_it_can_be
-from conversations.markdown import clean, parser
+from conversations.page.markup.highlighting import coloured_if_it_can_be
+from conversations.page.markup.markdown import clean, parser
 from conversations.preferences import appearance
 
 CODE = re.compile(r"`([^`]+)`")

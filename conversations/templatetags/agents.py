@@ -6,18 +6,18 @@ import json
 
 from django import template
 
-from conversations import tool_names, workings
 from conversations.agents.dispatch import STOPPED
 from conversations.context import tools
 from conversations.messages import history
 from conversations.messages.search_terms import in_a_line
 from conversations.models import AgentRun, AgentStep, ToolCall
-from conversations.workings import Working
+from conversations.page import agent_view, tool_labels
+from conversations.page.agent_view import Working
 
 register = template.Library()
-register.filter(tool_names.called)
-register.filter(tool_names.server)
-register.filter(tool_names.brief)
+register.filter(tool_labels.called)
+register.filter(tool_labels.server)
+register.filter(tool_labels.brief)
 
 STATES = {"pending": "waits", "running": "under way", "done": "done", "failed": "failed", "stopped": "stopped"}
 RUNS = {
@@ -67,7 +67,7 @@ def run(call: ToolCall) -> AgentRun | None:
 @register.filter
 def working(run: AgentRun) -> Working:
     """All of it: one of a conversation's runs is open at a time, and shown so from the start."""
-    return workings.read(run)
+    return agent_view.read(run)
 
 
 @register.filter
@@ -84,13 +84,13 @@ def step(row: AgentStep) -> str:
 @register.filter
 def opening(text: str) -> str:
     """The beginning of what was said, in a line."""
-    return in_a_line(text[: 2 * tool_names.BRIEF])
+    return in_a_line(text[: 2 * tool_labels.BRIEF])
 
 
 @register.filter
 def pretty(text: str) -> str:
     """JSON on lines of its own; anything else as it is."""
-    found = tool_names.read(text)
+    found = tool_labels.read(text)
     return json.dumps(found, indent=2, ensure_ascii=False) if isinstance(found, (dict, list)) else text
 
 

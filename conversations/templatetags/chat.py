@@ -13,11 +13,11 @@ from django.utils.safestring import SafeString
 from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
-from conversations import markdown
 from conversations.compaction import progress
 from conversations.controls import visible
 from conversations.messages import finish_reasons
 from conversations.models import Message
+from conversations.page.markup import markdown
 
 register = template.Library()
 

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from django import template
 
-from conversations.insets import Inset, Segment, split
 from conversations.messages.attachments import words_of
 from conversations.models import Attachment, Message, ModelProfile
+from conversations.page.markup.segments import Inset, Segment, split
 
 register = template.Library()
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations import colours
-from conversations.colours import NotColoured, coloured
 from conversations.errors import Invalid, TooMany
 from conversations.exchange.imports import import_conversations
-from conversations.markdown import html_of, render
 from conversations.messages import images
 from conversations.models import Conversation
+from conversations.page.markup import highlighting
+from conversations.page.markup.highlighting import NotColoured, coloured
+from conversations.page.markup.markdown import html_of, render
 from conversations.runtime import bounded_process
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.runtime.fair_turns import Busy, Turns
@@ -40,9 +40,9 @@ def pool() -> Any:
 
 @pytest.fixture(autouse=True)
 def _nothing_lost() -> Any:
-    colours.lost.forget()
+    highlighting.lost.forget()
     yield
-    colours.lost.forget()
+    highlighting.lost.forget()
 
 
 def test_a_process_does_one_piece_of_work_after_the_other(pool: Pool) -> None:
@@ -139,7 +139,7 @@ def test_a_language_that_took_too_long_is_plain_for_a_while_and_others_are_not()
     assert not refused.value.is_final
     assert "<span" in coloured("x = 1\n", "python")
     plain = render("```easytrieve\n* a comment of another\n```")
-    colours.lost.forget()
+    highlighting.lost.forget()
     assert render("```easytrieve\n* a comment of another\n```") != plain, "it stays without colours for ever"
 
 

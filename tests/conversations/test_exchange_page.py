@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from conversations.models import Conversation
-from conversations.views.sidebar import LIMIT
+from conversations.page.views.sidebar import LIMIT
 from tests.conversations.exports import chatgpt, claude, told, wrote
 from tests.conversations.pages import Pages, elements
 from tests.conversations.test_exchange_archive import zipped

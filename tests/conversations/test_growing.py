@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conversations import growing, markdown
-from conversations.growing import Growing
+from conversations.page.markup import markdown, streaming
+from conversations.page.markup.streaming import Growing
 from tests.conftest import real_conversation
 
 pytestmark = pytest.mark.once
@@ -63,7 +63,7 @@ def test_who_comes_later_is_shown_the_same_and_there_is_one_place_that_further_w
 ) -> None:
     text = "\n".join(lines)
     _, reply = grown(text, random.Random(seed))
-    later, html = growing.so_far("id", text)
+    later, html = streaming.so_far("id", text)
     assert html.count('id="text-id"') == html.count('class="tail"') == reply.drawn.count('id="text-id"') == 1
     assert text.endswith(later.tail)
     if "$$" not in text:  # what is a formula at last may have looked like something else: the page asks again then
@@ -106,7 +106,7 @@ def test_what_is_written_into_a_place_that_a_page_does_not_have_is_named_by_how_
     before = reply.place
     assert reply.add("one\n\ntwo") == "<p>one</p>\n"
     assert (before, reply.place) == ("tail-id-0", "tail-id-4")
-    assert growing.so_far("id", "one\n\ntwo")[0].place == reply.place
+    assert streaming.so_far("id", "one\n\ntwo")[0].place == reply.place
 
 
 @pytest.mark.parametrize(

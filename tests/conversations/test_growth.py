@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations import cited, growing
 from conversations.agents.tools import calculator
-from conversations.diffs import diff
 from conversations.errors import Invalid
 from conversations.exchange.json_stream import entries
 from conversations.llm.tools import ToolFailed
-from conversations.markdown import MAX_MARKDOWN, html_of
 from conversations.messages import search
 from conversations.messages.search_terms import MARKS, excerpt, in_a_line, terms_of
 from conversations.messages.text_files import read_text_file
 from conversations.models import Conversation, Message
 from conversations.page.api_docs import CODE
+from conversations.page.markup import citations, streaming
+from conversations.page.markup.diff import diff
+from conversations.page.markup.markdown import MAX_MARKDOWN, html_of
 from conversations.runtime.substring_lookup import holds
 from conversations.turns import titles
 from conversations.validation import parse_json
@@ -48,7 +48,7 @@ IS_WHOLE = os.environ.get("GROWTH") == "whole"
 
 def growing_in_lines(text: str) -> None:
     """As a reply comes in: some words at a time."""
-    tail = growing.Growing("x")
+    tail = streaming.Growing("x")
     for at in range(0, len(text), 2_000):
         if tail.add(text[at : at + 2_000]) is not None:
             _ = tail.drawn
@@ -57,7 +57,7 @@ def growing_in_lines(text: str) -> None:
 READERS: dict[str, tuple[Callable[[str], Any], int]] = {
     "Markdown": (html_of, MAX_MARKDOWN),
     "a reply as it grows": (growing_in_lines, MAX_MARKDOWN),
-    "a summary with its sources": (lambda text: cited.rendered(text, ["a port", "b"]), MAX_MARKDOWN),
+    "a summary with its sources": (lambda text: citations.rendered(text, ["a port", "b"]), MAX_MARKDOWN),
     "a line of a list": (in_a_line, MESSAGE),
     "a text file": (lambda text: read_text_file(text.encode()), MESSAGE),
     "the words of a search": (terms_of, MESSAGE),

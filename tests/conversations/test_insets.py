@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.insets import Inset, Segment, split
+from conversations.page.markup.segments import Inset, Segment, split
 
 pytestmark = pytest.mark.once
 

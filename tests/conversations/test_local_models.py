@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from compression.models import Compaction
 from conversations.compaction import trigger
 from conversations.context import transcript
-from conversations.meter import meter
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.page.meter import meter
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
 from tests.conversations.test_seeing import words_of

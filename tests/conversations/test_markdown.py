@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from conversations import formulas
-from conversations.markdown import MAX_MARKDOWN, html_of, render
 from conversations.messages.search_terms import in_a_line
+from conversations.page.markup import formulas
+from conversations.page.markup.markdown import MAX_MARKDOWN, html_of, render
 from tests.journeys import nasty
 from tests.timing import cpu_seconds
 

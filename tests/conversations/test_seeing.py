@@ -13,8 +13,8 @@ from compression.core.values import Steering
 from conversations.compaction import compaction
 from conversations.context import prompt, transcript
 from conversations.context.next_request import upcoming
-from conversations.meter import meter
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.page.meter import meter
 from conversations.templatetags.chat import money
 from conversations.turns import begin
 from tests.conversations.chat import START, fill

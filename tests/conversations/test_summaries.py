@@ -16,9 +16,9 @@ from compression.core.values import MESSAGE_OVERHEAD, Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary
-from conversations.diffs import LIMIT, Line, diff
 from conversations.errors import Conflict, Invalid
 from conversations.models import Conversation
+from conversations.page.markup.diff import LIMIT, Line, diff
 from conversations.templatetags.chat import fallback, story
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements

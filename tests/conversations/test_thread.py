@@ -8,12 +8,12 @@ import pytest
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import past, thread
-from conversations.bubbles import Bubble
 from conversations.compaction import compaction
 from conversations.models import Conversation, Message, ToolCall
-from conversations.past import Divider, Fold
-from conversations.thread import ThreadPage
+from conversations.page import folded_history, thread
+from conversations.page.folded_history import Divider, Fold
+from conversations.page.message_view import Bubble
+from conversations.page.thread import ThreadPage
 from tests.conversations.chat import START, fill
 from tests.llm_server import LlmServer
 
@@ -75,7 +75,7 @@ def test_the_rest_of_a_fold_is_exactly_what_it_did_not_show(folded: Fill) -> Non
     conversation = folded(20)
     first = thread.page(conversation).items[0]
     assert isinstance(first, Fold)
-    rest = past.rows(conversation, after=first.after, until=first.until)
+    rest = folded_history.rows(conversation, after=first.after, until=first.until)
     assert len(rest) == first.more == 12
     assert [row.preview.split()[1] for row in (*first.rows, *rest)] == [str(n) for n in range(16)]
 

@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from conversations.forms import SetupForm
 from conversations.ops import first_account
+from conversations.page.forms import SetupForm
 from tests.conversations.pages import Pages
 
 ACCOUNT = {"username": "ada", "password1": "correct horse battery", "password2": "correct horse battery"}

@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 
-from conversations import doings, fragments, thread
 from conversations.context.next_request import upcoming
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall
+from conversations.page import agent_fragments, fragments, thread
 from conversations.runtime.payloads import message_json
 from conversations.runtime.subscription import Event
 from tests.conversations.agents import Rows
@@ -247,7 +247,7 @@ def test_a_pending_reply_says_what_it_waits_for(rows: Rows, pages: Pages) -> Non
     asked = pages.asks_for_itself(rows.conversation.pk, reply.pk)
     assert "Calculate…" in asked.content.decode() and asked.headers["HX-Trigger"] == '{"converge": {}}'
     assert '<p class="waits">Calculate…</p>' in pages.get("chat", rows.conversation.pk).content.decode()
-    assert "Calculate…" in doings.waiting(rows.conversation)
+    assert "Calculate…" in agent_fragments.waiting(rows.conversation)
     ToolCall.objects.filter(pk=call.pk).update(status="done", result="2")
     assert '<p class="waits"></p>' in pages.get("chat", rows.conversation.pk).content.decode()
 

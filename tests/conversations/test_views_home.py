@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from conversations.models import Conversation, ModelProfile
-from conversations.views.sidebar import LIMIT, sidebar
+from conversations.page.views.sidebar import LIMIT, sidebar
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from conversations.forms import PolicyForm
 from conversations.models import Conversation, ModelProfile
+from conversations.page.forms import PolicyForm
 from conversations.validation import POLICY
 from tests.conversations.pages import Pages, elements
 

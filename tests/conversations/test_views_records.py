@@ -110,7 +110,7 @@ def test_a_request_that_cannot_be_told_exactly_says_so(replies: list[Message], p
 def test_very_long_requests_are_shown_in_part(
     replies: list[Message], pages: Pages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conversations.views.records.SHOWN", 6)
+    monkeypatch.setattr("conversations.page.views.requests.SHOWN", 6)
     page = pages.get("request", replies[1].conversation_id, replies[1].pk, htmx=True).content.decode()
     assert len(parts_of(page)) == 6
     assert "10 more" in page

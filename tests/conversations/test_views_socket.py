@@ -11,9 +11,9 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser, User
 from django.urls import path
 
-from conversations import fragments
-from conversations.consumers import FRAMES, ConversationConsumer
 from conversations.models import Conversation, ModelProfile
+from conversations.page import fragments
+from conversations.page.consumers import FRAMES, ConversationConsumer
 from conversations.runtime.events import hub, publish
 from conversations.runtime.subscription import BACKLOG, Event
 from tests.conversations.chat import Chat, fill

@@ -70,6 +70,6 @@ def test_a_server_that_served_its_first_page_has_loaded_nothing_that_is_for_late
     with kind(tmp_path, llm_url="http://127.0.0.1:9/v1") as site:
         urllib.request.urlopen(site.url + "/accounts/login/").read()
         loaded = site.modules()
-        assert {"conversations.views.home", "chatsite.asgi"} <= loaded
+        assert {"conversations.page.views.home", "chatsite.asgi"} <= loaded
         assert not loaded & unused
         assert site.megabytes < MOST_MB

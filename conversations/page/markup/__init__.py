@@ -1,0 +1,1 @@
+"""Text to safe HTML: Markdown, formulas, citations, differences. No rows."""

@@ -1,0 +1,146 @@
+"""A conversation as it is read: folds of the past with their dividers, then the live messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import takewhile
+from typing import NamedTuple
+from uuid import UUID
+from zlib import crc32
+
+from django.db.models import OuterRef, QuerySet
+
+from conversations.messages.history import history, legible
+from conversations.models import Conversation, Message
+from conversations.page import agent_view, folded_history
+from conversations.page.folded_history import REACH, Item
+from conversations.page.message_view import Bubble, bubble
+
+LIMIT = 60
+"""Live messages of one page."""
+PROGRESS = agent_view.progress_of(message=OuterRef("pk"))
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPage:
+    """Items oldest to newest; `earlier` is the `before` of the page in front of it (None: there is none)."""
+
+    items: tuple[Item, ...]
+    earlier: datetime | None = None
+
+
+def page(conversation: Conversation, *, before: datetime | None = None, limit: int = LIMIT) -> ThreadPage:
+    """The newest part of the thread, or what precedes `before`. The number of queries is constant."""
+    live = _live(conversation, before, limit)
+    placed, since = folded_history.dividers(conversation)
+    present: list[Item] = [*_bubbles(conversation, reversed(live[:limit]))]
+    if not before:
+        present = [*since, *present]
+    if len(live) > limit:
+        return ThreadPage(tuple(present), live[limit - 1].created_at)
+    keys = folded_history.keys_of(conversation, before)
+    earlier = keys[REACH - 1].created_at if keys[REACH:] else None
+    return ThreadPage((*folded_history.items(conversation, keys[:REACH], placed), *present), earlier)
+
+
+class Key(NamedTuple):
+    """`progress` rises with every call of a tool that is made, begun and ended."""
+
+    id: UUID
+    role: str
+    status: str
+    is_protected: bool
+    progress: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a page shows in full, by its keys, newest first: enough to tell what another page does not know yet.
+
+    `run` says how far the last task is that an agent handed to its executor.
+    """
+
+    conversation: Conversation
+    keys: tuple[Key, ...]
+    run: str = ""
+
+    @property
+    def version(self) -> str:
+        """Changes with everything that the thread shows, but for the text of a reply that is being written."""
+        when, state = self.conversation.updated_at.timestamp(), self.conversation.compression_version
+        last = self.keys[0] if self.keys else None
+        end = f"{last.id}:{last.status}" if last else ":"
+        return f"{when}:{state}:{_print(self.keys[:LIMIT])}:{end}:{self._work}"
+
+    @property
+    def _work(self) -> str:
+        """Of what is being done with tools: that goes on in messages since a person's last one alone."""
+        return f"{crc32(f'{[key.progress for key in self._turn()]}{self.run}'.encode()):x}"
+
+    def _turn(self) -> list[Key]:
+        """All that was said since a person's last message."""
+        return list(takewhile(lambda key: key.role != Message.Role.USER, self.keys))
+
+    def since(self, version: str) -> list[Bubble] | None:
+        """What has come since, with the messages of then that are others now; None: more than that has changed."""
+        _, state, seen, last, status, work = version.split(":") if version.count(":") == 5 else [""] * 6
+        place = next((place for place, key in enumerate(self.keys) if str(key.id) == last), None)
+        if place is None or state != str(self.conversation.compression_version):
+            return None
+        if seen != _print(self.keys[place : place + LIMIT]):
+            return None
+        then = self.keys[place]
+        changed = then.status != status or then.status == Message.Status.STREAMING
+        ids = {key.id for key in self.keys[: place + changed]}
+        if work != self._work:
+            ids |= {key.id for key in self._turn() if key.progress}
+        rows = legible(Message.objects.filter(pk__in=ids)).order_by("created_at")
+        return _bubbles(self.conversation, rows)
+
+
+def shown(conversation: Conversation) -> Shown:
+    """With room for as many new messages again as a page has."""
+    found = _live_rows(conversation).annotate(progress=PROGRESS).values_list(*Key._fields)[: 2 * LIMIT]
+    return Shown(conversation, tuple(Key(*row) for row in found), agent_view.progress(conversation))
+
+
+def version(conversation: Conversation) -> str:
+    return shown(conversation).version
+
+
+def _print(keys: tuple[Key, ...]) -> str:
+    """Of what these messages look like, but for how far the last one is."""
+    said = [f"{key.id}{key.is_protected}{key.status if place else ''}" for place, key in enumerate(keys)]
+    return f"{crc32(''.join(said).encode()):x}"
+
+
+def _bubbles(conversation: Conversation, rows: Iterable[Message]) -> list[Bubble]:
+    """A query or two more where the last of them is a reply that is being written."""
+    rows = list(rows)
+    waits = agent_view.waited_for(conversation) if rows and rows[-1].is_streaming else ""
+    return [bubble(conversation, row, waits=waits if row.is_streaming else "") for row in rows]
+
+
+def later(conversation: Conversation, message: Message) -> int:
+    """How many messages of the history come after it."""
+    return history(conversation).filter(created_at__gt=message.created_at).count()
+
+
+def is_streaming(conversation: Conversation) -> bool:
+    last = conversation.messages.order_by("-created_at").values_list("status", flat=True).first()
+    return last == Message.Status.STREAMING
+
+
+def _live(conversation: Conversation, before: datetime | None, limit: int) -> list[Message]:
+    """Newest first, and one more than `limit` where there are more."""
+    messages = legible(_live_rows(conversation))
+    if before:
+        messages = messages.filter(created_at__lt=before)
+    return list(messages[: limit + 1])
+
+
+def _live_rows(conversation: Conversation) -> QuerySet[Message]:
+    messages = history(conversation).order_by("-created_at")
+    return messages.filter(created_at__gt=conversation.compressed_at) if conversation.compressed_at else messages

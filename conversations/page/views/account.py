@@ -1,0 +1,52 @@
+"""The first account, and signing in."""
+
+from __future__ import annotations
+
+from django.contrib.auth import login
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from conversations import preferences, throttles
+from conversations.ops import first_account
+from conversations.page.forms import SetupForm
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def setup(request: HttpRequest) -> HttpResponse:
+    if has_users():
+        return redirect("login")
+    needs_token = first_account.needs_token(request)
+    form = SetupForm(request.POST or None, initial={"token": request.GET.get("token", "")}, needs_token=needs_token)
+    if not form.is_valid() and "token" in form.errors and request.POST.get("token"):
+        throttles.note_sign_in(request.META.get("REMOTE_ADDR", ""))
+    if not form.is_valid():
+        return render(request, "registration/setup.html", {"form": form}, status=422 if form.is_bound else 200)
+    user = form.save_first()
+    if user is None:
+        return redirect("login")
+    first_account.forget()
+    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    return preferences.remember(redirect("home"), preferences.of(user))
+
+
+class SignIn(LoginView):
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        return preferences.remember(response, preferences.of(form.get_user()))
+
+    def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        return super().get(request, *args, **kwargs) if has_users() else redirect("setup")
+
+
+def has_users() -> bool:
+    return User.objects.exists()

@@ -1,0 +1,45 @@
+"""A message in its place: with what was said before and after it, folded or not."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from conversations.access import get_conversation
+from conversations.errors import NotFound
+from conversations.messages.history import history, legible
+from conversations.page.message_view import bubble
+from conversations.page.views.guard import Request, member
+from conversations.page.views.sidebar import sidebar
+
+AROUND = 10
+"""Messages of the history on each side."""
+
+
+@member
+@never_cache
+@require_GET
+def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    row = legible(conversation.messages.filter(pk=message_id)).first()
+    if row is None:
+        raise NotFound("This message is not there any more.")
+    others = legible(history(conversation))
+    before = list(others.filter(created_at__lt=row.created_at).order_by("-created_at")[: AROUND + 1])
+    after = list(others.filter(created_at__gt=row.created_at).order_by("created_at")[: AROUND + 1])
+    shown = [*reversed(before[:AROUND]), row, *after[:AROUND]]
+    context = {
+        "conversation": conversation,
+        "here": row,
+        "items": [bubble(conversation, message) for message in shown],
+        "earlier": before[AROUND - 1] if before[AROUND:] else None,
+        "later": after[AROUND - 1] if after[AROUND:] else None,
+    }
+    if request.htmx:
+        return render(request, "conversations/_around.html", context)
+    listed = sidebar(request.user, current=conversation)
+    return render(request, "conversations/around.html", context | {"sidebar": listed})

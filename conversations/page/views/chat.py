@@ -1,0 +1,118 @@
+"""One conversation's page, and the parts of it that are read again."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+from django_htmx.http import trigger_client_event
+
+from conversations.access import get_conversation
+from conversations.context import settings
+from conversations.context.reliability import trust_of
+from conversations.messages import attachments
+from conversations.messages.history import legible
+from conversations.models import Conversation, ModelProfile
+from conversations.page import agent_fragments, agent_view, folded_history, fragments
+from conversations.page import thread as threads
+from conversations.page.message_view import bubble
+from conversations.page.meter import meter
+from conversations.page.views.guard import Request, member
+from conversations.page.views.query_params import id_of, moment
+from conversations.page.views.sidebar import sidebar
+
+
+@member
+@never_cache
+@require_GET
+def chat(request: Request, pk: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    profile = settings.profile_of(conversation)
+    measured, running = meter(conversation), fragments.busy(conversation)
+    context = {
+        "conversation": conversation,
+        "sidebar": sidebar(request.user, current=conversation),
+        "profile": profile,
+        "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
+        "pending": attachments.pending(conversation),
+        "meter": measured,
+        "flows": agent_fragments.flows(conversation, measured, oob=False),
+        "running": running,
+        **fragments.progress_context(running),
+        "trust": trust_of(conversation),
+        **fragments.thread_context(conversation),
+    }
+    return render(request, "conversations/chat.html", context)
+
+
+@member
+@never_cache
+@require_GET
+def thread(request: Request, pk: UUID) -> HttpResponse:
+    """What precedes `before`, the rows of a fold (`after`, `until`), or all that has changed since `version`."""
+    conversation = get_conversation(request.user, pk)
+    before, after, until = (moment(request.GET, name) for name in ("before", "after", "until"))
+    if after and until:
+        rows = folded_history.rows(conversation, after=after, until=until)
+        return render(request, "conversations/_rows.html", {"rows": rows, "conversation": conversation})
+    if before:
+        page = threads.page(conversation, before=before)
+        return render(request, "conversations/_items.html", {"page": page, "conversation": conversation})
+    return _changes(conversation, request.GET)
+
+
+def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
+    running, shown = fragments.busy(conversation), threads.shown(conversation)
+    known = values.get("version", "")
+    if known == shown.version and not running and not threads.is_streaming(conversation):
+        return HttpResponse(status=204)
+    html = fragments.changed_since(shown, known) + fragments.title(conversation)
+    if running:
+        html += fragments.by_itself("#compression-status", fragments.status(conversation))
+    return HttpResponse(html)
+
+
+@member
+@never_cache
+@require_GET
+def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """One bubble, or its `body` and what can be done with it, for a row that opens.
+
+    A pending reply that asks for itself hears nothing by its socket: the page is to read what is done for it, too.
+    """
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(legible(conversation.messages.all()), pk=message_id)
+    if "body" in request.GET:
+        item = bubble(conversation, row)
+        return render(request, "conversations/_opened.html", {"item": item})
+    waits = agent_view.waited_for(conversation) if row.is_streaming else ""
+    response = HttpResponse(fragments.message(conversation, row, waits=waits))
+    asks_for_itself = request.htmx.trigger == f"message-{message_id}"
+    if asks_for_itself and (waits or not row.is_streaming):
+        return trigger_client_event(response, "converge")
+    return response
+
+
+@member
+@never_cache
+@require_GET
+def words(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """A message as it is stored, without its files."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(conversation.messages.prefetch_related("attachments"), pk=message_id)
+    return HttpResponse(attachments.words_of(row), content_type="text/plain; charset=utf-8")
+
+
+@member
+@never_cache
+@require_GET
+def status(request: Request, pk: UUID) -> HttpResponse:
+    """How a compression goes; `was` is the one that the page waited for, whose end it has not heard of."""
+    conversation = get_conversation(request.user, pk)
+    was = id_of(request.GET, "was")
+    finished = conversation.compactions.filter(pk=was).first() if was else None
+    response = HttpResponse(fragments.status(conversation, finished=finished))
+    return trigger_client_event(response, "converge")

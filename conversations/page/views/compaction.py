@@ -1,0 +1,140 @@
+"""One compression: what was written beside what it was written from, how it went, and what it changed."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import reswap, retarget
+
+from compression.models import Checkpoint, Compaction
+from conversations.access import CHATS, TO_READ, get_conversation
+from conversations.compaction import edit_summary as summaries
+from conversations.errors import Refused
+from conversations.messages.history import whole
+from conversations.models import Conversation, Message
+from conversations.page.markup import citations
+from conversations.page.markup.diff import Diff, diff
+from conversations.page.views.guard import Request, member
+from conversations.page.views.query_params import whole_number
+from conversations.page.views.sidebar import sidebar
+
+SOURCES = 1_000
+"""Messages shown beside a summary; their number is said in any case."""
+
+
+@member
+@never_cache
+@require_GET
+def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
+    """`edit` given: with its summary in a form. That of an executor is only read, at the agent that it works for."""
+    conversation = get_conversation(request.user, pk, kinds=TO_READ)
+    row = get_object_or_404(conversation.compactions, pk=compaction_id)
+    context = _shown(conversation, row)
+    context["editing"] = "edit" in request.GET and context["is_chat"]
+    if request.htmx:
+        return render(request, "conversations/_compaction.html", context)
+    listed = sidebar(request.user, current=conversation if context["is_chat"] else None)
+    return render(request, "conversations/compaction.html", context | {"sidebar": listed})
+
+
+@member
+@never_cache
+@require_GET
+def changes(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
+    """What it changed in what the model sees, alone."""
+    conversation = get_conversation(request.user, pk, kinds=TO_READ)
+    row = get_object_or_404(conversation.compactions, pk=compaction_id)
+    return render(request, "conversations/_changes.html", {"compaction": row, "diff": _diff(conversation, row)})
+
+
+@member
+@require_POST
+def edit_summary(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
+    """The reader again, with the new summary; or with the form, the words in it, and what is wrong with them."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(conversation.compactions, pk=compaction_id)
+    text = request.POST.get("summary", "")
+    more: dict[str, Any] = {"said": "Saved. The next request has the new summary."}
+    status = 200
+    try:
+        # The one that was read: another tab may have written a newer one.
+        checkpoint = get_object_or_404(_own(row), number=whole_number(request.POST, "number"))
+        summaries.edit(conversation, number=checkpoint.number, text=text)
+    except Refused as refusal:
+        more, status = {"refusal": refusal, "editing": True, "text": text}, refusal.status
+    response = render(request, "conversations/_compaction.html", _shown(conversation, row) | more, status=status)
+    return reswap(retarget(response, f"#compaction-{row.pk}"), "outerHTML")
+
+
+def _shown(conversation: Conversation, row: Compaction) -> dict[str, Any]:
+    checkpoint, sources = _own(row).first(), _sources(conversation, row)
+    return {
+        "conversation": conversation,
+        "is_chat": conversation.kind in CHATS,
+        "compaction": row,
+        "checkpoint": checkpoint,
+        "summary": citations.rendered(checkpoint.summary, [_said(message) for message in sources])
+        if checkpoint
+        else "",
+        "sources": sources,
+        "left_out": _left_out(conversation, row),
+        "diff": _diff(conversation, row),
+    }
+
+
+def _diff(conversation: Conversation, row: Compaction) -> Diff | None:
+    before, after = _states(conversation, row)
+    return diff(before, after) if before != after else None
+
+
+def _said(message: Message) -> str:
+    """All that a summary could have of it."""
+    calls = (f"{call.name} {call.arguments} {call.result or ''}" for call in message.tool_calls.all())
+    return " ".join((message.content, *calls))
+
+
+def _own(row: Compaction) -> QuerySet[Checkpoint]:
+    """The summary that it wrote first, as it was edited last; then older ones, which it made shorter."""
+    return row.checkpoints.order_by("-last_message_at", "-number")
+
+
+def _states(conversation: Conversation, row: Compaction) -> tuple[str, str]:
+    """What stood for the past before it, and after it: in the next state that was kept, else now.
+
+    Twice nothing where that is not known any more.
+    """
+    first = row.snapshots.order_by("created_at").first()
+    if first is None:
+        return "", ""
+    later = conversation.snapshots.filter(created_at__gt=first.created_at).order_by("created_at")
+    kept = [pk for pk, ids in later.values_list("pk", "compaction_ids") if str(row.pk) in ids][:1]
+    following = later.filter(pk__in=kept).first()
+    if following is None and row.status != Compaction.Status.SUCCEEDED:
+        return "", ""
+    return first.compressed_context or "", (following or conversation).compressed_context or ""
+
+
+def _sources(conversation: Conversation, row: Compaction) -> list[Message]:
+    """The messages of the covered range, in order."""
+    ends = dict(
+        conversation.messages.filter(pk__in=[row.first_message, row.last_message]).values_list("pk", "created_at")
+    )
+    if row.first_message not in ends or row.last_message not in ends:
+        return []
+    covered = conversation.messages.filter(
+        replaced_by=None, created_at__gte=ends[row.first_message], created_at__lte=ends[row.last_message]
+    )
+    return list(whole(covered).order_by("created_at")[:SOURCES])
+
+
+def _left_out(conversation: Conversation, row: Compaction) -> list[Message]:
+    """The messages whose tool results it left out of requests, in order."""
+    ids = [pk for step in row.steps for pk in step.get("message_ids", ())]
+    found = conversation.messages.filter(pk__in=ids[:SOURCES]).order_by("created_at")
+    return list(whole(found))

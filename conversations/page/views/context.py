@@ -1,0 +1,181 @@
+"""What a conversation's requests are made by: its model, instructions, mode, rules and policy; states to go back to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import reswap, retarget, trigger_client_event
+
+from compression.core.tokens import count_tokens
+from conversations.access import get_conversation
+from conversations.compaction import compaction, snapshots
+from conversations.context import goals, settings, usage
+from conversations.context import rules as rules_
+from conversations.context.reliability import trust_of
+from conversations.errors import Invalid, Refused
+from conversations.llm.profiles import chat_profiles
+from conversations.models import Conversation, Goal
+from conversations.models.conversation import MAX_SYSTEM_PROMPT
+from conversations.page import model_outlook, tool_offer
+from conversations.page.forms import PolicyForm
+from conversations.page.views.guard import Request, View, member
+from conversations.page.views.query_params import id_of
+from conversations.page.views.sidebar import sidebar
+
+SHOWN = 50
+"""Snapshots that the panel lists, the newest."""
+STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"}
+
+
+def parts(conversation: Conversation) -> dict[str, Any]:
+    """What the sections of the panel show; what is a function is asked only where it is shown."""
+    goal = goals.active(conversation.pk)
+    return {
+        "conversation": conversation,
+        "profile": partial(settings.profile_of, conversation),
+        "models": chat_profiles(),
+        "outlook": partial(model_outlook.outlook, conversation),
+        "prompt_tokens": partial(count_tokens, conversation.system_prompt),
+        "max_system_prompt": MAX_SYSTEM_PROMPT,
+        "goal": goal,
+        "progress": goals.progress_of(goal) if goal else None,
+        "steps": STEPS,
+        "priorities": Goal.Priority.choices,
+        "offer": partial(tool_offer.offer, conversation),
+        "modes": Conversation.Mode.choices,
+        "form": PolicyForm(conversation),
+        "snapshots": conversation.snapshots.order_by("-created_at").defer("compressed_context")[:SHOWN],
+        "trust": trust_of(conversation),
+    }
+
+
+def shown(request: Request, conversation: Conversation, name: str, *, status: int = 200, **more: Any) -> HttpResponse:
+    """One section of the panel, or all of it (`context`), in place of the one that is there."""
+    context = parts(conversation) | more
+    response = render(request, f"conversations/_{name}.html", context, status=status)
+    return reswap(retarget(response, f"#{name}-section"), "outerHTML")
+
+
+def changes(name: str) -> Callable[[Callable[..., str]], View]:
+    """For an act on a section, which says what was done; what it refuses is told in the section, its input kept."""
+
+    def decorate(act: Callable[..., str]) -> View:
+        @member
+        @require_POST
+        @wraps(act)
+        def view(request: Request, pk: UUID, *args: Any) -> HttpResponse:
+            conversation = get_conversation(request.user, pk)
+            try:
+                said = act(request, conversation, *args)
+            except Refused as refusal:
+                kept = {"refusal": refusal, "draft": request.POST}
+                return shown(request, conversation, name, status=refusal.status, **kept)
+            return shown(request, conversation, name, said=said)
+
+        return view
+
+    return decorate
+
+
+@member
+@never_cache
+@require_GET
+def context(request: Request, pk: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    panel = parts(conversation) | {"at": request.GET.get("at", "")}
+    if request.htmx:
+        return render(request, "conversations/_context.html", panel)
+    whole = panel | {"sidebar": sidebar(request.user, current=conversation)}
+    return render(request, "conversations/context.html", whole)
+
+
+@changes("model")
+def model(request: Request, conversation: Conversation) -> str:
+    """What the choice means is said with it: the section tells how full the new window is."""
+    profile = settings.chosen(request.POST.get("model", ""))
+    settings.switch(conversation, profile)
+    return f"{profile} answers from now on."
+
+
+@changes("system_prompt")
+def system_prompt(request: Request, conversation: Conversation) -> str:
+    settings.set_system_prompt(conversation, request.POST.get("system_prompt", ""))
+    return "Saved: the next request has it."
+
+
+@changes("mode")
+def mode(request: Request, conversation: Conversation) -> str:
+    chosen = request.POST.get("mode", "")
+    if chosen not in Conversation.Mode.values:
+        raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
+    conversation.mode = chosen
+    conversation.save(update_fields=["mode"])
+    usage.tell(conversation.pk)
+    return "Saved."
+
+
+@changes("offer")
+def tools(request: Request, conversation: Conversation) -> str:
+    """Whether tools are offered to its model (`on` given), or not."""
+    conversation.uses_tools = "on" in request.POST
+    conversation.save(update_fields=["uses_tools"])
+    usage.tell(conversation.pk)
+    return "Offered from the next request on." if conversation.uses_tools else "Offered no more."
+
+
+@changes("rules")
+def rules(request: Request, conversation: Conversation) -> str:
+    """Add a rule; put another in place of `was`, or none where it is empty."""
+    rule, was = request.POST.get("rule", ""), request.POST.get("was", "")
+    present = list(conversation.rules)
+    if was in present:
+        present[present.index(was)] = rule
+    elif rule.strip():
+        present.append(rule)
+    else:
+        raise Invalid("rule: must not be empty.", field="rule")
+    rules_.set_rules(conversation, [one for one in present if one.strip()])
+    return "Saved." if rule.strip() else "Removed."
+
+
+@member
+@require_POST
+def policy(request: Request, pk: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    form = PolicyForm(conversation, request.POST)
+    if form.is_valid():
+        try:
+            settings.set_policy(conversation, form.values)
+        except Invalid as refusal:
+            form.refuse(refusal)
+    if form.errors:
+        return shown(request, conversation, "policy", status=400, form=form)
+    return shown(request, conversation, "policy", said="Saved.")
+
+
+@changes("snapshots")
+def take_snapshot(request: Request, conversation: Conversation) -> str:
+    snapshots.take_snapshot(conversation)
+    return "The state as it is now is kept."
+
+
+@member
+@require_POST
+def restore(request: Request, pk: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    try:
+        snapshot_id = id_of(request.POST, "snapshot")
+        if snapshot_id is None:
+            raise Invalid("snapshot: must be an id.")
+        compaction.rollback(conversation, snapshot_id=snapshot_id)
+    except Refused as refusal:
+        return shown(request, conversation, "snapshots", status=refusal.status, refusal=refusal)
+    response = shown(request, conversation, "context", said="The conversation is as it was in that snapshot.")
+    return trigger_client_event(response, "converge")

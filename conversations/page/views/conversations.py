@@ -1,0 +1,147 @@
+"""A conversation as a thing in the list: renamed, pinned, put away, deleted, taken in and out."""
+
+from __future__ import annotations
+
+import json
+import re
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
+from django.urls import Resolver404, resolve, reverse
+from django.utils.http import content_disposition_header
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from conversations.access import get_conversation, own_conversations
+from conversations.errors import Invalid
+from conversations.exchange import exports, imports, markdown
+from conversations.models import Conversation
+from conversations.page import fragments
+from conversations.page.forms import ImportForm, RenameForm, cleaned
+from conversations.page.views.guard import Request, member
+from conversations.page.views.sidebar import sidebar
+from conversations.runtime.events import publish
+from conversations.turns import conversations
+from conversations.validation import clean_text, one_line
+
+
+@member
+@require_POST
+def rename(request: Request, pk: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    conversation.title = one_line(clean_text("title", cleaned(RenameForm(request.POST))["title"]))
+    conversation.save(update_fields=["title"])
+    publish(pk, "title.updated", title=conversation.title)
+    return HttpResponse(fragments.title(conversation, headed=_is_open(request, pk)))
+
+
+@member
+@require_POST
+def pin(request: Request, pk: UUID) -> HttpResponse:
+    """To the top of the list (`on` given), or back to its place by date."""
+    return _listed(request, pk, pinned="on" in request.POST)
+
+
+@member
+@require_POST
+def archive(request: Request, pk: UUID) -> HttpResponse:
+    """Out of the list (`on` given), or back into it; whatever is said in it meanwhile leaves it where it is."""
+    return _listed(request, pk, archived="on" in request.POST)
+
+
+@member
+@require_POST
+def delete(request: Request, pk: UUID) -> HttpResponse:
+    """Gone for good. The page goes home if it shows the conversation, else only the line in the list goes."""
+    conversation = get_conversation(request.user, pk)
+    conversations.delete(conversation)
+    return HttpResponseClientRedirect(reverse("home")) if _is_open(request, pk) else HttpResponse()
+
+
+@member
+@require_GET
+def export(request: Request, pk: UUID) -> HttpResponse:
+    conversation = get_conversation(request.user, pk)
+    kind = request.GET.get("format", "json")
+    match kind:
+        case "json":
+            response = HttpResponse(_json(exports.as_json(conversation)), content_type="application/json")
+        case "md":
+            response = HttpResponse(markdown.as_markdown(conversation), content_type="text/markdown; charset=utf-8")
+        case _:
+            raise Invalid("format: must be json or md.", field="format")
+    name = f"{slugify(conversation.title) or 'conversation'}.{kind}"
+    response["Content-Disposition"] = content_disposition_header(True, name)
+    return response
+
+
+@member
+@require_POST
+def import_(request: Request) -> HttpResponse:
+    """Into new conversations; a single one opens, of more the list says how many came in."""
+    file = cleaned(ImportForm(request.POST, request.FILES))["file"]
+    try:
+        imported = imports.import_conversations(request.user, file.read())
+    except Invalid as refusal:
+        raise Invalid(_by_its_place(refusal)) from None
+    if len(imported.conversations) == 1:
+        target = reverse("chat", args=[imported.conversations[0].pk])
+    else:
+        target = reverse("home")
+        messages.success(request, _came_in(imported))
+    return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+
+
+def _listed(request: Request, pk: UUID, **fields: bool) -> HttpResponse:
+    """The list as the page that asks shows it, and what the menu of its own conversation offers now."""
+    conversation = get_conversation(request.user, pk)
+    for name, value in fields.items():
+        setattr(conversation, name, value)
+    conversation.save(update_fields=fields)
+    path, _, query = (request.htmx.current_url_abs_path or "").partition("?")
+    current = _shown_at(path, request.user)
+    context = {
+        "sidebar": sidebar(request.user, current=current, archived="archived" in QueryDict(query)),
+        "conversation": current,
+    }
+    return render(request, "conversations/_listed.html", context)
+
+
+def _shown_at(path: str, user: AbstractBaseUser) -> Conversation | None:
+    """The conversation that a page is of."""
+    try:
+        pk = resolve(path).kwargs.get("pk")
+    except Resolver404:
+        return None
+    return own_conversations(user).filter(pk=pk).first() if pk else None
+
+
+def _by_its_place(refusal: Invalid) -> str:
+    """The reason with its place in the file, which is all that a person has to look for it."""
+    said = refusal.message.removeprefix("file: ")
+    said = re.sub(r"\A\[(\d+)\][.:] ?", lambda found: f"conversation {int(found[1]) + 1} of the file: ", said)
+    return f"Nothing came in. {said[:1].upper()}{said[1:]}"
+
+
+def _came_in(imported: imports.Imported) -> str:
+    came, said, left_out = len(imported.conversations), sum(imported.messages), imported.skipped
+    told = [f"{came:,} conversation{pluralize(came)} came in, with {said:,} message{pluralize(said)}."]
+    if left_out:
+        told.append(f"{left_out:,} without a message {pluralize(left_out, 'was,were')} left out.")
+    if came:
+        told.append("The list has them by the date of their last change.")
+    return " ".join(told)
+
+
+def _is_open(request: Request, pk: UUID) -> bool:
+    """Whether the page that asks shows this conversation."""
+    return (request.htmx.current_url_abs_path or "").startswith(reverse("chat", args=[pk]))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

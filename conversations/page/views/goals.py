@@ -1,0 +1,57 @@
+"""The goal of a conversation, in its panel."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from compression.core.goal import LONGEST, MOST, Progress, Step
+from conversations.context import goals
+from conversations.errors import Invalid
+from conversations.models import Conversation, Goal
+from conversations.page.views.context import STEPS, changes
+from conversations.page.views.guard import Request
+from conversations.validation import clean_text
+
+
+@changes("goal")
+def goal(request: Request, conversation: Conversation) -> str:
+    description, priority = request.POST.get("description", ""), request.POST.get("priority", "normal")
+    goals.set_goal(conversation, description=description.replace("\r\n", "\n"), priority=priority)
+    return "Saved."
+
+
+@changes("goal")
+def end_goal(request: Request, conversation: Conversation) -> str:
+    status = request.POST.get("status", "")
+    goals.end_goal(conversation, status=status)
+    return "The goal is reached." if status == Goal.Status.COMPLETED else "The goal was dropped."
+
+
+@changes("goal")
+def step(request: Request, conversation: Conversation) -> str:
+    """Add a checkpoint of the goal, change its status, or take it away (`remove` given)."""
+    current = goals.active(conversation.pk)
+    progress = goals.progress_of(current) if current else Progress()
+    steps = {one.text: one for one in progress.checkpoints}
+    text = " ".join(clean_text("text", request.POST.get("text", ""), limit=LONGEST).split())
+    if "remove" in request.POST:
+        steps.pop(text, None)
+    else:
+        steps[text] = _step(text, request.POST.get("status"), steps)
+    goals.set_progress(conversation, Progress(tuple(steps.values()), progress.decisions, progress.artifacts))
+    return "Saved."
+
+
+def _step(text: str, status: str | None, steps: dict[str, Step]) -> Step:
+    """A new step, or one of `steps` with another status."""
+    if status is None and text in steps:
+        raise Invalid("text: there is such a checkpoint already.", field="text")
+    if text not in steps and len(steps) >= MOST:
+        raise Invalid(f"text: at most {MOST} checkpoints.", field="text", limit=MOST)
+    if status not in (None, *STEPS):
+        raise Invalid(f"status: must be one of {', '.join(STEPS)}.", field="status")
+    if status != "completed":
+        return Step(text, status or "pending")  # type: ignore[arg-type]
+    before = steps.get(text)
+    now = timezone.now().replace(microsecond=0).isoformat()
+    return Step(text, "completed", (before and before.completed_at) or now)

@@ -1,0 +1,157 @@
+"""A person's settings: how pages look, how they type, what their conversations begin with, their password and keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, cast
+
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import reswap, retarget, trigger_client_event
+
+from compression.core.tokens import count_tokens
+from conversations import keys, preferences
+from conversations.context import settings as conversation_settings
+from conversations.context.own_prompt import clean_system_prompt
+from conversations.errors import Invalid, Refused
+from conversations.llm.profiles import chat_profiles, default_profile
+from conversations.models import Conversation, Preference
+from conversations.models.conversation import MAX_SYSTEM_PROMPT
+from conversations.page.views.guard import Request, View, member
+from conversations.page.views.sidebar import sidebar
+from conversations.validation import clean_text
+
+THEMES = {theme: theme.capitalize() for theme in Preference.Theme.values}
+TYPING = ("sends", "breaks")
+"""What Enter does."""
+
+
+def parts(request: Request, preference: Preference) -> dict[str, Any]:
+    """What the sections show; what is a function is asked only where it is shown."""
+    return {
+        "preference": preference,
+        "theme": preference.theme,
+        "themes": THEMES,
+        "models": chat_profiles(),
+        "site_default": default_profile,
+        "modes": Conversation.Mode.choices,
+        "prompt_tokens": partial(count_tokens, preference.system_prompt),
+        "max_system_prompt": MAX_SYSTEM_PROMPT,
+        "password_form": partial(_password_form, request),
+        "keys": partial(keys.listed, request.user),
+        "max_name": keys.MAX_NAME,
+    }
+
+
+@member
+@never_cache
+@require_GET
+def settings(request: Request) -> HttpResponse:
+    return page(request)
+
+
+def page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
+    """All sections. The browser is told again how its pages are to be drawn: it may have been set in another one."""
+    preference, profile = preferences.of(request.user), default_profile()
+    context = parts(request, preference) | {
+        "site_default": profile,
+        "sidebar": sidebar(request.user),
+        "site": request.build_absolute_uri("/").rstrip("/"),
+        "program_model": json.dumps(profile.name if profile else "gpt-5", ensure_ascii=False),
+    }
+    response = render(request, "conversations/settings.html", context | more, status=status)
+    return preferences.remember(response, preference)
+
+
+def section(request: Request, name: str, /, *, status: int = 200, **more: Any) -> HttpResponse:
+    """One section, in place of the one that is there."""
+    context = parts(request, preferences.of(request.user)) | more
+    response = render(request, f"conversations/_{name}.html", context, status=status)
+    return reswap(retarget(response, f"#{name}-section"), "outerHTML")
+
+
+def saves(name: str) -> Callable[[Callable[[Request], dict[str, Any]]], View]:
+    """For an act that gives the fields of a section to be stored; what it refuses is told there, its input kept."""
+
+    def decorate(act: Callable[[Request], dict[str, Any]]) -> View:
+        @member
+        @require_POST
+        @wraps(act)
+        def view(request: Request) -> HttpResponse:
+            try:
+                preference = preferences.change(request.user, **act(request))
+            except Refused as refusal:
+                return section(request, name, status=refusal.status, refusal=refusal, draft=request.POST)
+            return preferences.remember(section(request, name, said="Saved."), preference)
+
+        return view
+
+    return decorate
+
+
+@member
+@require_POST
+def theme(request: Request) -> HttpResponse:
+    """From the section, or from the button beside the list, which asks for itself. The page itself follows at once."""
+    chosen = request.POST.get("theme", "")
+    if chosen not in THEMES:
+        raise Invalid(f"theme: must be one of {', '.join(THEMES)}.", field="theme")
+    preference = preferences.change(request.user, theme=chosen)
+    response = render(request, "conversations/_theme.html", {"theme": chosen})
+    return trigger_client_event(preferences.remember(response, preference), "theme", {"theme": chosen})
+
+
+@saves("typing")
+def typing(request: Request) -> dict[str, Any]:
+    chosen = request.POST.get("enter", "")
+    if chosen not in TYPING:
+        raise Invalid(f"enter: must be one of {', '.join(TYPING)}.", field="enter")
+    return {"enter_sends": chosen == "sends"}
+
+
+@saves("beginning")
+def beginning(request: Request) -> dict[str, Any]:
+    model, mode = request.POST.get("model", ""), request.POST.get("mode", "")
+    text = request.POST.get("system_prompt", "")
+    if mode not in Conversation.Mode.values:
+        raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
+    return {
+        "model": conversation_settings.chosen(model) if model else None,
+        "mode": mode,
+        "system_prompt": clean_system_prompt(text),
+    }
+
+
+@sensitive_post_parameters()
+@member
+@require_POST
+def password(request: Request) -> HttpResponse:
+    """This session stays; those of other browsers end."""
+    form = _password_form(request, request.POST)
+    if not form.is_valid():
+        return section(request, "password", status=400, password_form=form)
+    update_session_auth_hash(request, form.save())
+    return section(request, "password", said="Changed. Other browsers have to sign in again.")
+
+
+@member
+@require_POST
+def count(request: Request) -> HttpResponse:
+    """What a system prompt that is being written would cost in each request."""
+    text = clean_text("system_prompt", request.POST.get("system_prompt", ""), limit=MAX_SYSTEM_PROMPT, allow_blank=True)
+    return render(request, "conversations/_tokens.html", {"prompt_tokens": count_tokens(text)})
+
+
+def _password_form(request: Request, data: Any = None) -> PasswordChangeForm:
+    form = PasswordChangeForm(cast(User, request.user), data, auto_id="password-%s", label_suffix="")
+    # The page is of several forms, and opens where it was asked for.
+    form.fields["old_password"].widget.attrs.pop("autofocus", None)
+    return form

@@ -1,0 +1,24 @@
+"""What a search finds: in place of the list while there is a query, and as a page of its own."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from conversations.messages import search as searching
+from conversations.page.views.guard import Request, member
+from conversations.page.views.sidebar import sidebar
+
+
+@member
+@never_cache
+@require_GET
+def search(request: Request) -> HttpResponse:
+    """The hits of `q`; of what follows a page of them (`after`) the hits alone."""
+    query, after = request.GET.get("q", ""), request.GET.get("after") or None
+    context = {"query": query, "found": searching.find(request.user, query, after=after)}
+    if request.htmx:
+        return render(request, f"conversations/{'_hits' if after else '_found'}.html", context)
+    return render(request, "conversations/search.html", context | {"sidebar": sidebar(request.user)})

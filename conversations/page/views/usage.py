@@ -1,0 +1,78 @@
+"""/usage/: what a person's own requests took, cost and saved."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from compression.days import Days
+from conversations.analytics import ledger, person
+from conversations.analytics.charts import Chart, Series
+from conversations.analytics.person import Account
+from conversations.analytics.totals import Tallies, Tally, grouped
+from conversations.page.views.guard import Request, member
+from conversations.page.views.sidebar import sidebar
+
+PERIODS = {"30": "Last 30 days", "month": "This month"}
+
+
+@member
+@require_GET
+def usage(request: Request) -> HttpResponse:
+    period = request.GET.get("period", "")
+    period = period if period in PERIODS else "30"
+    days = _days(period, datetime.now(UTC).date())
+    account = person.read(request.user, days)
+    context = {
+        "sidebar": sidebar(request.user),
+        "period": period,
+        "periods": PERIODS,
+        "days": days,
+        "account": account,
+        "total": account.total,
+        "charts": _charts(account, days),
+        "by_model": account.by_model,
+        "by_source": account.by_source,
+        "by_day": [(day.isoformat(), tally) for day, tally in reversed(account.by_day(days)) if tally.requests],
+        "storage": ledger.storage(request.user),
+    }
+    return render(request, "conversations/usage.html", context)
+
+
+def _days(period: str, today: date) -> Days:
+    return Days(today.replace(day=1) if period == "month" else today - timedelta(days=29), today)
+
+
+def _charts(account: Account, days: Days) -> list[Chart]:
+    labels = tuple(f"{day:%b} {day.day}" for day in days.dates)
+
+    def series(name: str, of: Tallies, value: str) -> Series:
+        found = grouped(of, lambda kind: kind.day)
+        return Series(name, tuple(float(getattr(found.get(day, Tally()), value)) for day in days.dates))
+
+    everything = account.requests
+    return [
+        Chart(
+            "Tokens",
+            "tokens",
+            labels,
+            (
+                series("prompt", everything, "fresh"),
+                series("prompt, cached", everything, "cached"),
+                series("answer", everything, "completion"),
+            ),
+        ),
+        Chart(
+            "Cost",
+            "usd",
+            labels,
+            (
+                series("replies", account.replies, "cost"),
+                series("gateway", account.calls, "cost"),
+                series("summaries", account.summaries, "cost"),
+            ),
+        ),
+    ]

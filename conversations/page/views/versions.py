@@ -1,0 +1,56 @@
+"""Earlier versions of a message: read in its place, and gone on from."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import reswap, retarget, trigger_client_event
+
+from conversations.access import get_conversation
+from conversations.page import fragments
+from conversations.page.message_view import Bubble, bubble
+from conversations.page.views.guard import Request, member
+from conversations.page.views.query_params import whole_number
+from conversations.turns import branches, versions
+
+
+@member
+@never_cache
+@require_GET
+def version(request: Request, pk: UUID, message_id: UUID, number: int) -> HttpResponse:
+    """One version in the place of the message; the present one is the message as it always looks."""
+    conversation = get_conversation(request.user, pk)
+    item = bubble(conversation, branches.message_of(conversation, message_id))
+    found = versions.version(item.message, number)
+    present = "_opened" if item.state == "compressed" else "_message"
+    name = present if found.is_current else "_earlier"
+    bubbles = [Bubble(row, "replaced", row.content) for row in found.messages]
+    context = {"item": item, "version": found, "bubbles": bubbles}
+    response = render(request, f"conversations/{name}.html", context)
+    response.write(fragments.by_itself("#said", _said(item, found)))
+    return response
+
+
+@member
+@require_POST
+def use(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """Go on from a version; asked for once more (`sure`) where later messages leave with the present one."""
+    conversation, number = get_conversation(request.user, pk), whole_number(request.POST, "version")
+    current = branches.message_of(conversation, message_id)
+    later = versions.leaving(current)
+    if later and "sure" not in request.POST:
+        context = {"message": current, "number": number, "later": later}
+        response = render(request, "conversations/_sure_version.html", context)
+        return reswap(retarget(response, f"#acts-{current.pk}"), "innerHTML")
+    versions.use(conversation, current.pk, number=number)
+    return trigger_client_event(HttpResponse(status=204), "converge")
+
+
+def _said(item: Bubble, found: versions.Version) -> str:
+    """For those who hear the page."""
+    standing = "the current one" if found.is_current else "not part of the conversation"
+    return f"Version {found.number} of {item.message.versions or 1}, {standing}."
