@@ -8,8 +8,8 @@ from conversations.models.goal import Goal
 from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
 from conversations.models.preference import Preference
+from conversations.models.stored_prompt import Wording
 from conversations.models.tool_server import ToolServer
-from conversations.models.wording import Wording
 
 __all__ = [
     "AgentRun",

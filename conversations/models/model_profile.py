@@ -8,7 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from compression.core.values import Window
-from conversations.secrets import EncryptedTextField
+from conversations.models.encrypted import EncryptedTextField
 from conversations.validation import host_of
 
 REPLY_TOKENS = 1_000

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 
-from conversations.secrets import EncryptedTextField
+from conversations.models.encrypted import EncryptedTextField
 
 LONGEST_TIMEOUT = 600
 MOST_CHARACTERS = 1_000_000

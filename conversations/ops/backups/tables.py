@@ -20,7 +20,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import BinaryField, ExpressionWrapper, F, Field, ForeignKey, JSONField, Model, TextField, Value
 
 from conversations.errors import Refused
-from conversations.secrets import EncryptedTextField
+from conversations.models.encrypted import EncryptedTextField
 
 APPS = ("conversations", "compression")
 PEOPLE: tuple[type[Model], ...] = (
