@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from chatsite.signed_in import session_of, user_of
-from conversations import throttles
+from conversations import limits
 from conversations.errors import Refused
 from conversations.models.api_key import digest, key_of
 
@@ -39,10 +39,10 @@ def _ask(headers: dict[bytes, bytes], address: str) -> bool:
 
 
 def _has_key(plain: str, address: str) -> bool:
-    throttles.require_guesses(address, digest=digest(plain))
+    limits.require_guesses(address, digest=digest(plain))
     if key_of(plain):
         return True
-    throttles.note_guess(address)
+    limits.note_guess(address)
     return False
 
 

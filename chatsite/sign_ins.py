@@ -10,7 +10,7 @@ from django.utils.decorators import sync_only_middleware
 
 from chatsite.bodies import is_sign_in
 from chatsite.middleware import View
-from conversations import throttles
+from conversations import limits
 from conversations.errors import TooMany
 
 
@@ -21,7 +21,7 @@ def limited(get_response: View) -> View:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if is_sign_in(request.method or "", request.path_info):
             try:
-                throttles.require_sign_ins(request.META.get("REMOTE_ADDR", ""))
+                limits.require_sign_ins(request.META.get("REMOTE_ADDR", ""))
             except TooMany as refusal:
                 return _refused(request, refusal)
         return get_response(request)
@@ -37,7 +37,7 @@ def _refused(request: HttpRequest, refusal: TooMany) -> HttpResponse:
 
 def _note(request: HttpRequest | None = None, **_: object) -> None:
     if request is not None:
-        throttles.note_sign_in(request.META.get("REMOTE_ADDR", ""))
+        limits.note_sign_in(request.META.get("REMOTE_ADDR", ""))
 
 
 def begin() -> None:

@@ -14,6 +14,14 @@ from compression.core.instructions import LONGEST_TEMPLATE, fault_of
 from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD, PRESETS, STRATEGIES
 from conversations.errors import Invalid
 
+HIDDEN = {
+    *(0x00AD, 0x115F, 0x180E, 0x200B, 0x2060, 0x3164, 0xFEFF),  # of no width
+    *(*range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # which way text runs
+    *(code for code in (*range(0x20), *range(0x7F, 0xA0)) if not chr(code).isspace()),
+}
+"""Not those that scripts and emoji need: joiners, and marks that only say which way one character goes."""
+_SEEN = {code: f"[U+{code:04X}]" for code in HIDDEN}
+
 MAX_CONTENT = 200_000
 """Characters of one message."""
 MAX_VALUES = 1_000_000
@@ -180,3 +188,8 @@ def host_of(base_url: str) -> str:
         return parts.hostname or "" if parts.scheme in ("http", "https") and parts.port != 0 else ""
     except ValueError:
         return ""
+
+
+def visible(text: str) -> str:
+    """For names, titles and the words of links, which must be what they look like: hidden characters as their codes."""
+    return text.translate(_SEEN)

@@ -57,11 +57,11 @@ def main() -> None:
     from django.contrib.auth.models import User
     from django.core.management import call_command
 
-    from conversations import keys
+    from conversations import api_keys
 
     call_command("migrate", verbosity=0)
     [(name, session)] = make(["alice"]).items()
-    print(json.dumps([keys.make(User.objects.get(username=name), "tests").plain, session]))
+    print(json.dumps([api_keys.make(User.objects.get(username=name), "tests").plain, session]))
 
 
 if __name__ == "__main__":

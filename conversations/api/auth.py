@@ -10,10 +10,10 @@ from django.http import HttpRequest
 from ninja.errors import AuthenticationError
 from ninja.security import APIKeyCookie, HttpBearer
 
-from conversations import keys
+from conversations import api_keys
 from conversations.admission import admission_of
 from conversations.errors import MEDIA_TYPE, UnsupportedMediaType
-from conversations.throttles import note_guess, require_guesses, require_rate
+from conversations.limits import note_guess, require_guesses, require_rate
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
@@ -28,7 +28,7 @@ class KeyAuth(HttpBearer):
     """A wrong key is refused, whatever session comes along with it."""
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
-        key = keys.let_in(token, address=request.META.get("REMOTE_ADDR", ""))
+        key = api_keys.let_in(token, address=request.META.get("REMOTE_ADDR", ""))
         if key is None:
             raise AuthenticationError
         if admission := admission_of(request):

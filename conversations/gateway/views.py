@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
-from conversations import keys, limits
+from conversations import api_keys, limits
 from conversations.admission import admission_of
 from conversations.compaction.snapshots import Superseded
 from conversations.errors import MEDIA_TYPE, Invalid, NotFound, Refused, UnsupportedMediaType
@@ -127,7 +127,7 @@ def _signed_in(request: HttpRequest, call: Call) -> None:
         raise Invalid("host: this site has another name.", field="host") from None
     kind, _, plain = request.headers.get("Authorization", "").partition(" ")
     plain = plain.strip() if kind.lower() == "bearer" else ""
-    call.key = keys.let_in(plain, address=request.META.get("REMOTE_ADDR", ""))
+    call.key = api_keys.let_in(plain, address=request.META.get("REMOTE_ADDR", ""))
     if call.key is None:
         raise Unauthenticated
     if admission := admission_of(request):

@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from compression.ids import uuid7
-from conversations.controls import visible
+from conversations.validation import visible
 
 MAX_TITLE = 200
 MAX_SYSTEM_PROMPT = 50_000

@@ -7,9 +7,9 @@ from typing import Any
 
 from conversations.context import tools
 from conversations.context.tools import APART
-from conversations.controls import visible
 from conversations.llm.tools import Spec
 from conversations.models import ToolCall
+from conversations.validation import visible
 
 OWN = {
     tools.CALCULATE.name: "Calculate",

@@ -14,10 +14,10 @@ from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
 from conversations.compaction import progress
-from conversations.controls import visible
 from conversations.messages import finish_reasons
 from conversations.models import Message
 from conversations.page.markup import markdown
+from conversations.validation import visible
 
 register = template.Library()
 

@@ -17,7 +17,6 @@ from django.conf import settings
 from django.db import IntegrityError
 
 from conversations.context.request_log import Sent, paid
-from conversations.controls import visible
 from conversations.llm import request
 from conversations.llm.errors import ModelError, NotConfigured
 from conversations.llm.port import Reply
@@ -28,7 +27,7 @@ from conversations.messages.text_files import OPENING
 from conversations.models import Conversation, Errand, Message, ModelProfile
 from conversations.runtime import queue
 from conversations.runtime.events import publish
-from conversations.validation import one_line
+from conversations.validation import one_line, visible
 
 LENGTH = 60
 """Characters of a title that nobody typed."""

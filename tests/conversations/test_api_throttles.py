@@ -13,9 +13,9 @@ from django.test import Client
 from django.utils import timezone
 
 from conversations.errors import TooMany
+from conversations.limits import GUESSES_A_MINUTE, note_guess, require_guesses, require_rate
 from conversations.models import ApiKey
 from conversations.models.api_key import digest
-from conversations.throttles import GUESSES_A_MINUTE, note_guess, require_guesses, require_rate
 from tests.conversations.api import Api, refused
 
 pytestmark = pytest.mark.once

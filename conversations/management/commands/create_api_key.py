@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from conversations import keys
+from conversations import api_keys
 from conversations.errors import Refused
 
 
@@ -23,6 +23,6 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no user called {username!r}.")
         try:
-            self.stdout.write(keys.make(user, name).plain)
+            self.stdout.write(api_keys.make(user, name).plain)
         except Refused as refusal:
             raise CommandError(refusal.message) from None

@@ -16,10 +16,10 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from conversations.controls import visible
 from conversations.page.markup import formulas
 from conversations.page.markup.highlighting import NotColoured, coloured
 from conversations.page.markup.tables import tables
+from conversations.validation import visible
 
 MAX_MARKDOWN = 40_000
 """Characters; a longer text is shown as it is, so that rendering takes under a second whatever it holds."""

@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from conversations import keys
+from conversations import api_keys
 from conversations.errors import Refused
 from conversations.page.views.guard import Request, member
 from conversations.page.views.preferences import page, section
@@ -22,7 +22,7 @@ def make_key(request: Request) -> HttpResponse:
     """The key is in this answer and nowhere else: no address, no session and no later page has it."""
     name = request.POST.get("name", "")
     try:
-        made = keys.make(request.user, name)
+        made = api_keys.make(request.user, name)
     except Refused as refusal:
         return _shown(request, status=refusal.status, refusal=refusal, name=name)
     return _shown(request, made=made)
@@ -32,7 +32,7 @@ def make_key(request: Request) -> HttpResponse:
 @never_cache
 @require_POST
 def revoke_key(request: Request, key_id: int) -> HttpResponse:
-    key = keys.revoke(request.user, key_id)
+    key = api_keys.revoke(request.user, key_id)
     if not request.htmx:
         return redirect("settings")
     return _shown(request, said=f"“{key.name}” lets nobody in any more.")

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.tokens import count_tokens
-from conversations import keys, preferences
+from conversations import api_keys, preferences
 from conversations.context import settings as conversation_settings
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.errors import Invalid, Refused
@@ -46,8 +46,8 @@ def parts(request: Request, preference: Preference) -> dict[str, Any]:
         "prompt_tokens": partial(count_tokens, preference.system_prompt),
         "max_system_prompt": MAX_SYSTEM_PROMPT,
         "password_form": partial(_password_form, request),
-        "keys": partial(keys.listed, request.user),
-        "max_name": keys.MAX_NAME,
+        "keys": partial(api_keys.listed, request.user),
+        "max_name": api_keys.MAX_NAME,
     }
 
 

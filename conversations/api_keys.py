@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from conversations import admission, throttles
+from conversations import admission, limits
 from conversations.errors import Conflict, NotFound
 from conversations.models import ApiKey
 from conversations.models.api_key import digest, key_of
@@ -60,14 +60,14 @@ def let_in(plain: str, *, address: str) -> ApiKey | None:
     Raises TooMany for too many of either.
     """
     hashed = digest(plain)
-    throttles.require_guesses(address, digest=hashed)
+    limits.require_guesses(address, digest=hashed)
     key = key_of(plain)
     if key is None:
-        throttles.note_guess(address)
+        limits.note_guess(address)
         return None
     log_context.note(user_id=key.user_id)
-    throttles.note_right(hashed)
-    throttles.require_rate(key.user_id)
+    limits.note_right(hashed)
+    limits.require_rate(key.user_id)
     return key
 
 
