@@ -19,7 +19,7 @@ from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcr
 from compression.leases import expiry
 from compression.models import Compaction
 from compression.records import active_checkpoints
-from conversations.compaction import lease, snapshots
+from conversations.compaction import commit, lease, snapshots
 from conversations.compaction.lease import LeaseLost
 from conversations.compaction.snapshots import Superseded
 from conversations.context import prompt, transcript, version
@@ -85,7 +85,7 @@ def _commit(row: Compaction, conversation_id: UUID) -> None:
     draft = _draft(row, head)
     if draft is None:
         raise Superseded
-    snapshots.commit(row, head, draft, summariser=row.summariser, duration_ms=row.duration_ms, prepared=None)
+    commit.commit(row, head, draft, summariser=row.summariser, duration_ms=row.duration_ms, prepared=None)
 
 
 def _saved(head: Head, draft: Draft) -> dict[str, Any]:

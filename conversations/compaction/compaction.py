@@ -24,12 +24,13 @@ from compression.ids import uuid7
 from compression.models import Compaction
 from conversations import limits
 from conversations.compaction import ahead_of_time, emergency, lease
+from conversations.compaction.commit import commit
 from conversations.compaction.fallback import climb, ladder
 from conversations.compaction.lease import BY_HAND, LeaseLost, claim, finish, renewed, start
 from conversations.compaction.model_summariser import ModelSummariser
 from conversations.compaction.outcome import figures_of, record_spending
 from conversations.compaction.progress import Progress, eta_seconds
-from conversations.compaction.snapshots import Superseded, commit, rollback, undo
+from conversations.compaction.snapshots import Superseded, rollback, undo
 from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded

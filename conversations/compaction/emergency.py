@@ -19,6 +19,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
 from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints, store_checkpoints
+from conversations.compaction import commit as compaction_commit
 from conversations.compaction import lease, snapshots
 from conversations.compaction.lease import LeaseLost
 from conversations.compaction.snapshots import Superseded
@@ -90,7 +91,7 @@ def commit(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figu
     said = f"{_number(len(draft.condensed), 'message', 'messages')} left out, but for a note of their facts"
     figures["steps"] = [*figures["steps"], step(said)]
     snapshots.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
-    snapshots.commit(row, head, draft, summariser=summariser, **figures)
+    compaction_commit.commit(row, head, draft, summariser=summariser, **figures)
 
 
 def step(action: str, **more: Any) -> dict[str, Any]:

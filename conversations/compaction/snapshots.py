@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -13,10 +12,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from compression.core.digest import extend
-from compression.core.values import Draft
 from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
-from compression.records import store_checkpoints
-from conversations.compaction import lease
 from conversations.context import goals, transcript, usage
 from conversations.errors import Conflict, NotFound
 from conversations.models import Conversation, Message
@@ -32,31 +28,6 @@ class Superseded(Exception):
     """The conversation has changed since it was loaded: what was computed from it is not written."""
 
 
-def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
-    """Put the draft in place of the state it was computed from, all of it or nothing.
-
-    Raises Superseded, or LeaseLost where another worker has taken over.
-    """
-    with transaction.atomic():
-        before = hold(head)
-        replaced = Conversation.objects.filter(pk=head.id, compression_version=head.version).update(
-            compressed_context=draft.context,
-            compressed_tokens=draft.context_tokens,
-            compressed_at=draft.cut,
-            verbatim_ids=list(draft.verbatim_ids),
-            elided=_still_elided(head, draft) if head.elided else {},
-            compression_version=head.version + 1,
-        )
-        if not replaced or _digest_now(head, draft) != draft.checkpoints[-1].digest:
-            raise Superseded
-        keep(head, Snapshot.Purpose.ROLLBACK, compaction=row)
-        store_checkpoints(row, draft, model=summariser)
-        goals.advance(head.id, draft.marks, window=draft.transcript.window.size)
-        keep_protected(head.id)
-        figures |= {"request_before": before, "request_after": usage.total(head.id)}
-        lease.finish(row, Compaction.Status.SUCCEEDED, summariser=summariser, **figures)
-
-
 def hold(head: transcript.Head) -> int | None:
     """Keep the state in `head` as it is until the end of the transaction; its tokens as the meter has them.
 
@@ -66,13 +37,6 @@ def hold(head: transcript.Head) -> int | None:
     if not same.update(compression_version=head.version):
         raise Superseded
     return usage.total(head.id)
-
-
-def _still_elided(head: transcript.Head, draft: Draft) -> dict[str, int]:
-    """Of the messages that are sent without results, those that are sent at all."""
-    live = Message.objects.filter(pk__in=head.elided, created_at__gt=draft.cut).values_list("pk", flat=True)
-    sent = {*draft.verbatim_ids, *map(str, live)}
-    return {id: tokens for id, tokens in head.elided.items() if id in sent}
 
 
 def take_snapshot(conversation: Conversation) -> Snapshot:
@@ -254,9 +218,3 @@ def _store(snapshot: Snapshot, purpose: str, compaction: Compaction | None = Non
         older = rows.order_by("-created_at").values_list("pk", flat=True)[RECOVERIES_KEPT:]
         rows.filter(pk__in=list(older)).delete()
     return snapshot
-
-
-def _digest_now(head: transcript.Head, draft: Draft) -> str:
-    """The digest of the history up to the new cut, as it stands in the database."""
-    assert draft.cut is not None
-    return extend(draft.transcript.digest, transcript.between(head.id, draft.transcript.cut, draft.cut))

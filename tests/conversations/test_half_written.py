@@ -25,6 +25,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction
+from conversations.compaction import commit as compaction_commit
 from conversations.compaction import compaction, lease, snapshots
 from conversations.context import goals, transcript
 from conversations.context.transcript import Loaded
@@ -131,7 +132,7 @@ def commit(conversation: Conversation) -> Callable[[], None]:
 
     def put_in_force() -> None:
         # As its worker has it each time: what is set on the row of a transaction that failed is not stored.
-        snapshots.commit(Compaction.objects.get(pk=row.pk), loaded.head, draft, summariser="extractive")
+        compaction_commit.commit(Compaction.objects.get(pk=row.pk), loaded.head, draft, summariser="extractive")
 
     return put_in_force
 

@@ -18,7 +18,8 @@ from compression.core.ports import nobody
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations.compaction import cancel, compaction, lease, snapshots
+from conversations.compaction import cancel, compaction, lease
+from conversations.compaction import commit as compaction_commit
 from conversations.compaction import trigger as room
 from conversations.context import transcript
 from conversations.errors import Conflict
@@ -160,7 +161,7 @@ async def test_a_cancel_within_the_commit_leaves_nothing_of_it(filled: Conversat
 
     def commit(*args: Any, **how: Any) -> None:
         with connection.execute_wrapper(meanwhile):
-            snapshots.commit(*args, **how)
+            compaction_commit.commit(*args, **how)
 
     loaded = await sync_to_async(transcript.load)(filled.pk)
     source = await sync_to_async(compaction.source)(loaded, rebuild=True)

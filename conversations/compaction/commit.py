@@ -1,0 +1,54 @@
+"""Putting a compaction in force: one transaction, if nothing that it stands on has changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from compression.core.digest import extend
+from compression.core.values import Draft
+from compression.models import Compaction, Snapshot
+from compression.records import store_checkpoints
+from conversations.compaction import lease
+from conversations.compaction.snapshots import Superseded, hold, keep, keep_protected
+from conversations.context import goals, transcript, usage
+from conversations.models import Conversation, Message
+
+
+def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
+    """Put the draft in place of the state it was computed from, all of it or nothing.
+
+    Raises Superseded, or LeaseLost where another worker has taken over.
+    """
+    with transaction.atomic():
+        before = hold(head)
+        replaced = Conversation.objects.filter(pk=head.id, compression_version=head.version).update(
+            compressed_context=draft.context,
+            compressed_tokens=draft.context_tokens,
+            compressed_at=draft.cut,
+            verbatim_ids=list(draft.verbatim_ids),
+            elided=_still_elided(head, draft) if head.elided else {},
+            compression_version=head.version + 1,
+        )
+        if not replaced or _digest_now(head, draft) != draft.checkpoints[-1].digest:
+            raise Superseded
+        keep(head, Snapshot.Purpose.ROLLBACK, compaction=row)
+        store_checkpoints(row, draft, model=summariser)
+        goals.advance(head.id, draft.marks, window=draft.transcript.window.size)
+        keep_protected(head.id)
+        figures |= {"request_before": before, "request_after": usage.total(head.id)}
+        lease.finish(row, Compaction.Status.SUCCEEDED, summariser=summariser, **figures)
+
+
+def _still_elided(head: transcript.Head, draft: Draft) -> dict[str, int]:
+    """Of the messages that are sent without results, those that are sent at all."""
+    live = Message.objects.filter(pk__in=head.elided, created_at__gt=draft.cut).values_list("pk", flat=True)
+    sent = {*draft.verbatim_ids, *map(str, live)}
+    return {id: tokens for id, tokens in head.elided.items() if id in sent}
+
+
+def _digest_now(head: transcript.Head, draft: Draft) -> str:
+    """The digest of the history up to the new cut, as it stands in the database."""
+    assert draft.cut is not None
+    return extend(draft.transcript.digest, transcript.between(head.id, draft.transcript.cut, draft.cut))
