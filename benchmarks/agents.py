@@ -259,7 +259,7 @@ def written(conversation: Any, said: Said, number: int, *, protected: bool) -> N
 
 def summary_of(asked: Request) -> str:
     """What a model that does as it is told would write: the text's most important facts, in as many words as asked."""
-    from compression.core.extractive import extract
+    from compression.core.extractive.summariser import extract
     from compression.core.tokens import count_tokens
     from compression.core.values import Turn
 

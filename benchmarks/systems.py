@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from benchmarks.conversations import Conversation
 from benchmarks.units import Ranking, summary_of, units_of
-from compression.core.extractive import extract
-from compression.core.notes import MENTIONED
+from compression.core.extractive.notes import MENTIONED
+from compression.core.extractive.summariser import extract
 from compression.core.tokens import count_tokens
 
 System = Callable[[Conversation, int], str]

@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.truncation import Truncation
 from compression.days import Days, day_of
 from compression.ids import moment_of

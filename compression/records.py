@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import Max
 
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.values import Checkpoint as CheckpointValue
 from compression.core.values import Draft
 from compression.models import Checkpoint, Compaction

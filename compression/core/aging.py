@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compression.core.extractive import extract
+from compression.core.extractive.summariser import extract
 from compression.core.tokens import TokenCounter
 from compression.core.truncation import gathered
 from compression.core.values import Checkpoint

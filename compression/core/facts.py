@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import date
 from math import log
 
-from compression.core.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
+from compression.core.extractive.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
+from compression.core.extractive.stopwords import ENGLISH
 from compression.core.rules import find_rules
 from compression.core.said import Said, led
 from compression.core.sections import KEPT_FACTS
-from compression.core.stopwords import ENGLISH
 from compression.core.tokens import TokenCounter
 
 WEIGHTS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from compression.core.stopwords import words
+from compression.core.extractive.stopwords import words
 
 LONGEST = 240
 """Characters of a rule's text; a longer one is cut at a word, so that it still stands in its source."""

@@ -12,8 +12,8 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
+from compression.core.extractive.sentences import clean
 from compression.core.sections import DECISIONS, KEPT_FACTS
-from compression.core.sentences import clean
 from compression.core.values import Turn
 
 USER, ASSISTANT, SYSTEM, TOOL = "User", "Assistant", "System", "Tool"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compression.core.extractive import extract
+from compression.core.extractive.summariser import extract
 from compression.core.facts import Fact, kept_facts
 from compression.core.tokens import TokenCounter
 

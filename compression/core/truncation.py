@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 
-from compression.core.extractive import extract
+from compression.core.extractive.rendering import NOTHING, render
+from compression.core.extractive.summariser import extract
 from compression.core.facts import find_facts, repair
-from compression.core.rendering import NOTHING, render
 from compression.core.said import said_before, said_by
 from compression.core.sections import SUMMARY
 from compression.core.tokens import count_tokens

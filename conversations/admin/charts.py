@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from compression import analytics
 from compression.analytics import ANOTHER_MODEL, Run, percentile
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.truncation import Truncation
 from compression.days import Days
 from compression.models import Compaction

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from compression.core import emergency
 from compression.core.context import render
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
 from compression.models import Compaction, Snapshot

@@ -16,7 +16,7 @@ from django.utils import timezone
 from compression import conf
 from compression.core.context import summaries
 from compression.core.errors import CompactionFailed, CompactionSkipped
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.facts import kept_facts, normalised
 from compression.core.policy import Policy
 from compression.core.ports import Summariser

@@ -13,10 +13,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from compression.core.payoff import pays
 from compression.core.policy import Due
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering, Usage
-from compression.core.worth import pays
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
 from conversations.compaction import ahead_of_time, compaction, emergency, lease

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from compression import conf
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.policy import Policy
 from compression.models import Compaction
 from conversations.context.head import Head

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from conversations.llm import builtin, chat_templates, reply_lengths, token_correction
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.errors import NotConfigured

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from compression.core.context import FRAME, FRAME_TOKENS
 from compression.core.emergency import left_out
 from compression.core.errors import CompactionFailed, CompactionSkipped
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
+from compression.core.payoff import pays
 from compression.core.pipeline import compact
 from compression.core.policy import PRESETS, STRATEGIES, Policy
 from compression.core.ports import Summariser
@@ -27,7 +28,6 @@ from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import Draft, Passage, Steering, ToolUse, Transcript, Turn, Window, Written
 from compression.core.window import groups
-from compression.core.worth import pays
 from conversations.context import prompt, transcript
 from conversations.context import tools as catalogue
 from conversations.context.head import Head

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.policy import STRATEGIES, Policy, Strategy
 from compression.core.truncation import Truncation
 from compression.core.values import Checkpoint as Value

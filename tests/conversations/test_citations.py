@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from compression.core.extractive import extract
-from compression.core.terms import terms_of
+from compression.core.extractive.summariser import extract
+from compression.core.extractive.terms import terms_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
 from conversations.page.markup import citations

@@ -20,7 +20,7 @@ from django.db import OperationalError, connection
 
 from compression import conf
 from compression.core import pipeline
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.ids import uuid7

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.dates import resolve
-from compression.core.extractive import Extractive, extract
+from compression.core.extractive.dates import resolve
+from compression.core.extractive.shortening import Form, shorten
+from compression.core.extractive.summariser import Extractive, extract
 from compression.core.facts import find_facts, kept_facts
 from compression.core.sections import SECTIONS
-from compression.core.telegraphic import Form, shorten
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, ToolUse, Turn
 from tests.core.conversations import dialogue, real, turn

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compression.core.extractive import extract
+from compression.core.extractive.summariser import extract
 from compression.core.facts import Fact, find_facts, kept_facts, repair, with_facts
 from compression.core.tokens import count_tokens
 from tests.core.conversations import real

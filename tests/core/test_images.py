@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compression.core.digest import after, extend
-from compression.core.extractive import extract
+from compression.core.extractive.summariser import extract
 from compression.core.policy import Policy
 from compression.core.stages.prepare import prepare, render
 from compression.core.tokens import count_tokens

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from compression.core.context import MARKER, render
 from compression.core.digest import extend
 from compression.core.errors import CompactionFailed, CompactionSkipped
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.pipeline import compact
 from compression.core.policy import PRESETS, STRATEGIES, Policy, Strategy
 from compression.core.tokens import count_tokens

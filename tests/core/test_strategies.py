@@ -16,7 +16,7 @@ from compression.core.aging import LEAST, OLDEST, SHARES
 from compression.core.context import render
 from compression.core.digest import extend
 from compression.core.errors import CompactionFailed, CompactionSkipped
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.policy import STRATEGIES, Policy, Strategy
 from compression.core.rebuild import start
 from compression.core.tokens import count_tokens

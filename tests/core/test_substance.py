@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compression.core.errors import CompactionFailed
-from compression.core.extractive import extract
+from compression.core.extractive.summariser import extract
 from compression.core.stages.prepare import render
 from compression.core.substance import domination, repetition, require_substance, words_of
 from compression.core.tokens import count_tokens

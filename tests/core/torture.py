@@ -16,7 +16,7 @@ from random import Random
 from compression.core.context import render
 from compression.core.digest import extend
 from compression.core.errors import CompactionFailed, CompactionSkipped
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.pipeline import compact
 from compression.core.policy import STRATEGIES, Policy
 from compression.core.ports import Summariser

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 
 from compression.core import pipeline
-from compression.core.extractive import Extractive
+from compression.core.extractive.summariser import Extractive
 from compression.core.policy import Policy
 from compression.core.ports import nobody
 from compression.core.tokens import count_tokens

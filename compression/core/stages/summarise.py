@@ -6,8 +6,8 @@ from asyncio import to_thread
 from dataclasses import replace
 
 from compression.core.errors import CompactionFailed
+from compression.core.extractive.language import differs
 from compression.core.goal import Progress, parse, unmarked, without
-from compression.core.language import differs
 from compression.core.ports import OnPart, OnStage, Summariser, nobody
 from compression.core.quoting import marks_of
 from compression.core.retention import GATE_FACTS

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from math import log
 
+from compression.core.extractive.terms import Sort, terms_of
 from compression.core.facts import normalised
-from compression.core.terms import Sort, terms_of
 
 MOST = 2
 """Sources of one statement."""

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from compression.core.notes import MUST, Note, Phrase, phrase_of
-from compression.core.patterns import CHUNK, kind_of, parts_of
-from compression.core.pieces import Kind
+from compression.core.extractive.notes import MUST, Note, Phrase, phrase_of
+from compression.core.extractive.patterns import CHUNK, kind_of, parts_of
+from compression.core.extractive.segmentation import Kind
+from compression.core.extractive.stopwords import ENGLISH
+from compression.core.extractive.terms import parts
 from compression.core.sections import CONTEXT
-from compression.core.stopwords import ENGLISH
-from compression.core.terms import parts
 from compression.core.tokens import TokenCounter
 
 _JOINT = re.compile(r"[a-z]+\.(?:" + "|".join(word.capitalize() for word in sorted(ENGLISH) if word.isalpha()) + ")")

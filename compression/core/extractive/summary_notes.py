@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from compression.core.cues import STATES
-from compression.core.dates import MONTHS
-from compression.core.notes import MENTIONED, MUST, PROMPT, Note, phrase_of
-from compression.core.pieces import Kind
+from compression.core.extractive.dates import MONTHS
+from compression.core.extractive.notes import MENTIONED, MUST, PROMPT, Note, phrase_of
+from compression.core.extractive.section_cues import STATES
+from compression.core.extractive.segmentation import Kind
+from compression.core.extractive.sentences import clean, one_line, sentences, split_long
 from compression.core.rules import find_rules
 from compression.core.said import USER, Said, kept_line, label_in
 from compression.core.sections import CONTEXT, DECISIONS, FILES, KEPT_FACTS, STATE, SUMMARY
-from compression.core.sentences import clean, one_line, sentences, split_long
 from compression.core.tokens import TokenCounter
 
 PREFERENCE = 1.5

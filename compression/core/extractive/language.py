@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 
-from compression.core.stopwords import words
+from compression.core.extractive.stopwords import words
 
 SAMPLE = 20_000
 """Characters that are looked at."""

@@ -9,15 +9,15 @@ from datetime import date
 from functools import lru_cache
 from itertools import pairwise
 
-from compression.core.cues import section_of
-from compression.core.dates import resolve
-from compression.core.pieces import TECHNICAL, Kind, Piece, pieces_of
+from compression.core.extractive.dates import resolve
+from compression.core.extractive.section_cues import section_of
+from compression.core.extractive.segmentation import TECHNICAL, Kind, Piece, pieces_of
+from compression.core.extractive.sentences import clean, one_line, split_long
+from compression.core.extractive.shortening import Form, shorten
+from compression.core.extractive.terms import Term, terms_of
 from compression.core.rules import find_rules
 from compression.core.said import QUOTED, TOOL, label_in, speaker_of
 from compression.core.sections import CONTEXT
-from compression.core.sentences import clean, one_line, split_long
-from compression.core.telegraphic import Form, shorten
-from compression.core.terms import Term, terms_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import ToolUse, Turn
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compression.core.cues import DONE
-from compression.core.notes import Note
+from compression.core.extractive.notes import Note
+from compression.core.extractive.section_cues import DONE
 from compression.core.sections import CONTEXT, STATE
 
 RECENT = 0.25

@@ -7,15 +7,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log
 
-from compression.core.coverage import Candidate, Coverage
-from compression.core.mentions import is_row_of_figures
-from compression.core.notes import Note
-from compression.core.pieces import TECHNICAL, Kind
+from compression.core.extractive.coverage import Candidate, Coverage
+from compression.core.extractive.mentions import is_row_of_figures
+from compression.core.extractive.notes import Note
+from compression.core.extractive.segmentation import TECHNICAL, Kind
+from compression.core.extractive.stemming import stem
+from compression.core.extractive.stopwords import GENERIC
+from compression.core.extractive.terms import parts
 from compression.core.said import LABELS
 from compression.core.sections import CONTEXT
-from compression.core.stemming import stem
-from compression.core.stopwords import GENERIC
-from compression.core.terms import parts
 
 KIND_WEIGHTS = {
     Kind.FIRST_PERSON: 1.0,

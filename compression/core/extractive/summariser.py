@@ -6,17 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compression.core.changes import changes_of, merged
-from compression.core.folding import notes_of_summary
-from compression.core.notes import MUST, Note, notes_of, phrase_of
-from compression.core.pieces import Kind
+from compression.core.extractive.changes import changes_of, merged
+from compression.core.extractive.notes import MUST, Note, notes_of, phrase_of
+from compression.core.extractive.recency import current
+from compression.core.extractive.segmentation import Kind
+from compression.core.extractive.selection import fitted
+from compression.core.extractive.sentences import clean, one_line
+from compression.core.extractive.shortening import Form
+from compression.core.extractive.summary_notes import notes_of_summary
 from compression.core.rules import find_rules
 from compression.core.said import speaker_of
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
-from compression.core.selection import fitted
-from compression.core.sentences import clean, one_line
-from compression.core.state import current
-from compression.core.telegraphic import Form
 from compression.core.tokens import TokenCounter, count_tokens
 from compression.core.values import Passage, Turn, Written, total_tokens
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from compression.core.notes import Note, phrase_of
-from compression.core.patterns import CHUNK, kind_of
-from compression.core.pieces import TECHNICAL, Kind
+from compression.core.extractive.notes import Note, phrase_of
+from compression.core.extractive.patterns import CHUNK, kind_of
+from compression.core.extractive.segmentation import TECHNICAL, Kind
+from compression.core.extractive.terms import terms_of
 from compression.core.sections import FILES
-from compression.core.terms import terms_of
 from compression.core.tokens import TokenCounter
 
 _COMMANDS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from compression.core.stopwords import words
+from compression.core.extractive.stopwords import words
 
 MONTHS = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-from compression.core.stopwords import (
+from compression.core.extractive.stopwords import (
     ARTICLES,
     AUXILIARIES,
     CONJUNCTIONS,

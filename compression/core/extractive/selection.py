@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from compression.core.coverage import Coverage
-from compression.core.mentions import repeated, with_mentions
-from compression.core.notes import MUST, Note, phrase_of
-from compression.core.pieces import Kind
-from compression.core.rendering import render
+from compression.core.extractive.coverage import Coverage
+from compression.core.extractive.mentions import repeated, with_mentions
+from compression.core.extractive.notes import MUST, Note, phrase_of
+from compression.core.extractive.rendering import render
+from compression.core.extractive.segmentation import Kind
+from compression.core.extractive.shortening import Form, shorten
+from compression.core.extractive.weighing import coverage_of, is_technical
 from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
-from compression.core.telegraphic import Form, shorten
 from compression.core.tokens import TokenCounter
-from compression.core.weighing import coverage_of, is_technical
 
 MUSTS_SHARE = 0.3
 HEADLINE_SHARE = 0.12

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from compression.core.cues import STATES
-from compression.core.dates import written
-from compression.core.notes import MENTIONED, PROMPT, Note
-from compression.core.pieces import TECHNICAL, Kind
+from compression.core.extractive.dates import written
+from compression.core.extractive.notes import MENTIONED, PROMPT, Note
+from compression.core.extractive.section_cues import STATES
+from compression.core.extractive.segmentation import TECHNICAL, Kind
 from compression.core.said import USER
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
 

@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from compression.core.patterns import kind_of, parts_of
-from compression.core.stemming import stem
-from compression.core.stopwords import ENGLISH
+from compression.core.extractive.patterns import kind_of, parts_of
+from compression.core.extractive.stemming import stem
+from compression.core.extractive.stopwords import ENGLISH
 
 Sort = Literal["word", "name", "number", "identifier", "path"]
 

@@ -1,0 +1,1 @@
+"""The summariser without a model: it selects the sentences, facts and code lines that matter most."""
