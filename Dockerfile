@@ -24,7 +24,7 @@ VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 \
-    CMD ["python", "-m", "chatsite.alive", "http://127.0.0.1:8000/healthz"]
+    CMD ["python", "-m", "chatsite.healthcheck", "http://127.0.0.1:8000/healthz"]
 CMD ["uvicorn", "chatsite.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
     "--http", "chatsite.servers.uvicorn:Http", "--ws", "chatsite.servers.uvicorn:Socket", \
     "--timeout-graceful-shutdown", "5", "--no-access-log"]

@@ -15,7 +15,7 @@ from channels.security.websocket import AllowedHostsOriginValidator, WebsocketDe
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path, re_path
 
-from chatsite.start import give_up
+from chatsite.startup_checks import give_up
 
 try:
     django.setup(set_prefix=False)
@@ -25,17 +25,17 @@ except ImproperlyConfigured as error:
 # These need the apps.
 from chatsite import logs, probes
 from chatsite.addresses import believe_proxy
-from chatsite.admitted import Admitted
+from chatsite.admitted_requests import Admitted
 from chatsite.bodies import is_sign_in
+from chatsite.gateway_handler import GATEWAY, Programs
 from chatsite.handler import Handler
 from chatsite.lifespan import lifespan
 from chatsite.middleware import API
 from chatsite.origins import same_origin
-from chatsite.programs import GATEWAY, Programs
-from chatsite.receiving import Incoming
-from chatsite.refusals import refuse
-from chatsite.signed_in import signed_in
-from chatsite.threads import Kind, request_thread
+from chatsite.refusal_responses import refuse
+from chatsite.request_body import Incoming
+from chatsite.request_threads import Kind, request_thread
+from chatsite.socket_auth import signed_in
 from conversations.admission import watched
 from conversations.errors import Refused
 from conversations.page.consumers import ConversationConsumer

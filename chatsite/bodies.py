@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from chatsite.refusals import Busy
+from chatsite.refusal_responses import Busy
 
 SMALL = 65_536
 """Bytes of a body that anybody may send; more is taken from who is signed in or has a key."""

@@ -28,9 +28,9 @@ from celery.signals import (
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from chatsite.alive import touch
-from chatsite.alone import CannotStart
-from chatsite.start import give_up, require_migrated, require_settings
+from chatsite.healthcheck import touch
+from chatsite.single_server import CannotStart
+from chatsite.startup_checks import give_up, require_migrated, require_settings
 
 logger = logging.getLogger(__name__)
 

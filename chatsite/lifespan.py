@@ -10,9 +10,9 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from chatsite.alone import CannotStart, only_server
-from chatsite.start import require_migrated, require_settings
-from chatsite.threads import settle
+from chatsite.request_threads import settle
+from chatsite.single_server import CannotStart, only_server
+from chatsite.startup_checks import require_migrated, require_settings
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client import REGISTRY, Metric
 from prometheus_client.exposition import choose_encoder
 
-from chatsite import tallies
+from chatsite import multiprocess_metrics
 from conversations.models.api_key import key_of
 from conversations.ops import queue_depth
 
@@ -27,7 +27,7 @@ class Everything:
     """What this process has counted, or all of the machine where there are several, and the rows say."""
 
     def collect(self) -> Iterator[Metric]:
-        yield from tallies.collect() if settings.METRICS_DIR else REGISTRY.collect()
+        yield from multiprocess_metrics.collect() if settings.METRICS_DIR else REGISTRY.collect()
         with suppress(DatabaseError, InterfaceError):  # the rest is worth the more while the database is away
             yield queue_depth.queue_depth()
 

@@ -14,5 +14,5 @@ urlpatterns = [
     path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
     path("", include("conversations.urls")),
 ]
-handler400 = "chatsite.faults.bad_request"
-handler500 = "chatsite.faults.server_error"
+handler400 = "chatsite.error_views.bad_request"
+handler500 = "chatsite.error_views.server_error"

@@ -16,11 +16,11 @@ from twisted.web.http import HTTPChannel
 
 from chatsite.addresses import address_of
 from chatsite.bodies import SMALL, Held, is_sign_in
-from chatsite.known import is_known, names_somebody
-from chatsite.receiving import LARGE_BODY
-from chatsite.refusals import LINGER_SECONDS, BodyTooLarge, Busy, TooSlow, Unknown, answer
-from chatsite.servers.unread import give_up_unread
-from chatsite.threads import END_SECONDS, settle
+from chatsite.known_callers import is_known, names_somebody
+from chatsite.refusal_responses import LINGER_SECONDS, BodyTooLarge, Busy, TooSlow, Unknown, answer
+from chatsite.request_body import LARGE_BODY
+from chatsite.request_threads import END_SECONDS, settle
+from chatsite.servers.tcp_timeout import give_up_unread
 from conversations.errors import Refused
 
 LARGE_WAITING = 4

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
-from chatsite.servers.unread import give_up_unread
+from chatsite.servers.tcp_timeout import give_up_unread
 from conversations.runtime import shutdown as leaving
 
 MAX_HEAD_BYTES = 65_536
@@ -112,7 +112,10 @@ def _answering_to_the_end(app: Any) -> Any:
             await app(scope, receive, sending)
         except asyncio.CancelledError:
             if not is_begun:
-                from chatsite.refusals import Stopping, refuse  # the apps are there by now, unlike at the start
+                from chatsite.refusal_responses import (  # the apps are there by now, unlike at the start
+                    Stopping,
+                    refuse,
+                )
 
                 await refuse(scope, None, send, Stopping())
 

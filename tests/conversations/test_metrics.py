@@ -17,7 +17,7 @@ from prometheus_client.mmap_dict import MmapedDict, mmap_key
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from chatsite import tallies
+from chatsite import multiprocess_metrics
 from compression.core.values import Steering
 from conversations.compaction import lease
 from conversations.models import ApiKey, Message
@@ -69,7 +69,9 @@ def test_many_series_of_many_processes_are_told_soon(transactional_db: None, set
     for slot in range(10):
         write(tmp_path, slot, models=20)
     settings.METRICS_DIR = str(tmp_path)
-    assert told(tallies.collect()) == told(MultiProcessCollector.merge([str(file) for file in tmp_path.glob("*.db")]))
+    assert told(multiprocess_metrics.collect()) == told(
+        MultiProcessCollector.merge([str(file) for file in tmp_path.glob("*.db")])
+    )
     client = Client()
     assert client.get("/metrics").content.count(b"\n") > 600
     assert cpu_seconds(lambda: client.get("/metrics"), rounds=5) < 0.1

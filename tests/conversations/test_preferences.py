@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
-from chatsite.faults import server_error
+from chatsite.error_views import server_error
 from conversations import preferences
 from conversations.models import Conversation, ModelProfile, Preference
 from tests.conversations.pages import BACKEND, Pages, elements

@@ -17,7 +17,7 @@ import pytest
 from django.conf import settings
 from websockets.exceptions import ConnectionClosed
 
-from chatsite.threads import MAX_WAITING
+from chatsite.request_threads import MAX_WAITING
 from tests.faults.serving import SERVERS, Served, answer_of, serving
 from tests.servers import wait_until
 

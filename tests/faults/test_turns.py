@@ -16,7 +16,7 @@ from asgiref.sync import sync_to_async
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from chatsite.threads import request_thread
+from chatsite.request_threads import request_thread
 from compression.core.values import Steering
 from compression.models import Compaction, KeptSummary
 from conversations.compaction import lease

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from chatsite.alone import CannotStart, only_server
 from chatsite.servers.spared import spared
-from chatsite.start import is_migrated, require_database, require_settings
+from chatsite.single_server import CannotStart, only_server
+from chatsite.startup_checks import is_migrated, require_database, require_settings
 
 BACKLOG = 1_024
 """Connections that may wait to be accepted: all pages come back at once where the server was away."""

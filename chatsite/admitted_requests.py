@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from chatsite.refusals import SignedOut, refuse
+from chatsite.refusal_responses import SignedOut, refuse
 from conversations.admission import Admission
 
 

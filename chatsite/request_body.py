@@ -8,11 +8,11 @@ from typing import Any
 
 from django.conf import settings
 
-from chatsite.admitted import Admitted
+from chatsite.admitted_requests import Admitted
 from chatsite.bodies import SMALL, Held, is_sign_in
-from chatsite.known import is_known
-from chatsite.refusals import BodyTooLarge, Busy, TooSlow, Unknown
-from chatsite.threads import Places, RequestThread
+from chatsite.known_callers import is_known
+from chatsite.refusal_responses import BodyTooLarge, Busy, TooSlow, Unknown
+from chatsite.request_threads import Places, RequestThread
 
 LARGE_BODY = 1_000_000
 """Bytes of a body that takes so much memory while it is read that only a few may be at once."""

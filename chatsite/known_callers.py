@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from chatsite.signed_in import session_of, user_of
+from chatsite.socket_auth import session_of, user_of
 from conversations import limits
 from conversations.errors import Refused
 from conversations.models.api_key import digest, key_of

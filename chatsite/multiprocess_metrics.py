@@ -23,8 +23,8 @@ from prometheus_client import Metric, values
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from chatsite.alone import CannotStart
-from chatsite.start import give_up
+from chatsite.single_server import CannotStart
+from chatsite.startup_checks import give_up
 
 SLOTS = 1_000
 KINDS = ("counter_", "gauge_", "histogram_")

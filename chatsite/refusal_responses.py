@@ -10,8 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.template.loader import render_to_string
 
+from chatsite.gateway_handler import GATEWAY
 from chatsite.middleware import API
-from chatsite.programs import GATEWAY
 from conversations.errors import Refused
 
 LINGER_SECONDS = 5.0

@@ -9,7 +9,7 @@ from django.core.checks import run_checks
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from chatsite.alone import CannotStart
+from chatsite.single_server import CannotStart
 
 GIVEN_UP = 3
 """The exit code after which uvicorn does not start another process in this one's place, to fail again."""
