@@ -187,7 +187,7 @@ async def request(conversation: Any, tally: Tally) -> None:
     from conversations.compaction import trigger
     from conversations.context import transcript
 
-    loaded = await trigger.ensure(conversation.pk)
+    loaded = await trigger.ensure_room(conversation.pk)
     usage = loaded.usage(system_tokens=0)
     whole = await sync_to_async(transcript.between)(conversation.pk, None, START + timedelta(days=1))
     assert usage is not None

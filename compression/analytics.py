@@ -24,7 +24,7 @@ from compression.models import Compaction
 
 IN_FORCE = (Compaction.Status.SUCCEEDED, Compaction.Status.UNDONE)
 """Compactions whose result was put in force, whatever became of it since."""
-MOST = 50_000
+MAX_COMPACTIONS = 50_000
 """Compactions that are looked at, the newest ones: more would take a page seconds."""
 COPY = timedelta(minutes=1)
 """A fork copies the rows of compactions with their dates, and gives each a new id: so far apart are never the two of
@@ -106,7 +106,7 @@ def runs(among: QuerySet[Compaction], days: Days) -> list[Run]:
     """The compactions of these days, the latest first, at most MOST. One query, by a range of the key."""
     first, *_, end = days.bounds
     rows = among.filter(id__gte=first, id__lt=end).order_by("-id")
-    found = rows.values_list(*COLUMNS)[:MOST].iterator()
+    found = rows.values_list(*COLUMNS)[:MAX_COMPACTIONS].iterator()
     return [_run(day_of(row[0]), *row[2:]) for row in found if moment_of(row[0]) - row[1] < COPY]
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
-MOST = 2**31 - 1
+MAX_INTEGER = 2**31 - 1
 
 
 def uuid7() -> UUID:
@@ -35,4 +35,4 @@ def _uuid7(milliseconds: int, random: int) -> UUID:
 
 def milliseconds_since(id: UUID) -> int:
     """How long ago an id was made, by this machine's clock: never less than 0, nor more than a row can hold."""
-    return min(max(0, time.time_ns() // 1_000_000 - (id.int >> 80)), MOST)
+    return min(max(0, time.time_ns() // 1_000_000 - (id.int >> 80)), MAX_INTEGER)

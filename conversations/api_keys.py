@@ -18,7 +18,7 @@ from conversations.runtime import log_context
 from conversations.validation import clean_text
 
 MAX_NAME = 100
-MOST = 50
+MAX_KEYS = 50
 """Keys that are in use at once."""
 REVOKED_SHOWN = timedelta(days=30)
 """After which one that was revoked leaves the list; its row stays."""
@@ -32,19 +32,19 @@ class Made:
     plain: str = field(repr=False)
 
 
-def make(user: AbstractBaseUser, name: str) -> Made:
+def create_key(user: AbstractBaseUser, name: str) -> Made:
     """Raises Invalid, or Conflict where there are as many as may be."""
     name = " ".join(clean_text("name", name, limit=MAX_NAME).split())
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)  # one's own are counted one after the other
-        if _mine(user).filter(revoked_at=None).count() >= MOST:
+        if _mine(user).filter(revoked_at=None).count() >= MAX_KEYS:
             raise Conflict(
-                f"You have {MOST} keys, as many as may be. Revoke one first.", code="too_many_keys", limit=MOST
+                f"You have {MAX_KEYS} keys, as many as may be. Revoke one first.", code="too_many_keys", limit=MAX_KEYS
             )
         return Made(*ApiKey.make(user, name))
 
 
-def revoke(user: AbstractBaseUser, key_id: int) -> ApiKey:
+def revoke_key(user: AbstractBaseUser, key_id: int) -> ApiKey:
     """From now on it lets nobody in; one that was revoked before stays as it is. Raises NotFound."""
     if _mine(user).filter(pk=key_id, revoked_at=None).update(revoked_at=timezone.now()):
         admission.tell()  # what it has open is closed
@@ -71,7 +71,7 @@ def let_in(plain: str, *, address: str) -> ApiKey | None:
     return key
 
 
-def listed(user: AbstractBaseUser) -> QuerySet[ApiKey]:
+def listed_keys(user: AbstractBaseUser) -> QuerySet[ApiKey]:
     """Those in use, the newest first, then those that were revoked lately."""
     shown = Q(revoked_at=None) | Q(revoked_at__gt=timezone.now() - REVOKED_SHOWN)
     return _mine(user).filter(shown).order_by(F("revoked_at").desc(nulls_first=True), "-created_at", "-pk")

@@ -15,7 +15,7 @@ SHORTEST_TOKEN = 16
 LOG_FORMATS = ("line", "json")
 IMAGE_URLS = ("never", "provider", "public")
 BROKERS = ("redis", "rediss", "amqp", "amqps")
-LEAST = {
+MINIMUMS = {
     "WEB_CONCURRENCY": 1,
     "LEASE_SECONDS": 2,
     "STOP_GRACE_SECONDS": 0,
@@ -48,7 +48,7 @@ def _faults() -> Iterator[str]:
         yield f"OPENAI_CONTEXT_WINDOW must be at least {SMALLEST_WINDOW} tokens, not {window}."
     if not 0 < settings.MODEL_TIMEOUT_SECONDS < inf:
         yield "MODEL_TIMEOUT_SECONDS must be a number of seconds, more than 0."
-    for name, least in LEAST.items():
+    for name, least in MINIMUMS.items():
         if not least <= getattr(settings, name) < inf:
             yield f"{name} must be at least {least}."
     if settings.LOG_FORMAT not in LOG_FORMATS:

@@ -28,7 +28,7 @@ class Appearance(NamedTuple):
     enter_sends: bool
 
 
-def of(user: AbstractBaseUser) -> Preference:
+def preference_of(user: AbstractBaseUser) -> Preference:
     """A person's own; where they have chosen nothing, one that is not stored."""
     found = Preference.objects.select_related("model").filter(user_id=user.pk).first()
     return found or Preference(user_id=user.pk)
@@ -37,12 +37,12 @@ def of(user: AbstractBaseUser) -> Preference:
 def change(user: AbstractBaseUser, **fields: Any) -> Preference:
     """Store these of them; the others stay."""
     Preference.objects.update_or_create(user_id=user.pk, defaults=fields)
-    return of(user)
+    return preference_of(user)
 
 
 def begin_with(user: AbstractBaseUser) -> dict[str, Any]:
     """The fields of a person's new conversation: `model` is the site's where theirs cannot be had any more."""
-    chosen = of(user)
+    chosen = preference_of(user)
     own = chosen.model
     is_there = own is not None and own in chat_profiles()
     return {"model": own if is_there else default_profile(), "mode": chosen.mode, "system_prompt": chosen.system_prompt}

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 from urllib.parse import urlsplit
 
-from compression.core.instructions import LONGEST_TEMPLATE, fault_of
+from compression.core.instructions import MAX_TEMPLATE_CHARS, fault_of
 from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD, PRESETS, STRATEGIES
 from conversations.errors import Invalid
 
@@ -26,7 +26,7 @@ MAX_CONTENT = 200_000
 """Characters of one message."""
 MAX_VALUES = 1_000_000
 """Commas and brackets of a request's JSON."""
-MAX_PROMPT = LONGEST_TEMPLATE
+MAX_PROMPT = MAX_TEMPLATE_CHARS
 """Characters of a summary's prompt."""
 
 

@@ -61,7 +61,7 @@ def main() -> None:
 
     call_command("migrate", verbosity=0)
     [(name, session)] = make(["alice"]).items()
-    print(json.dumps([api_keys.make(User.objects.get(username=name), "tests").plain, session]))
+    print(json.dumps([api_keys.create_key(User.objects.get(username=name), "tests").plain, session]))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ SHARES = (1.0, 0.6, 0.3)
 """What a summary may take at age 0, 1 and 2, of what it took at birth."""
 
 OLDEST = len(SHARES) - 1
-LEAST = 8
+MIN_SUMMARY_TOKENS = 8
 """Tokens under which no summary is shortened: a few words."""
 
 SEPARATOR = 2
@@ -47,7 +47,7 @@ def fitted(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter)
     kept = tuple(checkpoints)
     if cost(kept) > room and len(kept) > 1:
         kept = _merged(kept, room, count)
-    while len(kept) > 1 and len(kept) * (LEAST + SEPARATOR) > room:
+    while len(kept) > 1 and len(kept) * (MIN_SUMMARY_TOKENS + SEPARATOR) > room:
         kept = _merged(kept, room, count)
     for number, one in enumerate(kept):
         if (over := cost(kept) - room) <= 0:
@@ -59,7 +59,7 @@ def fitted(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter)
 
 def _limit(checkpoint: Checkpoint) -> int:
     """What it may take when it is one step older."""
-    return max(LEAST, int(SHARES[min(checkpoint.age + 1, OLDEST)] * checkpoint.birth_tokens))
+    return max(MIN_SUMMARY_TOKENS, int(SHARES[min(checkpoint.age + 1, OLDEST)] * checkpoint.birth_tokens))
 
 
 def _share(room: int, checkpoints: Sequence[Checkpoint]) -> int:
@@ -91,7 +91,7 @@ def _shortened(checkpoint: Checkpoint, limit: int, count: TokenCounter) -> Check
 
 def _extracted(checkpoint: Checkpoint, limit: int, count: TokenCounter) -> Checkpoint:
     """A new value of at most `limit` tokens, though of a few words."""
-    limit = max(limit, LEAST)
+    limit = max(limit, MIN_SUMMARY_TOKENS)
     text = extract((), earlier=checkpoint.summary, max_tokens=limit, count=count, sparse=True)
     text = text or _beginning(checkpoint.summary, limit, count)
     return replace(checkpoint, number=0, summary=text, tokens=count(text))

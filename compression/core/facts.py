@@ -38,7 +38,7 @@ CRITICAL = frozenset({"rule", "error", "path", "number", "identifier"})
 _PATTERNS = (("url", URL), ("email", EMAIL), ("date", DATE), ("number", MEASURE))
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _WORD = re.compile(r"\w+", re.ASCII)
-_LONGEST_NAME = 4
+_MAX_NAME_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _names(text: str) -> Iterator[str]:
                 ends = raw[-1] != word[-1]
             else:
                 ends = True
-            if (ends and run) or len(run) == _LONGEST_NAME:
+            if (ends and run) or len(run) == _MAX_NAME_WORDS:
                 yield " ".join(run)
                 run = []
             starts = raw[-1] in '.!?:。！？"”'

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 StepStatus = Literal["pending", "in-progress", "completed"]
 Action = Literal["created", "modified", "deleted"]
 
-LONGEST = 240
+MAX_TEXT_CHARS = 240
 """Characters of a text; longer ones are cut."""
-MOST = 50
+MAX_ENTRIES = 50
 """Steps, decisions and artifacts of each kind: beyond that what is done, open to change or oldest goes first."""
 
 MARK_LOOKED_AT = 1_000
@@ -132,7 +132,7 @@ def advanced(progress: Progress, marks: Progress, *, at: str) -> Progress:
     return Progress(
         _at_most(steps.values(), [step.text for step in steps.values() if step.status == "completed"]),
         _at_most(decisions.values(), [one.text for one in decisions.values() if not one.locked]),
-        tuple(artifacts.values())[-MOST:],
+        tuple(artifacts.values())[-MAX_ENTRIES:],
     )
 
 
@@ -209,14 +209,14 @@ def _compared(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return " ".join(text.split())[:LONGEST]
+    return " ".join(text.split())[:MAX_TEXT_CHARS]
 
 
 def _at_most[Item: (Step, Decision)](items: Iterable[Item], expendable: list[str]) -> tuple[Item, ...]:
     """At most MOST of them, in order: the oldest of the expendable ones go, then the newest of all."""
     kept = list(items)
-    dropped = set(expendable[: max(len(kept) - MOST, 0)])
-    return tuple(item for item in kept if item.text not in dropped)[:MOST]
+    dropped = set(expendable[: max(len(kept) - MAX_ENTRIES, 0)])
+    return tuple(item for item in kept if item.text not in dropped)[:MAX_ENTRIES]
 
 
 def _decided(decision: Decision) -> str:

@@ -10,7 +10,7 @@ from compression.core.modes import preserved_in
 from compression.core.sections import SECTIONS
 from compression.core.values import Passage
 
-LONGEST_TEMPLATE = 20_000
+MAX_TEMPLATE_CHARS = 20_000
 """Characters."""
 PLACEHOLDERS = {
     "preserve": "what the conversation's mode must not lose",
@@ -60,8 +60,8 @@ def wording(passage: Passage, *, template: str, mode: str, delimiter: str) -> tu
 
 def fault_of(template: str) -> str:
     """Why a text cannot be a template, in words; "" where it can."""
-    if len(template) > LONGEST_TEMPLATE:
-        return f"at most {LONGEST_TEMPLATE:,} characters, not {len(template):,}"
+    if len(template) > MAX_TEMPLATE_CHARS:
+        return f"at most {MAX_TEMPLATE_CHARS:,} characters, not {len(template):,}"
     missing = [name for name in SECTIONS if not re.search(rf"(?<!#)## {name}\b", template)]
     if missing:
         return f"lacks {_listed(f'## {name}' for name in missing)}"

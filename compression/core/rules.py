@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from compression.core.extractive.stopwords import words
 
-LONGEST = 240
+MAX_RULE_CHARS = 240
 """Characters of a rule's text; a longer one is cut at a word, so that it still stands in its source."""
 
 _CUE = re.compile(
@@ -67,7 +67,7 @@ def _clause_start(text: str, position: int) -> int:
 
 
 def _clause_end(text: str, position: int) -> int:
-    ceiling = min(len(text), position + LONGEST)
+    ceiling = min(len(text), position + MAX_RULE_CHARS)
     boundary = _CLAUSE_END.search(text, position, ceiling)
     return boundary.start() if boundary else ceiling
 
@@ -98,7 +98,7 @@ def _verb(after: str) -> str:
 def _trimmed(clause: str) -> str:
     words = clause.split()
     text = " ".join(words)
-    while len(text) > LONGEST and len(words) > 1:
+    while len(text) > MAX_RULE_CHARS and len(words) > 1:
         words.pop()
         text = " ".join(words)
-    return text[:LONGEST].strip(" \t-*•>\"'“”‘’.!?:,()_`")
+    return text[:MAX_RULE_CHARS].strip(" \t-*•>\"'“”‘’.!?:,()_`")

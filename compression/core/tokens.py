@@ -15,13 +15,13 @@ TokenCounter = Callable[[str], int]
 """Tokens of a text, without the overhead of a message."""
 
 VOCABULARY = Path(__file__).parents[1] / "vocabulary"
-LONGEST = 100_000
+MAX_CHUNK_CHARS = 100_000
 """Characters that are counted at once: of a million spaces the library's stack overflows."""
 
 
 def count_tokens(text: str) -> int:
     """Tokens of `text` in `o200k_base`; text that looks like a special token is counted as text."""
-    pieces = (text[start : start + LONGEST] for start in range(0, len(text), LONGEST))
+    pieces = (text[start : start + MAX_CHUNK_CHARS] for start in range(0, len(text), MAX_CHUNK_CHARS))
     return sum(len(_encoding().encode_ordinary(piece)) for piece in pieces)
 
 

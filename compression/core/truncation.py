@@ -13,7 +13,7 @@ from compression.core.sections import SUMMARY
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
 
-MOST_FACTS = 60
+MAX_FACTS = 60
 EARLIER_SHARE = 0.7
 """Of the note, for the earlier summary that is folded in."""
 
@@ -41,7 +41,7 @@ def truncated(passage: Passage) -> str:
     text = _noted(len(passage.turns), passage.earlier, int(EARLIER_SHARE * passage.max_tokens))
     said = [*said_before(passage.earlier), *(one for turn in passage.turns for one in said_by(turn))]
     budget = passage.max_tokens - count_tokens(text)
-    return repair(text, find_facts(said)[:MOST_FACTS], budget=budget, count=count_tokens)[0] if budget > 0 else text
+    return repair(text, find_facts(said)[:MAX_FACTS], budget=budget, count=count_tokens)[0] if budget > 0 else text
 
 
 def gathered(summary: str) -> str:

@@ -55,7 +55,7 @@ def analytics(request: HttpRequest) -> HttpResponse:
     today = datetime.now(UTC).date()
     choice = _choice(request)
     days = Days.until(today, choice.period)
-    everything = site.read(days, today=today)
+    everything = site.overview_of(days, today=today)
     seen = everything.of(model=choice.model, trigger=choice.trigger, flow=choice.flow)
     answers, paid = total(seen.answers.values()), total(seen.paid.values())
     context = {

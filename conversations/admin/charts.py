@@ -12,13 +12,13 @@ from compression.core.extractive.summariser import Extractive
 from compression.core.truncation import Truncation
 from compression.days import Days
 from compression.models import Compaction
-from conversations.analytics.charts import Chart, Series, told
+from conversations.analytics.charts import Chart, Series, labelled
 from conversations.analytics.failure_reasons import OTHER, reason_of, words_of
 from conversations.analytics.site import Overview
 from conversations.analytics.totals import Tallies, Tally, grouped, total
 
 Trigger = Compaction.Trigger
-MOST_REASONS = 8
+MAX_REASONS = 8
 LEVELS = ((0.5, "half within"), (0.95, "95 % within"), (0.99, "99 % within"))
 TRIGGERS = (
     ("by itself", (Trigger.AUTO, Trigger.AHEAD)),
@@ -210,7 +210,7 @@ def _ranked(title: str, *columns: tuple[str, Counter[str]], note: str) -> Chart:
     """The commonest reasons, the others in one row."""
     named = [Counter({words_of(reason): number for reason, number in one.items()}) for _, one in columns]
     order = [reason for reason, _ in sum(named, Counter()).most_common() if reason != OTHER]
-    shown = order[:MOST_REASONS]
+    shown = order[:MAX_REASONS]
     for one in named:
         rest = sum(number for reason, number in one.items() if reason not in shown)
         one[OTHER] = rest
@@ -225,7 +225,7 @@ def _unpriced(seen: Overview) -> str:
     tallies = total(seen.answers.values())
     paid = total(seen.paid.values())
     net = float(tallies.worth - paid.cost)
-    said = f"Saved tokens at what each request paid for its prompt, less what summaries cost: {told(net, 'usd')}."
+    said = f"Saved tokens at what each request paid for its prompt, less what summaries cost: {labelled(net, 'usd')}."
     if tallies.saved_unpriced:
         said += f" The worth of {tallies.saved_unpriced:,} saved tokens is not known: their models have no prices."
     return said

@@ -18,13 +18,13 @@ from conversations.agents.reply_scope import LeaseLost, Work
 from conversations.context import tools
 from conversations.context.tools import APART
 from conversations.context.transcript import Loaded
-from conversations.llm.tools import Asked, ToolFailed
+from conversations.llm.tools import ToolFailed, ToolRequest
 from conversations.messages import tool_calls
 from conversations.models import Conversation, ToolCall
 from conversations.runtime import metrics
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import call_json
-from conversations.runtime.retry import insisted
+from conversations.runtime.retry import retry_on_database_error
 
 logger = logging.getLogger(__name__)
 
@@ -82,8 +82,8 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
     try:
         if row.status == Status.RUNNING and APART in row.name:
             raise ToolFailed(UNCERTAIN)
-        await insisted(partial(_begin, work, row))
-        result = await _result(work, loaded, Asked(row.call_id, row.name, row.arguments))
+        await retry_on_database_error(partial(_begin, work, row))
+        result = await _result(work, loaded, ToolRequest(row.call_id, row.name, row.arguments))
     except ToolFailed as failure:
         error = str(failure)
     except (LeaseLost, ObjectDoesNotExist):  # another worker's by now, or deleted
@@ -92,12 +92,12 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
         logger.exception("the call %s of %s failed", row.pk, row.name)
         error = BROKEN
     seconds = perf_counter() - began
-    await insisted(partial(_finish, work, row, result, error=error, duration_ms=int(seconds * 1000)))
+    await retry_on_database_error(partial(_finish, work, row, result, error=error, duration_ms=int(seconds * 1000)))
     is_known = any(one.name == row.name for one in loaded.head.tools)
     metrics.tool_called(tools.metric_label(row.name if is_known else None), row.status, seconds)
 
 
-async def _result(work: Work, loaded: Loaded, asked: Asked) -> str:
+async def _result(work: Work, loaded: Loaded, asked: ToolRequest) -> str:
     head = loaded.head
     if head.kind == Conversation.Kind.AGENT and asked.name in tools.PLANNERS:
         return await planner.carry_out(work, asked, among=head.tools)

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
 from conversations.agents import dispatch, runs
-from conversations.agents.reply_scope import MOST_REQUESTS, Work
+from conversations.agents.reply_scope import MAX_REPLY_REQUESTS, Work
 from conversations.compaction import trigger
 from conversations.context import prompt, request_log
 from conversations.context.request_log import Sent
@@ -22,10 +22,10 @@ from conversations.errors import Refused
 from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.port import Spent
 from conversations.llm.profiles import connect, learn_correction
-from conversations.llm.tools import Asked, ToolFailed
+from conversations.llm.tools import ToolFailed, ToolRequest
 from conversations.messages import finish_reasons, replies, tool_calls
 from conversations.models import AgentRun, AgentStep, Message, ModelProfile
-from conversations.runtime.retry import insisted
+from conversations.runtime.retry import retry_on_database_error
 
 Kind, Status = AgentStep.Kind, AgentRun.Status
 PARTIAL = re.compile(r"\A[\s*#_>`]*PARTIAL[ _-]RESULT\b[\s*#_:.`-]*", re.IGNORECASE)
@@ -40,7 +40,7 @@ class Answer:
         self.id: UUID = uuid7()
         self.sent = sent
         self.text = ""
-        self.calls: tuple[Asked, ...] = ()
+        self.calls: tuple[ToolRequest, ...] = ()
         self.spent: Spent | None = None
         self.first_token_ms: int | None = None
         self.finish_reason = ""
@@ -64,14 +64,14 @@ async def go_on(work: Work, run: AgentRun) -> str:
     if run.status == Status.FAILED:  # a worker stopped before it had said so
         raise ToolFailed(FAILED.format(run.error))
     try:
-        for left in reversed(range(MOST_REQUESTS)):
+        for left in reversed(range(MAX_REPLY_REQUESTS)):
             if told := await sync_to_async(_told)(run):
                 return told
             await _step(work, run, may_call=left > 0)
         return await sync_to_async(_told)(run) or _failed("it does not stop calling tools")
     except (ModelError, Refused, ToolFailed) as fault:
         reason = str(fault)
-        await insisted(partial(_fail, work, run, reason))
+        await retry_on_database_error(partial(_fail, work, run, reason))
         raise ToolFailed(FAILED.format(reason)) from None
 
 
@@ -82,16 +82,16 @@ def _failed(why: str) -> str:
 async def _step(work: Work, run: AgentRun, *, may_call: bool) -> None:
     """One request, its answer stored; the calls of the last answer are carried out before."""
     await sync_to_async(replies.settle_model)(run.thread_id)
-    loaded = await trigger.ensure(run.thread_id)
+    loaded = await trigger.ensure_room(run.thread_id)
     if loaded.is_at_tools and await dispatch.carry_out(work, loaded):
-        loaded = await trigger.ensure(run.thread_id)
-    await sync_to_async(runs.tell)(run)
+        loaded = await trigger.ensure_room(run.thread_id)
+    await sync_to_async(runs.publish_run)(run)
     try:
         answer = await _asked(work, loaded, may_call=may_call)
     except ContextTooLong:
-        loaded = await trigger.ensure(run.thread_id, overflowed=True)
+        loaded = await trigger.ensure_room(run.thread_id, overflowed=True)
         answer = await _asked(work, loaded, may_call=may_call)
-    await insisted(partial(_store, work, run, answer))
+    await retry_on_database_error(partial(_store, work, run, answer))
 
 
 async def _asked(work: Work, loaded: Loaded, *, may_call: bool) -> Answer:
@@ -112,7 +112,7 @@ def _store(work: Work, run: AgentRun, answer: Answer) -> None:
             role=Message.Role.ASSISTANT,
             content=answer.text,
             finish_reason=finish_reasons.kept(answer.finish_reason),
-            created_at=runs.moment(run),
+            created_at=runs.next_step_moment(run),
             token_count=tool_calls.tokens_of(answer.text, answer.calls),
             first_token_ms=answer.first_token_ms,
             duration_ms=milliseconds_since(answer.id),

@@ -11,11 +11,11 @@ from conversations.agents import executor, runs
 from conversations.agents.reply_scope import Work
 from conversations.agents.tools.toolbox import checked
 from conversations.context.tools import DELEGATE
-from conversations.llm.tools import Asked, Spec
-from conversations.runtime.retry import insisted
+from conversations.llm.tools import Spec, ToolRequest
+from conversations.runtime.retry import retry_on_database_error
 
 
-async def carry_out(work: Work, asked: Asked, *, among: tuple[Spec, ...]) -> str:
+async def carry_out(work: Work, asked: ToolRequest, *, among: tuple[Spec, ...]) -> str:
     """What the executor answers. Raises ToolFailed, and LeaseLost.
 
     A call that a worker had begun before it stopped goes on where that one was.
@@ -23,7 +23,7 @@ async def carry_out(work: Work, asked: Asked, *, among: tuple[Spec, ...]) -> str
     arguments = await asyncio.to_thread(checked, asked, among)
     run = await sync_to_async(runs.begun_by)(work, asked.id)
     if run is None and asked.name == DELEGATE:
-        run = await insisted(partial(runs.begin, work, asked.id, arguments["task"]))
+        run = await retry_on_database_error(partial(runs.begin, work, asked.id, arguments["task"]))
     elif run is None:
-        run = await insisted(partial(runs.clarify, work, asked.id, arguments["message"]))
+        run = await retry_on_database_error(partial(runs.clarify, work, asked.id, arguments["message"]))
     return await executor.go_on(work, run)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from compression.leases import expiry
-from conversations.agents.tools.toolbox import Belt
+from conversations.agents.tools.toolbox import Toolbox
 from conversations.llm.tools import ToolFailed
 from conversations.messages import reply_lease
 
-MOST_REQUESTS = 25
+MAX_REPLY_REQUESTS = 25
 """To a model, until it has to answer without calling a tool."""
-MOST_OF_A_TURN = 100
+MAX_TURN_REQUESTS = 100
 """To all models in one turn: what a loop may cost."""
 
 
@@ -26,14 +26,14 @@ class Work:
 
     conversation_id: UUID
     token: UUID
-    belt: Belt
+    belt: Toolbox
     reply_id: UUID | None = None
     requests: int = 0
 
     @property
     def may_ask(self) -> bool:
         """Whether there can be further requests in this turn, but for the one that ends it."""
-        return self.requests < MOST_OF_A_TURN
+        return self.requests < MAX_TURN_REQUESTS
 
     def hold(self) -> None:
         """Keep the lease, within a transaction: what is written in that is ours to write. Raises LeaseLost."""
@@ -46,5 +46,5 @@ class Work:
     def ask(self) -> None:
         """One request more. Raises ToolFailed where too many were made for one reply."""
         if not self.may_ask:
-            raise ToolFailed(f"This turn has used its {MOST_OF_A_TURN} requests to models.")
+            raise ToolFailed(f"This turn has used its {MAX_TURN_REQUESTS} requests to models.")
         self.requests += 1

@@ -48,7 +48,7 @@ def begin(work: Work, call_id: str, task: str) -> AgentRun:
         )
         run = AgentRun.objects.create(conversation=parent, thread=thread, task=task)
         _say(run, Kind.ASSIGNMENT, task, call=_call(work, call_id), is_protected=True)
-        tell(run)
+        publish_run(run)
     return run
 
 
@@ -67,7 +67,7 @@ def clarify(work: Work, call_id: str, message: str) -> AgentRun:
         model = Conversation.objects.filter(pk=run.conversation_id).values("model")
         Conversation.objects.filter(pk=run.thread_id).update(model=model, updated_at=timezone.now())
         _say(run, Kind.CLARIFICATION, message, call=_call(work, call_id))
-        tell(run)
+        publish_run(run)
     return run
 
 
@@ -79,14 +79,14 @@ def answer(run: AgentRun, kind: str, message: Message) -> AgentStep:
     elif kind == Kind.PARTIAL:
         run.status = Status.WAITING
         run.save(update_fields=["status"])
-        tell(run)
+        publish_run(run)
     return found
 
 
 def end(run: AgentRun, status: str, *, error: str = "") -> None:
     run.status, run.error, run.finished_at = status, error, timezone.now()
     run.save(update_fields=["status", "error", "finished_at"])
-    tell(run)
+    publish_run(run)
 
 
 def open_run(conversation_id: UUID) -> AgentRun | None:
@@ -113,7 +113,7 @@ def last_step(run: AgentRun) -> AgentStep:
     return run.steps.select_related("message").latest("number")
 
 
-def tell(run: AgentRun) -> None:
+def publish_run(run: AgentRun) -> None:
     """After the commit: how far the run is, and how much of its budget its executor uses."""
     if hub.is_heard(run.conversation_id):
         used = usage.of_flow(transcript.load(run.thread_id))
@@ -137,14 +137,14 @@ def _say(run: AgentRun, kind: str, content: str, *, call: ToolCall | None, **fie
         role=Message.Role.USER,
         content=content,
         token_count=transcript.message_tokens(content),
-        created_at=moment(run),
+        created_at=next_step_moment(run),
         origin=PLANNED,
         **fields,
     )
     _step(run, kind, message, call=call)
 
 
-def moment(run: AgentRun) -> datetime:
+def next_step_moment(run: AgentRun) -> datetime:
     return replies.next_moment(run.thread_id)
 
 

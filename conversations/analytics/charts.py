@@ -7,7 +7,7 @@ from math import ceil, floor, log10
 from typing import Literal
 
 STEPS = (1, 2, 2.5, 5, 10)
-MOST_SERIES = 3
+MAX_SERIES = 3
 SIZES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 type Unit = Literal["tokens", "count", "usd", "percent", "ms"]
@@ -33,7 +33,7 @@ class Chart:
     note: str = ""
 
     def __post_init__(self) -> None:
-        assert len(self.series) <= MOST_SERIES
+        assert len(self.series) <= MAX_SERIES
         assert all(len(one.values) == len(self.labels) for one in self.series)
 
     @property
@@ -52,10 +52,10 @@ class Chart:
     @property
     def rows(self) -> list[tuple[str, list[str]]]:
         """The same figures for a table: a label, and its values in words."""
-        return [(label, [told(value, self.unit) for value in values]) for label, values in self.places]
+        return [(label, [labelled(value, self.unit) for value in values]) for label, values in self.places]
 
 
-def told(value: Value, unit: Unit) -> str:
+def labelled(value: Value, unit: Unit) -> str:
     """A value in words, whole: "–" where there is none."""
     if value is None:
         return "–"

@@ -60,7 +60,7 @@ class Account:
         return [(day, found.get(day, Tally())) for day in days.dates]
 
 
-def read(owner: AbstractBaseUser, days: Days) -> Account:
+def account_of(owner: AbstractBaseUser, days: Days) -> Account:
     """Only what is this person's own is read; the number of queries does not depend on how much that is."""
     own = Compaction.objects.filter(conversation__owner_id=owner.pk)
     return Account(

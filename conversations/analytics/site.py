@@ -67,7 +67,7 @@ class Overview:
         )
 
 
-def read(days: Days, *, today: date) -> Overview:
+def overview_of(days: Days, *, today: date) -> Overview:
     """The days before today as they were some minutes ago at most."""
     if days.first == today:
         return _read(days)

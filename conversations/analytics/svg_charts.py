@@ -11,7 +11,7 @@ from math import ceil
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from conversations.analytics.charts import Chart, Value, short, ticks, told
+from conversations.analytics.charts import Chart, Value, labelled, short, ticks
 
 WIDTH, HEIGHT = 440, 196
 LEFT, RIGHT, TOP, BOTTOM = 48, 4, 8, 22
@@ -26,17 +26,17 @@ DOTTED = 31
 """Places up to which each point of a line is marked."""
 ROW, NAMES, SUMS = 26, 140, 56
 """Of a ranking: the height of a row, and the room for its name and its sum."""
-LONGEST = 22
+MAX_LABEL_CHARS = 22
 """Letters of a name that there is room for."""
 
 
-def drawn(chart: Chart) -> SafeString:
+def chart_svg(chart: Chart) -> SafeString:
     """Its picture. Every text in it is escaped where it is put in."""
     return mark_safe(DRAWN[chart.kind](chart))
 
 
 def _tip(chart: Chart, label: str, values: Sequence[Value]) -> str:
-    parts = (f"{one.name} {told(value, chart.unit)}" for one, value in zip(chart.series, values, strict=True))
+    parts = (f"{one.name} {labelled(value, chart.unit)}" for one, value in zip(chart.series, values, strict=True))
     return f"{label}: {', '.join(parts)}"
 
 
@@ -92,13 +92,13 @@ def _ranks(chart: Chart) -> str:
     marks = []
     for row, (label, values) in enumerate(chart.places):
         top, left = ROW * row, float(NAMES)
-        name = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+        name = label if len(label) <= MAX_LABEL_CHARS else f"{label[: MAX_LABEL_CHARS - 1]}…"
         marks.append(_tag("text", name, class_="name", x=NAMES - 10, y=top + 18, text_anchor="end"))
         for number, value in enumerate(values):
             if value:
                 marks.append(_tag("rect", class_=f"s{number}", x=left, y=top + 5, width=value * scale, height=18, rx=2))
                 left += value * scale
-        marks.append(_tag("text", told(sums[row], chart.unit), class_="sum", x=left + 8, y=top + 18))
+        marks.append(_tag("text", labelled(sums[row], chart.unit), class_="sum", x=left + 8, y=top + 18))
         tip = _tag("title", _tip(chart, label, values))
         marks.append(_tag("rect", safe=tip, class_="tip", x=0, y=top, width=WIDTH, height=ROW))
     return _framed(chart, "".join(marks), max(1, len(chart.labels)) * ROW)

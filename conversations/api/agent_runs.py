@@ -20,7 +20,7 @@ from conversations.runtime.payloads import compaction_json, flow_json, run_json,
 
 router = Router(tags=["agents"])
 
-MOST = 200
+MAX_COMPACTIONS = 200
 """Compactions that are told of one run."""
 
 
@@ -40,7 +40,7 @@ def read(request: Request, conversation_id: UUID, run_id: UUID) -> dict[str, Any
     run = get_object_or_404(AgentRun, conversation=conversation, pk=run_id)
     used = usage.of_flow(transcript.load(run.thread_id))
     steps = run.steps.select_related("message").prefetch_related("message__tool_calls")
-    compactions = Compaction.objects.filter(conversation=run.thread_id).order_by("-created_at", "-id")[:MOST]
+    compactions = Compaction.objects.filter(conversation=run.thread_id).order_by("-created_at", "-id")[:MAX_COMPACTIONS]
     return run_json(run) | {
         "steps": [step_json(step) for step in steps],
         "usage": flow_json(used) if used else None,

@@ -92,7 +92,7 @@ def change(request: Request, conversation_id: UUID, body: schema.ConversationCha
     if "title" in fields:
         publish(conversation.pk, "title.updated", title=conversation.title)
     if fields.keys() & {"mode", "system_prompt", "policy", "rules", "uses_tools"}:
-        usage.tell(conversation.pk)
+        usage.publish_usage(conversation.pk)
     return _told(conversation)
 
 

@@ -31,7 +31,7 @@ from conversations.compaction import compaction
 from conversations.context import usage
 from conversations.context.transcript import HISTORY
 from conversations.messages import turn_replies
-from conversations.messages.history import history, whole
+from conversations.messages.history import history, with_parts
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message
 from conversations.runtime.events import hub
@@ -48,7 +48,7 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
     """In order, with the summary where history is cut."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     after = _place(cursor) if cursor is not None else None
-    rows = whole(history(conversation)).order_by("created_at")
+    rows = with_parts(history(conversation)).order_by("created_at")
     if after:
         rows = rows.filter(created_at__gt=after[0])
     items = [((row.created_at, 0), _message_item(row)) for row in rows[: limit + 1]]
@@ -206,7 +206,7 @@ def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[
     rows = Message.objects.in_bulk([begun.question.pk, begun.reply.pk])
     if len(rows) < 2:
         raise Http404
-    *steps, answer = turn_replies.of(rows[begun.reply.pk]) or [rows[begun.reply.pk]]
+    *steps, answer = turn_replies.replies_of_turn(rows[begun.reply.pk]) or [rows[begun.reply.pk]]
     try:
         used = usage.of(conversation)
     except Conversation.DoesNotExist:

@@ -16,7 +16,11 @@ router = Router(tags=["conversations"])
 
 Words = Annotated[
     str,
-    Query(min_length=1, max_length=search.LONGEST, description='All of them must occur; "words in quotes" are one.'),
+    Query(
+        min_length=1,
+        max_length=search.MAX_QUERY_CHARS,
+        description='All of them must occur; "words in quotes" are one.',
+    ),
 ]
 
 
@@ -25,7 +29,7 @@ def find(request: Request, q: Words, cursor: Cursor = None, limit: Limit = searc
     """In whatever case, in one's chats, archived ones too, and in messages that are folded into a summary: first the
     titles, then the messages, by the last change of their conversation. Replaced messages are not found.
     """
-    found = search.find(request.auth, q, after=cursor, limit=limit)
+    found = search.find_hits(request.auth, q, after=cursor, limit=limit)
     return {"items": [_told(hit) for hit in found.hits], "next": found.next}
 
 

@@ -20,7 +20,7 @@ from conversations.errors import Invalid
 router = Router(tags=["usage"])
 
 USUAL_DAYS = 30
-MOST_DAYS = 366
+MAX_DAYS = 366
 FIRST_DAY = date(2020, 1, 1)
 MICRODOLLAR = Decimal("0.000001")
 
@@ -35,7 +35,7 @@ By = Annotated[Literal["day", "model"], Query(description="What the items are.")
 def read(request: Request, since: Since = None, until: Until = None, by: By = "day") -> dict[str, Any]:
     """Your replies, your keys' calls of the gateway, and your summaries. Money is a decimal number in a string."""
     days = _days(since, until)
-    account = person.read(request.auth, days)
+    account = person.account_of(request.auth, days)
     if by == "day":
         items = [_tally(tally) | {"day": day.isoformat(), "model": None} for day, tally in account.by_day(days)]
     else:
@@ -60,8 +60,8 @@ def _days(since: date | None, until: date | None) -> Days:
     if not FIRST_DAY <= first <= last:
         raise Invalid(f"since: must be a day from {FIRST_DAY} to that of until.", field="since")
     days = Days(first, last)
-    if len(days) > MOST_DAYS:
-        raise Invalid(f"since: at most {MOST_DAYS} days can be asked for at once.", field="since", limit=MOST_DAYS)
+    if len(days) > MAX_DAYS:
+        raise Invalid(f"since: at most {MAX_DAYS} days can be asked for at once.", field="since", limit=MAX_DAYS)
     return days
 
 

@@ -12,7 +12,7 @@ from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import versions as schema
 from conversations.api.schemas.fields import told
-from conversations.messages.history import complete
+from conversations.messages.history import load_parts
 from conversations.runtime.payloads import message_json
 from conversations.turns import branches, versions
 
@@ -52,5 +52,5 @@ def use(request: Request, conversation_id: UUID, message_id: UUID, body: schema.
     """The conversation goes on from an earlier version and what followed it. No model is asked."""
     conversation = writable_conversation(request.auth, conversation_id)
     row = versions.use(conversation, message_id, number=body.version)
-    complete(row)
+    load_parts(row)
     return message_json(row)

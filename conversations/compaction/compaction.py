@@ -25,7 +25,7 @@ from compression.models import Compaction
 from conversations import limits
 from conversations.compaction import ahead_of_time, emergency, lease
 from conversations.compaction.commit import commit
-from conversations.compaction.fallback import climb, ladder
+from conversations.compaction.fallback import fallback_chain, first_good_draft
 from conversations.compaction.lease import BY_HAND, LeaseLost, claim, finish, renewed, start
 from conversations.compaction.model_summariser import ModelSummariser
 from conversations.compaction.outcome import figures_of, record_spending
@@ -34,7 +34,7 @@ from conversations.compaction.snapshots import Superseded, rollback, undo
 from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
-from conversations.context.usage import tell as tell_usage
+from conversations.context.usage import publish_usage as tell_usage
 from conversations.errors import TooMany
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime import queue
@@ -144,9 +144,9 @@ async def _compact(row: Compaction, progress: Progress) -> None:
         policy = replace(policy, strategy="truncate")
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
     begin = await sync_to_async(source)(loaded, rebuild=with_model)
-    ways = await ladder(loaded.head, steering, policy=policy, source=begin, with_model=with_model)
+    ways = await fallback_chain(loaded.head, steering, policy=policy, source=begin, with_model=with_model)
     try:
-        climbed = await climb(
+        climbed = await first_good_draft(
             ways,
             partial(_drafted, progress, begin, policy, steering),
             least=policy.min_retention,

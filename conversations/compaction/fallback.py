@@ -87,7 +87,9 @@ class Tried:
         return {"summariser": self.summariser.name, "failed": f"{told}{lost}; another summary was better"}
 
 
-async def ladder(head: Head, steering: Steering, *, policy: Policy, source: Transcript, with_model: bool) -> Ladder:
+async def fallback_chain(
+    head: Head, steering: Steering, *, policy: Policy, source: Transcript, with_model: bool
+) -> Ladder:
     """The models that are set for it, then selection from the text, then a note of what was left out.
 
     The models share one budget of requests. The one from before a switch goes first where the new one could not read
@@ -104,7 +106,7 @@ async def ladder(head: Head, steering: Steering, *, policy: Policy, source: Tran
     return Ladder((*asked, Extractive(), Truncation()), tuple(steps))
 
 
-async def climb(
+async def first_good_draft(
     on: Ladder, draft_by: Callable[[Summariser], Awaitable[Draft]], *, least: float, pinned: Sequence[str] = ()
 ) -> Climb:
     """The draft of the first summariser that succeeds, keeps the share `least` of the facts and loses no rule.

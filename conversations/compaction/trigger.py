@@ -23,7 +23,7 @@ from conversations.compaction import ahead_of_time, compaction, emergency, lease
 from conversations.context import transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
-from conversations.context.usage import measured, parts, tell, too_large
+from conversations.context.usage import measured, publish_usage, too_large, too_large_detail
 from conversations.errors import Conflict, TooLarge
 from conversations.llm.errors import NotConfigured
 from conversations.runtime import queue
@@ -33,11 +33,11 @@ logger = logging.getLogger(__name__)
 Trigger = Compaction.Trigger
 UNCOMPRESSED = " Its compaction was cancelled. Press Compact, or try again, and let it end."
 SETTLE_SECONDS = 0.1
-LEAST_PAUSE = 10
+MIN_PAUSE_SECONDS = 10
 """Seconds between two attempts to prepare a summary, whatever the policy's own pause is."""
 
 
-async def ensure(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
+async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
     """The conversation as it can be sent now, compressed first where that is due.
 
     `overflowed` says that the provider found the last request too long. A compaction that a person cancels is gone
@@ -55,18 +55,18 @@ async def ensure(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
     if usage is None:
         raise NotConfigured("This conversation has no model any more. Choose one.")
     if usage.over_budget:
-        raise TooLarge(f"{too_large(usage)}{UNCOMPRESSED if cancelled else ''}", **parts(usage))
+        raise TooLarge(f"{too_large(usage)}{UNCOMPRESSED if cancelled else ''}", **too_large_detail(usage))
     return loaded
 
 
-def prepare(conversation_id: UUID) -> None:
+def prepare_ahead(conversation_id: UUID) -> None:
     """After a reply: have a summary prepared where one will soon be due and none is ready."""
     loaded = transcript.load(conversation_id)
     policy, usage = policy_of(loaded.head), measured(loaded)
     if (
         usage is None
         or not policy.is_near(usage, local=bool(loaded.head.is_local))
-        or _is_resting(loaded, max(policy.cooldown, LEAST_PAUSE), attempts=True)
+        or _is_resting(loaded, max(policy.cooldown, MIN_PAUSE_SECONDS), attempts=True)
     ):
         return
     with contextlib.suppress(Conflict), transaction.atomic():
@@ -103,7 +103,7 @@ async def _relieved(loaded: Loaded) -> tuple[Loaded, bool]:
     if _is_over(loaded):
         status = await _compress_now(id, trigger=Trigger.EMERGENCY)
         loaded = await _settled(id)
-    await sync_to_async(tell)(id)
+    await sync_to_async(publish_usage)(id)
     return loaded, status == Compaction.Status.CANCELLED
 
 

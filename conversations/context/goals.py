@@ -102,10 +102,10 @@ def cleaned(progress: Progress) -> Progress:
 
 
 def _cleaned[Item: (goals.Step, goals.Decision, goals.Artifact)](place: str, item: Item, name: str) -> Item:
-    words = clean_text(f"{place}.{name}", getattr(item, name), limit=goals.LONGEST)
+    words = clean_text(f"{place}.{name}", getattr(item, name), limit=goals.MAX_TEXT_CHARS)
     changed: dict[str, Any] = {name: " ".join(words.split())}
     if isinstance(item, goals.Decision):
-        why = clean_text(f"{place}.rationale", item.rationale, limit=goals.LONGEST, allow_blank=True)
+        why = clean_text(f"{place}.rationale", item.rationale, limit=goals.MAX_TEXT_CHARS, allow_blank=True)
         changed["rationale"] = " ".join(why.split())
     return replace(item, **changed)
 
@@ -180,7 +180,7 @@ def _save(goal: Goal) -> None:
     goal.updated_at = timezone.now()
     goal.save()
     Conversation.objects.filter(pk=goal.conversation_id).update(goal_text=_text_of(goal))
-    transaction.on_commit(partial(usage.tell, goal.conversation_id))
+    transaction.on_commit(partial(usage.publish_usage, goal.conversation_id))
 
 
 def _text_of(goal: Goal) -> str:

@@ -18,9 +18,9 @@ from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.llm.request import REFERENCE, Prompt
 from conversations.models import Conversation
 
-MOST_IMAGE_BYTES = 20_000_000
+MAX_IMAGE_BYTES = 20_000_000
 """Of one request: providers take about 30 MB, and base64 adds a third. Older images are named."""
-MOST_IMAGES = 20
+MAX_IMAGES = 20
 """Of one request: in more of them, Anthropic refuses sides of over 2,000 pixels."""
 
 
@@ -99,7 +99,7 @@ def opening_tokens(
 def shown(turns: Sequence[Turn]) -> Collection[str]:
     """The ids of those whose images are sent: the latest, as many as a request can hold."""
     found: set[str] = set()
-    room, places = MOST_IMAGE_BYTES, MOST_IMAGES
+    room, places = MAX_IMAGE_BYTES, MAX_IMAGES
     for turn in reversed(turns):
         room -= sum(image.size for image in turn.images)
         places -= len(turn.images)

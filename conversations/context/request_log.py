@@ -33,7 +33,7 @@ from conversations.llm.tools import as_functions
 from conversations.models import ModelProfile, Wording
 
 VERSION = 1
-MOST_DOLLARS = Decimal(999_999)
+MAX_DOLLARS = Decimal(999_999)
 """That a row can hold: figures that a provider made up cost more."""
 REMEMBERED = 10_000
 """System prompts that this process knows to be stored."""
@@ -116,7 +116,7 @@ def paid(profile: ModelProfile, spent: Spent | None) -> dict[str, Any]:
         "prompt_tokens": spent.prompt,
         "completion_tokens": spent.completion,
         "cached_tokens": spent.cached,
-        "cost_usd": None if cost is None else min(cost, MOST_DOLLARS),
+        "cost_usd": None if cost is None else min(cost, MAX_DOLLARS),
     }
 
 

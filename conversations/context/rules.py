@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from compression.core.rules import LONGEST, find_rules
+from compression.core.rules import MAX_RULE_CHARS, find_rules
 from compression.core.tokens import count_tokens
 from compression.core.values import Window
 from conversations.context import provenance, usage
@@ -19,8 +19,8 @@ from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.models import Conversation, Message
 from conversations.validation import clean_text
 
-MOST = 50
-MOST_OF_WINDOW = 1 / 4
+MAX_RULES = 50
+MAX_WINDOW_SHARE = 1 / 4
 """Of the window, for all rules: they are in every request."""
 WINDOW_SHARE = 1 / 16
 """Of the window, for rules that are found: a pasted style guide must not crowd out the conversation."""
@@ -30,9 +30,9 @@ def clean_rules(field: str, value: object) -> list[str]:
     """Distinct rules, in order. Raises Invalid, naming the one that cannot be."""
     if not isinstance(value, list):
         raise Invalid(f"{field}: must be a list.", field=field)
-    if len(value) > MOST:
-        raise Invalid(f"{field}: at most {MOST} rules, not {len(value)}.", field=field, limit=MOST)
-    texts = [clean_text(f"{field}[{number}]", rule, limit=LONGEST) for number, rule in enumerate(value)]
+    if len(value) > MAX_RULES:
+        raise Invalid(f"{field}: at most {MAX_RULES} rules, not {len(value)}.", field=field, limit=MAX_RULES)
+    texts = [clean_text(f"{field}[{number}]", rule, limit=MAX_RULE_CHARS) for number, rule in enumerate(value)]
     return list(dict.fromkeys(" ".join(text.split()) for text in texts))
 
 
@@ -41,7 +41,7 @@ def checked(conversation: Conversation, rules: list[str]) -> list[str]:
     cleaned = clean_rules("rules", rules)
     model = conversation.model
     window = model.usable_window.size if model else UNKNOWN_WINDOW
-    tokens, most = sum(count_tokens(rule) for rule in cleaned), int(MOST_OF_WINDOW * window)
+    tokens, most = sum(count_tokens(rule) for rule in cleaned), int(MAX_WINDOW_SHARE * window)
     if tokens > most and len(cleaned) >= len(conversation.rules):
         raise Invalid(
             f"rules: together they take {tokens:,} tokens, {tokens - most:,} more than the {most:,} that the model's "
@@ -57,7 +57,7 @@ def set_rules(conversation: Conversation, rules: list[str]) -> None:
     """Put these rules in force, and no others. Raises Invalid."""
     conversation.rules = checked(conversation, rules)
     conversation.save(update_fields=["rules"])
-    usage.tell(conversation.pk)
+    usage.publish_usage(conversation.pk)
 
 
 def detect(conversation_id: UUID, text: str, window: Window) -> None:
@@ -70,7 +70,7 @@ def detect(conversation_id: UUID, text: str, window: Window) -> None:
     rules = with_found(before, found, window)
     if rules != before:
         rows.update(rules=rules)
-        transaction.on_commit(partial(usage.tell, conversation_id))
+        transaction.on_commit(partial(usage.publish_usage, conversation_id))
 
 
 def forget(conversation_id: UUID, unsaid: Iterable[str]) -> None:
@@ -96,7 +96,7 @@ def with_found(rules: Sequence[str], found: Iterable[str], window: Window) -> li
     known = {rule.casefold() for rule in together}
     for rule in found:
         room -= count_tokens(rule)
-        if rule.casefold() not in known and room >= 0 and len(together) < MOST:
+        if rule.casefold() not in known and room >= 0 and len(together) < MAX_RULES:
             together.append(rule)
             known.add(rule.casefold())
     return together

@@ -44,18 +44,18 @@ def switch(conversation: Conversation, profile: ModelProfile | None) -> None:
             )
         conversation.model = profile
         conversation.save(update_fields=["model"])
-    usage.tell(conversation.pk)
+    usage.publish_usage(conversation.pk)
 
 
 def set_system_prompt(conversation: Conversation, text: str) -> None:
     """Raises Invalid."""
     conversation.system_prompt = clean_system_prompt(text)
     conversation.save(update_fields=["system_prompt"])
-    usage.tell(conversation.pk)
+    usage.publish_usage(conversation.pk)
 
 
 def set_policy(conversation: Conversation, values: dict[str, Any]) -> None:
     """Put these settings in force, and no others: null stands for the site's own. Raises Invalid."""
     conversation.policy = checked_policy(values)
     conversation.save(update_fields=["policy"])
-    usage.tell(conversation.pk)
+    usage.publish_usage(conversation.pk)

@@ -38,7 +38,7 @@ def of_flow(loaded: Loaded) -> FlowUsage | None:
     return FlowUsage(flow_of(loaded.head.kind), policy.history(usage), policy.history_tokens)
 
 
-def tell(conversation_id: UUID) -> None:
+def publish_usage(conversation_id: UUID) -> None:
     """Tell those who listen how full the window is now."""
     if not hub.is_heard(conversation_id):
         return
@@ -56,7 +56,7 @@ def too_large(usage: Usage) -> str:
     )
 
 
-def parts(usage: Usage) -> dict[str, Any]:
+def too_large_detail(usage: Usage) -> dict[str, Any]:
     return {
         "system": usage.system,
         "summary": usage.summary,

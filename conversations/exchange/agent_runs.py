@@ -23,7 +23,7 @@ from conversations.models.conversation import MAX_TITLE
 MAX_RUNS = 10_000
 MAX_STEPS = 1_000
 MAX_TURNS = 1_000
-LONGEST_ERROR = 10_000
+MAX_ERROR_CHARS = 10_000
 CUT_OFF = "This was going on when the conversation was copied."
 STATUSES = tuple(AgentRun.Status.values)
 KINDS = tuple(AgentStep.Kind.values)
@@ -82,7 +82,7 @@ def _run(raw: object, calls: dict[tuple[str | None, str], int], read_thread: Rea
     if not isinstance(raw, dict):
         raise fault("task", "is missing: a run must be an object.")
     status = read_choice("status", raw.get("status"), STATUSES)
-    error = read_text("error", raw.get("error"), limit=LONGEST_ERROR)
+    error = read_text("error", raw.get("error"), limit=MAX_ERROR_CHARS)
     if status == AgentRun.Status.RUNNING:
         status, error = AgentRun.Status.FAILED, CUT_OFF
     with within("thread"):

@@ -16,7 +16,7 @@ from compression.core.tokens import count_tokens
 from conversations.errors import Invalid
 from conversations.exchange.fields import fault, read_choice, read_list, read_number, read_object
 from conversations.messages import images, text_files
-from conversations.messages.attachments import MAX_NAME, MOST_PENDING, clean_name
+from conversations.messages.attachments import MAX_NAME, MAX_PENDING, clean_name
 from conversations.messages.images import MAX_SIDE, MEDIA_TYPES, is_image, read_image
 from conversations.messages.pastes import MAX_NUMBER, MAX_PARTS, Pasted
 from conversations.messages.text_files import APART, ENDING, heading, inlined, read_text_file, words_before
@@ -24,9 +24,9 @@ from conversations.models import Attachment, Message
 from conversations.runtime.payloads import attachment_json, paste_json
 from conversations.validation import clean_text
 
-MOST_BYTES = 15_000_000
+MAX_IMAGE_BYTES = 15_000_000
 """Of all images in a file: as base64 they leave room for the words in what an import takes. Older ones are named."""
-MOST_PIXELS = 1_000_000_000
+MAX_PIXELS = 1_000_000_000
 """Of those images together, which are decoded when they come in: that takes ten seconds."""
 DIGEST_LENGTH = 64
 
@@ -36,7 +36,7 @@ Kind = Attachment.Kind
 def bytes_to_tell(messages: Sequence[Message]) -> dict[UUID, bytes]:
     """The bytes of the latest images that a file has room for; one query."""
     chosen: list[UUID] = []
-    room, pixels = MOST_BYTES, MOST_PIXELS
+    room, pixels = MAX_IMAGE_BYTES, MAX_PIXELS
     for row in (row for message in reversed(messages) for row in message.attachments.all()):
         if row.kind == Kind.IMAGE:
             room, pixels = room - row.size, pixels - _pixels(row)
@@ -68,7 +68,7 @@ def read_files(place: str, raw: object, role: str) -> tuple[Attachment, ...]:
     if role != Message.Role.USER:
         raise fault(place, "only a person's message has files.")
     return tuple(
-        _file(f"{place}[{number}]", entry) for number, entry in enumerate(read_list(place, raw, limit=MOST_PENDING))
+        _file(f"{place}[{number}]", entry) for number, entry in enumerate(read_list(place, raw, limit=MAX_PENDING))
     )
 
 
@@ -79,8 +79,8 @@ def pixels_of(files: Iterable[Attachment]) -> int:
 
 def require_pixels(place: str, pixels: int) -> None:
     """Raises Invalid where those of all images together are too many."""
-    if pixels > MOST_PIXELS:
-        raise fault(place, f"all images together have at most {MOST_PIXELS:,} pixels.")
+    if pixels > MAX_PIXELS:
+        raise fault(place, f"all images together have at most {MAX_PIXELS:,} pixels.")
 
 
 def room_of(files: Iterable[Attachment]) -> int:

@@ -18,7 +18,7 @@ from conversations.exchange.formats.chatsite import FORMAT, VERSION
 from conversations.exchange.goals import goal_of
 from conversations.exchange.reply_figures import figures_json
 from conversations.exchange.tool_calls import call_json
-from conversations.messages.history import whole
+from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
 from conversations.runtime.payloads import conversation_json
 
@@ -54,7 +54,7 @@ def as_json(conversation: Conversation) -> dict[str, Any]:
 
 
 def history_of(conversation: Conversation) -> QuerySet[Message]:
-    return whole(conversation.messages.filter(HISTORY)).order_by("created_at")
+    return with_parts(conversation.messages.filter(HISTORY)).order_by("created_at")
 
 
 def in_effect(conversation: Conversation) -> QuerySet[Compaction]:

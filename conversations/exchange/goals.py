@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from compression.core.goal import LONGEST, MOST, Action, Artifact, Decision, Progress, Step, StepStatus
+from compression.core.goal import MAX_ENTRIES, MAX_TEXT_CHARS, Action, Artifact, Decision, Progress, Step, StepStatus
 from conversations.exchange.document import Aim
 from conversations.exchange.fields import fault, read_choice, read_flag, read_list, read_object, read_text
 from conversations.models import Goal
@@ -40,8 +40,8 @@ def goal_of(goal: Goal) -> dict[str, Any]:
 
 
 def _entries(row: dict[str, Any], kind: str) -> list[tuple[str, dict[str, Any]]]:
-    places = [f"{PLACE}.{kind}[{number}]" for number in range(MOST)]
-    found = read_list(f"{PLACE}.{kind}", row.get(kind, []), limit=MOST)
+    places = [f"{PLACE}.{kind}[{number}]" for number in range(MAX_ENTRIES)]
+    found = read_list(f"{PLACE}.{kind}", row.get(kind, []), limit=MAX_ENTRIES)
     return [(place, read_object(place, entry)) for place, entry in zip(places, found, strict=False)]
 
 
@@ -52,7 +52,7 @@ def _step(place: str, entry: dict[str, Any]) -> Step:
 
 
 def _decision(place: str, entry: dict[str, Any]) -> Decision:
-    rationale = read_text(f"{place}.rationale", entry.get("rationale"), limit=LONGEST)
+    rationale = read_text(f"{place}.rationale", entry.get("rationale"), limit=MAX_TEXT_CHARS)
     return Decision(_text(place, entry, "text"), rationale, read_flag(f"{place}.locked", entry.get("locked")))
 
 
@@ -62,7 +62,7 @@ def _artifact(place: str, entry: dict[str, Any]) -> Artifact:
 
 
 def _text(place: str, entry: dict[str, Any], name: str) -> str:
-    text = read_text(f"{place}.{name}", entry.get(name), limit=LONGEST)
+    text = read_text(f"{place}.{name}", entry.get(name), limit=MAX_TEXT_CHARS)
     if not text.strip():
         raise fault(f"{place}.{name}", "must not be empty.")
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from conversations.context.request_log import MOST_DOLLARS
+from conversations.context.request_log import MAX_DOLLARS
 from conversations.exchange.fields import fault, read_number, read_object, read_text
 from conversations.models import Message
 
@@ -36,8 +36,8 @@ def read_figures(place: str, raw: object) -> dict[str, Any]:
 def _money(place: str, value: object) -> Decimal:
     try:
         amount = Decimal(read_text(place, value, limit=LONGEST))
-        if amount.is_finite() and 0 <= amount <= MOST_DOLLARS:
+        if amount.is_finite() and 0 <= amount <= MAX_DOLLARS:
             return amount.quantize(CENTS)
     except InvalidOperation:
         pass
-    raise fault(place, f'must be US dollars as text, such as "0.0125", from 0 to {MOST_DOLLARS:,}.')
+    raise fault(place, f'must be US dollars as text, such as "0.0125", from 0 to {MAX_DOLLARS:,}.')

@@ -11,7 +11,7 @@ from conversations.models import ToolCall
 from conversations.validation import clean_text
 
 MAX_CALL_TEXT = 200
-LONGEST_ERROR = 10_000
+MAX_ERROR_CHARS = 10_000
 STATUSES = tuple(ToolCall.Status.values)
 
 
@@ -36,7 +36,7 @@ def read_call(place: str, raw: object, *, number: int, with_outcome: bool) -> Ca
 
 def _with_outcome(place: str, call: Call, entry: dict[str, Any]) -> Call:
     status = read_choice(f"{place}.status", entry.get("status", ToolCall.Status.DONE), STATUSES)
-    error = read_text(f"{place}.error", entry.get("error"), limit=LONGEST_ERROR)
+    error = read_text(f"{place}.error", entry.get("error"), limit=MAX_ERROR_CHARS)
     took = entry.get("duration_ms")
     if status in ToolCall.UNFINISHED:
         status, error = ToolCall.Status.FAILED, CUT_OFF

@@ -60,7 +60,7 @@ class State:
         return [replace(turn, tokens=self.elided.get(number, turn.tokens)) for number, turn in turns]
 
 
-def find(owner_id: int, history: History) -> State | None:
+def find_checkpoint(owner_id: int, history: History) -> State | None:
     """The one that covers most of the history; None where nothing of it was ever compressed."""
     places = history.places
     for digest, ids in _covering(owner_id, list(places)):

@@ -75,7 +75,7 @@ async def fold(
     try:
         conversation_id = await sync_to_async(_stored)(owner_id, history, state, profile)
         with contextlib.suppress(TooLarge, NotConfigured):
-            await trigger.ensure(conversation_id, overflowed=overflowed)
+            await trigger.ensure_room(conversation_id, overflowed=overflowed)
         found = await sync_to_async(checkpoints.present)(conversation_id, history)
     except (ObjectDoesNotExist, NotFound, Conflict) as gone:
         raise Superseded from gone

@@ -30,8 +30,8 @@ from conversations.runtime.bounded import Remembered
 
 PART_TOKENS = 1_100
 """What an image is taken to cost, and any other part that is not text: as OpenAI's largest images do."""
-MOST_MESSAGES = 20_000
-LONGEST_ID = 180
+MAX_MESSAGES = 20_000
+MAX_ID_CHARS = 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,15 @@ class History:
         return {line.digest: place for place, line in enumerate(self.lines, start=1)}
 
 
-def read(messages: object, extras: Sequence[object] = (), *, is_storable: bool = False) -> History:
+def parse_history(messages: object, extras: Sequence[object] = (), *, is_storable: bool = False) -> History:
     """`extras`: what is sent beside the messages and counts too, such as tools. Raises Invalid, naming the place.
 
     `is_storable` says that all text can be stored, as is known of one whose JSON has no escape of what cannot.
     """
     if not isinstance(messages, list) or not messages:
         raise Invalid("messages: must be a list of at least one message.", field="messages")
-    if len(messages) > MOST_MESSAGES:
-        raise Invalid(f"messages: at most {MOST_MESSAGES:,}.", field="messages", limit=MOST_MESSAGES)
+    if len(messages) > MAX_MESSAGES:
+        raise Invalid(f"messages: at most {MAX_MESSAGES:,}.", field="messages", limit=MAX_MESSAGES)
     entries = [checked(place, raw) for place, raw in enumerate(messages)]
     if not is_storable:
         for place, raw in enumerate(entries):
@@ -140,7 +140,7 @@ def _answers(later: Sequence[Raw], calls: Sequence[Use]) -> Mapping[int, Raw]:
 
 def _uses(calls: Sequence[Use], results: Sequence[str | None]) -> tuple[ToolUse, ...]:
     """As they are summarised: the results cut."""
-    ids = _unlike([id[:LONGEST_ID] for id, _, _ in calls])
+    ids = _unlike([id[:MAX_ID_CHARS] for id, _, _ in calls])
     return tuple(
         ToolUse(id, name[:200], arguments, None if result is None else truncated(result))
         for id, (_, name, arguments), result in zip(ids, calls, results, strict=True)

@@ -19,7 +19,7 @@ ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-MOST_CALLS = 1_000
+MAX_CALLS = 1_000
 """Of tools, by one message."""
 
 Raw = dict[str, Any]
@@ -43,8 +43,8 @@ def checked(number: int, raw: object) -> Raw:
         raise _fault(number, ".content", "must be text, or a list of parts that each have a type.")
     if calls is not None and not (isinstance(calls, list) and all(isinstance(call, dict) for call in calls)):
         raise _fault(number, ".tool_calls", "must be a list of objects.")
-    if calls is not None and len(calls) > MOST_CALLS:
-        raise _fault(number, ".tool_calls", f"at most {MOST_CALLS:,}.")
+    if calls is not None and len(calls) > MAX_CALLS:
+        raise _fault(number, ".tool_calls", f"at most {MAX_CALLS:,}.")
     return raw
 
 

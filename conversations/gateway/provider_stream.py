@@ -19,7 +19,7 @@ from conversations.llm.port import Spent
 from conversations.llm.provider import whole_seconds
 
 DONE = "[DONE]"
-LONGEST_ANSWER = 50_000_000
+MAX_ANSWER_BYTES = 50_000_000
 """Bytes of an answer that comes as one."""
 _USAGE = re.compile(r'"usage":\s*\{')
 _FINISHED = re.compile(r'"finish_reason":\s*"')
@@ -68,7 +68,7 @@ async def _read(of: Upstream) -> bytes:
     async for piece in of.response.aiter_bytes():
         pieces.append(piece)
         size += len(piece)
-        if size > LONGEST_ANSWER:
+        if size > MAX_ANSWER_BYTES:
             raise BrokenReply(f"{of.who.name} does not end its reply.", retryable=False)
     return b"".join(pieces)
 
@@ -108,7 +108,7 @@ async def _lines(of: Upstream) -> AsyncGenerator[str]:
     async for piece in of.response.aiter_bytes():
         pieces.append(piece)
         size += len(piece)
-        if size > LONGEST_ANSWER:
+        if size > MAX_ANSWER_BYTES:
             raise BrokenReply(f"{of.who.name} does not end its reply.", retryable=False)
         if b"\n" in piece or b"\r" in piece:
             *lines, rest = _ENDS.split(b"".join(pieces))

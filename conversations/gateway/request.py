@@ -11,12 +11,12 @@ from django.db.models import Case, Q, When
 from compression import conf
 from compression.core.policy import Policy
 from compression.core.values import Usage, Window, total_tokens
-from conversations.context.usage import parts, too_large
+from conversations.context.usage import too_large, too_large_detail
 from conversations.errors import Invalid, NotFound, TooLarge
 from conversations.gateway import checkpoints
 from conversations.gateway.addresses import require_reachable
 from conversations.gateway.checkpoints import State
-from conversations.gateway.history import History, read
+from conversations.gateway.history import History, parse_history
 from conversations.gateway.messages import require_storable
 from conversations.gateway.options import LIMITS, passed
 from conversations.models import ModelProfile
@@ -67,7 +67,7 @@ class Asked:
         """The body with the summary in place of what it stands for. Raises TooLarge where it does not fit even so."""
         used = self.usage(state)
         if used.over_budget:
-            raise TooLarge(f"{too_large(used)} (context_length_exceeded)", **parts(used))
+            raise TooLarge(f"{too_large(used)} (context_length_exceeded)", **too_large_detail(used))
         return self.body if state is None else self.body | {"messages": checkpoints.assemble(self.history, state)}
 
     def estimated(self, state: State | None) -> int:
@@ -79,7 +79,7 @@ class Asked:
         return self.history.fixed_tokens + state.tokens + total_tokens(state.turns(self.history))
 
 
-def understood(text: str) -> Asked:
+def parse_request(text: str) -> Asked:
     """The JSON of a call. Raises Invalid, naming the field, or NotFound for a model that is not there."""
     body = parse_json(text)
     if not isinstance(body, dict):
@@ -92,7 +92,7 @@ def understood(text: str) -> Asked:
         for name in body.keys() - {"messages"}:
             require_storable(name, body[name])
     extras = [body.get(name) for name in EXTRAS]
-    history = read(body.get("messages"), extras, is_storable=is_storable)
+    history = parse_history(body.get("messages"), extras, is_storable=is_storable)
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
     return Asked(forwarded, profile, history, _window(profile, body), conf.policy())

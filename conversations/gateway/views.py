@@ -23,7 +23,7 @@ from conversations.gateway import checkpoints, provider_stream, upstream
 from conversations.gateway.call_log import GONE, MADE, Call, record
 from conversations.gateway.checkpoints import State
 from conversations.gateway.folding import alone, fold
-from conversations.gateway.request import Asked, model_of, models, understood
+from conversations.gateway.request import Asked, model_of, models, parse_request
 from conversations.gateway.responses import Stream, Unauthenticated, as_refusal, refused, stream
 from conversations.llm.errors import ContextTooLong
 from conversations.models import ModelProfile
@@ -108,14 +108,14 @@ def _begun(request: HttpRequest, call: Call) -> tuple[Asked, State | None]:
         text = request.body.decode()
     except UnicodeDecodeError as error:
         raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
-    asked = understood(text)
+    asked = parse_request(text)
     call.profile, call.is_stream = asked.profile, asked.is_stream
     call.before = call.after = asked.usage(None).total
     if not asked.is_due(None):
         return asked, None
     state = checkpoints.recall(call.owner_id, asked.history)
     if state is None or asked.is_due(state):
-        state = checkpoints.find(call.owner_id, asked.history)
+        state = checkpoints.find_checkpoint(call.owner_id, asked.history)
     return asked, state
 
 
@@ -160,7 +160,7 @@ async def _folded(asked: Asked, state: State | None, call: Call, overflowed: boo
     history, owner_id = asked.history, call.owner_id
     for _ in range(TRIES):
         async with alone(owner_id, state.digest if state else history.origin):
-            newer = await sync_to_async(checkpoints.find)(owner_id, history)
+            newer = await sync_to_async(checkpoints.find_checkpoint)(owner_id, history)
             if _digest(newer) == _digest(state):
                 with suppress(Superseded):
                     found = await fold(owner_id, history, newer, asked.profile, overflowed=overflowed)

@@ -24,7 +24,7 @@ QUESTION = "Say hello in three words."
 MAX_TOKENS = 16
 SECONDS = 20.0
 """For all of it."""
-LONGEST = 120
+MAX_ANSWER_CHARS = 120
 """Characters that are told of what it said."""
 
 
@@ -85,7 +85,7 @@ async def _offered(model: object) -> tuple[str, ...]:
 def _told(words: str, profile: ModelProfile) -> str:
     """The first words: a server can repeat whatever it was sent, the key included."""
     known = words.replace(profile.api_key, "…") if profile.api_key else words
-    return " ".join(known.split())[:LONGEST]
+    return " ".join(known.split())[:MAX_ANSWER_CHARS]
 
 
 def _without_key(ids: tuple[str, ...], profile: ModelProfile) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from conversations.llm.request import Prompt
-from conversations.llm.tools import Asked
+from conversations.llm.tools import ToolRequest
 
 if TYPE_CHECKING:
     from conversations.llm.retries import Attempts
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 OnWritten = Callable[[int], None]
 """Told how many characters of a reply are there, from 0 again where it is asked for once more."""
 
-MOST_TOKENS = 2**31 - 1
+MAX_TOKENS = 2**31 - 1
 """The largest figure that a row can hold; no request comes near it."""
 
 
@@ -29,9 +29,9 @@ class Spent:
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(
-            min(self.prompt + other.prompt, MOST_TOKENS),
-            min(self.completion + other.completion, MOST_TOKENS),
-            min(self.cached + other.cached, MOST_TOKENS),
+            min(self.prompt + other.prompt, MAX_TOKENS),
+            min(self.completion + other.completion, MAX_TOKENS),
+            min(self.cached + other.cached, MAX_TOKENS),
         )
 
 
@@ -47,7 +47,7 @@ class Delta:
     finish_reason: str | None = None
     spent: Spent | None = None
     refused: bool = False
-    calls: tuple[Asked, ...] = ()
+    calls: tuple[ToolRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

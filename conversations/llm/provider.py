@@ -29,7 +29,7 @@ from conversations.runtime import metrics
 from conversations.validation import host_of
 
 CONNECT_SECONDS = 10.0
-LONGEST_REPLY = 1_000_000
+MAX_REPLY_CHARS = 1_000_000
 """Characters."""
 WRITING = 5
 """A reply that is waited for as a whole may take this many time-outs, which else never end a server that drips …"""
@@ -189,7 +189,7 @@ class Provider(ABC):
                     if text := storable.take(reading.take(event)):
                         characters += len(text)
                         yield Delta(text)
-                    if characters + reading.calls.characters > LONGEST_REPLY:
+                    if characters + reading.calls.characters > MAX_REPLY_CHARS:
                         raise BrokenReply(f"{self.name} does not end its reply.", retryable=False)
         except Exception as fault:
             # From None: a provider's own error can quote the key or the conversation.

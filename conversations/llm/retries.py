@@ -13,7 +13,7 @@ from conversations.llm.errors import ModelError
 ATTEMPTS = 3
 FIRST_PAUSE = 0.5
 EXHAUSTED = "was asked as often as is allowed for this"
-LONGEST_PAUSE = 20.0
+MAX_PAUSE_SECONDS = 20.0
 """Seconds; a provider that asks for more is not waited for while a person looks on."""
 
 
@@ -49,7 +49,7 @@ def pause_before_next(error: ModelError, *, failed: int) -> float | None:
     if not error.retryable:
         return None
     if error.retry_after is not None:
-        return error.retry_after if error.retry_after <= LONGEST_PAUSE else None
+        return error.retry_after if error.retry_after <= MAX_PAUSE_SECONDS else None
     # Jitter keeps many clients of a server that comes back from asking all at once.
     return FIRST_PAUSE * float(2 ** (failed - 1)) * random.uniform(0.5, 1.0)
 

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from conversations.llm.errors import BrokenReply, CalledAnyway, NothingWritten
-from conversations.llm.port import MOST_TOKENS, Delta, Spent
+from conversations.llm.port import MAX_TOKENS, Delta, Spent
 from conversations.llm.request import Prompt
 from conversations.llm.tool_call_chunks import Calls
 from conversations.llm.tool_naming import fitting
-from conversations.llm.tools import Asked
+from conversations.llm.tools import ToolRequest
 
 
 class Reading(ABC):
@@ -60,7 +60,7 @@ class Reading(ABC):
             )
         return BrokenReply(f"{self.name} sent an empty reply. Try again.")
 
-    def _reason(self, calls: tuple[Asked, ...]) -> str | None:
+    def _reason(self, calls: tuple[ToolRequest, ...]) -> str | None:
         """Servers do not agree on why a reply ends that calls tools; one whose calls do not count has just ended."""
         if calls and self.finish_reason == "stop":
             return "tool_calls"
@@ -69,4 +69,4 @@ class Reading(ABC):
 
 def plausible(tokens: Any) -> int | None:
     """A figure as a provider reports it, None where it cannot be a number of tokens."""
-    return tokens if type(tokens) is int and 0 <= tokens <= MOST_TOKENS else None
+    return tokens if type(tokens) is int and 0 <= tokens <= MAX_TOKENS else None

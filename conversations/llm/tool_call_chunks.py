@@ -9,11 +9,11 @@ from typing import Any
 from uuid import uuid4
 
 from conversations.llm.text_repair import Storable
-from conversations.llm.tools import Asked
+from conversations.llm.tools import ToolRequest
 
-MOST_CALLS = 16
+MAX_CALLS = 16
 """Of one reply; those beyond are not kept."""
-LONGEST = 200
+MAX_NAME_CHARS = 200
 """Characters of an id and of a name, as a row can hold them."""
 
 
@@ -80,14 +80,14 @@ class Calls:
             call = self._begin(place, id)
         call.take(id, name, arguments)
 
-    def whole(self, names: Mapping[str, str]) -> tuple[Asked, ...]:
+    def whole(self, names: Mapping[str, str]) -> tuple[ToolRequest, ...]:
         """What is asked for: text that can be stored, each with an id of its own; `names` are those of tools by what
         the model was told. What has no name is no call."""
         told = ((call, _storable(call.name)) for call in self._calls)
-        kept = [(call, names.get(name, name)[:LONGEST]) for call, name in told if name.strip()]
-        ids = _ids([_storable(call.id)[:LONGEST] for call, _ in kept])
+        kept = [(call, names.get(name, name)[:MAX_NAME_CHARS]) for call, name in told if name.strip()]
+        ids = _ids([_storable(call.id)[:MAX_NAME_CHARS] for call, _ in kept])
         return tuple(
-            Asked(id, name, _storable(call.arguments).strip() or "{}")
+            ToolRequest(id, name, _storable(call.arguments).strip() or "{}")
             for id, (call, name) in zip(ids, kept, strict=True)
         )  # fmt: skip
 
@@ -103,7 +103,7 @@ class Calls:
         call = self._last = _Call(place, id)
         if place is not None:
             self._at[place] = call
-        if len(self._calls) < MOST_CALLS:
+        if len(self._calls) < MAX_CALLS:
             self._calls.append(call)
         return call
 

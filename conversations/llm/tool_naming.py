@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
-LONGEST = 64
-_FITS = re.compile(rf"[a-zA-Z0-9_-]{{1,{LONGEST}}}")
+MAX_NAME_CHARS = 64
+_FITS = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_CHARS}}}")
 _DIGITS = 8
 
 
@@ -16,5 +16,5 @@ def fitting(name: str) -> str:
     if _FITS.fullmatch(name):
         return name
     digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-    kept = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: LONGEST - _DIGITS - 1]
+    kept = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: MAX_NAME_CHARS - _DIGITS - 1]
     return f"{kept or 'tool'}_{digest}"

@@ -11,7 +11,7 @@ from compression.core.tokens import count_tokens
 
 LIST_OVERHEAD = 8
 """Tokens that a list of tools costs on top of its definitions."""
-MOST_CHARACTERS = 1_000_000
+MAX_RESULT_CHARS = 1_000_000
 """Of a result: what is beyond is not kept, and the result says so."""
 
 
@@ -31,7 +31,7 @@ class Spec:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ToolRequest:
     """A call as a model made it; `arguments` is the text that it wrote, JSON or not."""
 
     id: str

@@ -21,11 +21,11 @@ from conversations.messages.images import is_image, read_image
 from conversations.messages.text_files import Place, read_text_file
 from conversations.models import Attachment, Conversation, Message
 
-MOST_PENDING = 10
+MAX_PENDING = 10
 """Of a conversation, and so of a message."""
 MAX_NAME = 200
-LONGEST_ENDING = 20
-LARGEST = max(image_files.MAX_BYTES, text_files.MAX_BYTES)
+MAX_ENDING_CHARS = 20
+MAX_FILE_BYTES = max(image_files.MAX_BYTES, text_files.MAX_BYTES)
 INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that a name is kept without: some turn what follows around, or hide it."""
 
@@ -61,8 +61,8 @@ def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
         waiting = list(pending(conversation))
         if again := next((row for row in waiting if row.digest == made["digest"]), None):
             return again
-        if len(waiting) >= MOST_PENDING:
-            raise Invalid(f"file: at most {MOST_PENDING} files a message.", field="file", limit=MOST_PENDING)
+        if len(waiting) >= MAX_PENDING:
+            raise Invalid(f"file: at most {MAX_PENDING} files a message.", field="file", limit=MAX_PENDING)
         owner = conversation.owner_id
         return Attachment.objects.create(conversation=conversation, owner_id=owner, name=clean_name(name), **made)
 
@@ -85,8 +85,8 @@ def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | Non
     """
     if len(set(ids)) < len(ids):
         raise Invalid("attachments: names a file twice.", field="attachments")
-    if len(ids) > MOST_PENDING:
-        raise Invalid(f"attachments: at most {MOST_PENDING} files a message.", field="attachments", limit=MOST_PENDING)
+    if len(ids) > MAX_PENDING:
+        raise Invalid(f"attachments: at most {MAX_PENDING} files a message.", field="attachments", limit=MAX_PENDING)
     if not ids:
         return ()
     free = Q(message=None) | Q(message=of) if of else Q(message=None)
@@ -151,7 +151,7 @@ def clean_name(name: str) -> str:
     """Without a path and what cannot be seen; too long a one is cut before its ending."""
     visible = "".join(one if unicodedata.category(one) not in INVISIBLE else " " for one in name)
     last = " ".join(visible.replace("\\", "/").rsplit("/", 1)[-1].split())
-    ending = last[last.rfind(".") :][:LONGEST_ENDING] if len(last) > MAX_NAME and "." in last else ""
+    ending = last[last.rfind(".") :][:MAX_ENDING_CHARS] if len(last) > MAX_NAME and "." in last else ""
     return (last[: MAX_NAME - len(ending)] + ending).strip() if last.strip(".") else "file"
 
 

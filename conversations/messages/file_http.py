@@ -7,7 +7,7 @@ from django.http.multipartparser import MultiPartParserError
 from django.utils.http import content_disposition_header
 
 from conversations.errors import Invalid
-from conversations.messages.attachments import LARGEST, bytes_of
+from conversations.messages.attachments import MAX_FILE_BYTES, bytes_of
 from conversations.models import Attachment
 
 KEPT_FOR = "private, max-age=31536000, immutable"
@@ -24,8 +24,8 @@ def received(request: HttpRequest) -> tuple[str, bytes]:
     if len(files) != 1:
         raise Invalid("file: is required." if not files else "file: one at a time.", field="file")
     file = files[0]
-    if (file.size or 0) > LARGEST:
-        raise Invalid(f"file: at most {LARGEST // 1_000_000} MB.", field="file", limit=LARGEST)
+    if (file.size or 0) > MAX_FILE_BYTES:
+        raise Invalid(f"file: at most {MAX_FILE_BYTES // 1_000_000} MB.", field="file", limit=MAX_FILE_BYTES)
     return file.name or "", file.read()
 
 

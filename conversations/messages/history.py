@@ -37,27 +37,27 @@ def history(conversation: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(conversation=conversation, replaced_by=None)
 
 
-def whole(rows: QuerySet[Message]) -> QuerySet[Message]:
+def with_parts(rows: QuerySet[Message]) -> QuerySet[Message]:
     """With all that belongs to them, in a constant number of queries; files without their bytes."""
     return rows.prefetch_related(*PARTS)
 
 
-def complete(message: Message) -> None:
+def load_parts(message: Message) -> None:
     """The same for one that was read, or stored just now."""
     prefetch_related_objects([message], *PARTS)
 
 
-def legible(rows: QuerySet[Message]) -> QuerySet[Message]:
+def with_visible_parts(rows: QuerySet[Message]) -> QuerySet[Message]:
     """With what a bubble shows of them: of the results of tools the `opening`, and the `length` in characters."""
     return rows.prefetch_related(*_legible())
 
 
-def make_legible(message: Message) -> None:
+def load_visible_parts(message: Message) -> None:
     """The same for one that was read, or stored just now."""
     prefetch_related_objects([message], *_legible())
 
 
-def calls() -> QuerySet[ToolCall]:
+def visible_calls() -> QuerySet[ToolCall]:
     """Those that a page shows, with what each said to an executor; `place` is the call at which its run is shown."""
     begun = said_to_executors().annotate(place=place_of_run(OuterRef("run"))).select_related("run")
     found = ToolCall.objects.annotate(opening=Left("result", OPENING), length=Length("result")).defer("result")
@@ -90,10 +90,10 @@ def _place(step: AgentStep) -> int | None:
 
 
 def _legible() -> tuple[str | Prefetch[str], ...]:
-    return (Prefetch("tool_calls", calls()), *PARTS[1:])
+    return (Prefetch("tool_calls", visible_calls()), *PARTS[1:])
 
 
-def know(message: Message, **parts: list[Any]) -> Message:
+def set_parts(message: Message, **parts: list[Any]) -> Message:
     """As if these parts of it had been read: for one that was stored just now, and is known to have no others."""
     message.__dict__.setdefault("_prefetched_objects_cache", {}).update(parts)
     return message

@@ -30,7 +30,7 @@ class Written:
     pastes: tuple[Pasted, ...] = ()
 
 
-def read(text: str) -> Written:
+def parse_pastes(text: str) -> Written:
     """The parts of a message as the composer sends them, expanded exactly.
 
     JSON: `[{"text": "see "}, {"paste": 1, "text": "..."}]`, in order. Raises Invalid, which names `parts`.

@@ -23,7 +23,7 @@ from conversations.context.request_log import Sent
 from conversations.errors import Conflict
 from conversations.llm.port import Spent
 from conversations.llm.profiles import learn_correction, profile_for
-from conversations.llm.tools import Asked
+from conversations.llm.tools import ToolRequest
 from conversations.messages import finish_reasons, reply_lease, tool_calls
 from conversations.models import Conversation, Message
 from conversations.runtime import metrics, queue
@@ -40,7 +40,7 @@ INTERRUPTED = "The server stopped before the reply was whole."
 def retry(conversation: Conversation, message_id: UUID) -> Message:
     """A new reply in place of an unfinished one, which stays, out of the history. Raises Conflict."""
     with transaction.atomic():
-        lock(conversation)
+        lock_conversation(conversation)
         rows = Message.objects.filter(conversation=conversation, replaced_by=None)
         old = rows.order_by("-created_at").first()
         if old is None or old.pk != message_id or old.role != Role.ASSISTANT:
@@ -79,7 +79,7 @@ async def hand_back(conversation_id: UUID, reply_id: UUID, token: UUID) -> None:
         await asyncio.to_thread(queue.enqueue, "answer", str(conversation_id), str(reply_id))
 
 
-def lock(conversation: Conversation, **changed: Any) -> None:
+def lock_conversation(conversation: Conversation, **changed: Any) -> None:
     """Take the conversation's row, by a write: what follows in this transaction nobody else does at the same time."""
     changed["updated_at"] = timezone.now()
     if not Conversation.objects.filter(pk=conversation.pk).update(**changed):
@@ -100,7 +100,7 @@ def finish(
     spent: Spent | None,
     first_token_ms: int | None = None,
     finish_reason: str = "",
-    calls: Sequence[Asked] = (),
+    calls: Sequence[ToolRequest] = (),
     also: Callable[[], None] | None = None,
 ) -> tuple[Message, Message | None] | None:
     """End a reply that is ours to write, once. None where it has ended already, is another worker's, or is gone.
@@ -139,7 +139,7 @@ def finish(
     return reply, following
 
 
-def _followed(reply_id: UUID, token: UUID, calls: Sequence[Asked]) -> Message:
+def _followed(reply_id: UUID, token: UUID, calls: Sequence[ToolRequest]) -> Message:
     """The calls of a reply that has ended just now, and the reply that they are carried out for.
 
     One that another process was asked to stop meanwhile hands that on, and how many workers have died of the turn.
@@ -197,7 +197,7 @@ def settle_model(conversation_id: UUID) -> None:
         rows.update(model=profile)
 
 
-def tokens_of(text: str, calls: Sequence[Asked] = ()) -> int:
+def tokens_of(text: str, calls: Sequence[ToolRequest] = ()) -> int:
     return tool_calls.tokens_of(text, calls) if text or calls else MESSAGE_OVERHEAD
 
 

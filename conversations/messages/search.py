@@ -21,7 +21,7 @@ from conversations.validation import clean_text
 
 LIMIT = 30
 """Hits of one page."""
-LONGEST = 200
+MAX_QUERY_CHARS = 200
 """Characters of a query."""
 CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,7 +70,9 @@ class Place(NamedTuple):
     said_at: datetime | None
 
 
-def find(user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | None = None, limit: int = LIMIT) -> Found:
+def find_hits(
+    user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | None = None, limit: int = LIMIT
+) -> Found:
     """The hits of `query`: titles first, then messages, both by their conversation's last change, the latest first.
 
     All words must occur, in whatever case; "words in quotes" are one. Replaced messages are not found. At most two
@@ -78,7 +80,7 @@ def find(user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | Non
     PostgreSQL for what is said often; what is said seldom or never has all of a person's messages read.
     Raises Invalid for a query that is too long, no text, or takes too long, and for an `after` that no page had.
     """
-    query = clean_text("q", query, limit=LONGEST, allow_blank=True)
+    query = clean_text("q", query, limit=MAX_QUERY_CHARS, allow_blank=True)
     place, terms = (_read(after) if after else None), terms_of(query)
     if not terms:
         return Found(())

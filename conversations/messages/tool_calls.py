@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet, Sum
 
 from compression.core.values import ToolUse
 from conversations.context import transcript
-from conversations.llm.tools import Asked
+from conversations.llm.tools import ToolRequest
 from conversations.models import Message, ToolCall
 
 CUT_OFF = "This was going on when the conversation was copied."
@@ -21,7 +21,7 @@ ERROR = "Error: "
 """What the model is told instead of a result begins so."""
 
 
-def store(message: Message, asked: Sequence[Asked]) -> None:
+def store(message: Message, asked: Sequence[ToolRequest]) -> None:
     """The calls of a message that was stored just now, to be carried out."""
     ToolCall.objects.bulk_create(
         ToolCall(
@@ -37,7 +37,7 @@ def store(message: Message, asked: Sequence[Asked]) -> None:
     )
 
 
-def tokens_of(content: str, asked: Sequence[Asked]) -> int:
+def tokens_of(content: str, asked: Sequence[ToolRequest]) -> int:
     """What a message costs whose calls have no results yet."""
     return transcript.message_tokens(content, [_use(one) for one in asked])
 
@@ -63,5 +63,5 @@ def _sent(row: ToolCall) -> str | None:
     return None if row.result is None else transcript.truncated(row.result)
 
 
-def _use(one: Asked) -> ToolUse:
+def _use(one: ToolRequest) -> ToolUse:
     return ToolUse(one.id, one.name, one.arguments, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conversations.models import Message
 
 Role = Message.Role
-MOST = 100
+MAX_REPLIES = 100
 """Replies of one turn: as many as all the workers that may go on with it can write."""
 
 
@@ -16,12 +16,12 @@ def next_of(reply: Message) -> Message | None:
     return following if following and following.role == Role.ASSISTANT else None
 
 
-def of(reply: Message) -> list[Message]:
+def replies_of_turn(reply: Message) -> list[Message]:
     """A reply and those of its turn that came after it, in order, with their calls: two queries."""
     later = Message.objects.filter(conversation_id=reply.conversation_id, created_at__gte=reply.created_at)
     found: list[Message] = []
     rows = later.filter(replaced_by=reply.replaced_by_id).order_by("created_at").prefetch_related("tool_calls")
-    for row in rows[:MOST]:
+    for row in rows[:MAX_REPLIES]:
         if row.role != Role.ASSISTANT:
             break
         found.append(row)

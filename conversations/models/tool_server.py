@@ -5,8 +5,8 @@ from django.db import models
 
 from conversations.models.encrypted import EncryptedTextField
 
-LONGEST_TIMEOUT = 600
-MOST_CHARACTERS = 1_000_000
+MAX_TIMEOUT_SECONDS = 600
+MAX_RESULT_CHARS = 1_000_000
 """Of a tool's result: what a server sends beyond it is not kept."""
 
 
@@ -33,10 +33,10 @@ class ToolServer(models.Model):
     url = models.CharField("URL", max_length=500, blank=True)
     headers = EncryptedTextField(blank=True)
     timeout_seconds = models.PositiveIntegerField(
-        default=30, validators=[MinValueValidator(1), MaxValueValidator(LONGEST_TIMEOUT)]
+        default=30, validators=[MinValueValidator(1), MaxValueValidator(MAX_TIMEOUT_SECONDS)]
     )
     max_characters = models.PositiveIntegerField(
-        default=200_000, validators=[MinValueValidator(100), MaxValueValidator(MOST_CHARACTERS)]
+        default=200_000, validators=[MinValueValidator(100), MaxValueValidator(MAX_RESULT_CHARS)]
     )
     tools = models.JSONField(default=list, blank=True, editable=False)
     allowed = models.JSONField(default=list, blank=True)

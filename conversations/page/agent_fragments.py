@@ -25,7 +25,7 @@ PLANNER, EXECUTOR = Compaction.Flow.PLANNER.value, Compaction.Flow.EXECUTOR.valu
 
 def called(conversation: Conversation, data: dict[str, Any]) -> str:
     """A call began, or ended."""
-    rows = history.calls().filter(message=data["message_id"], message__conversation=conversation)
+    rows = history.visible_calls().filter(message=data["message_id"], message__conversation=conversation)
     call = rows.select_related("message").filter(call_id=data["call"]["id"]).first()
     return (_call(call) if call and _is_shown(conversation, call) else "") + waiting(conversation)
 
@@ -77,7 +77,7 @@ def _is_shown(conversation: Conversation, call: ToolCall) -> bool:
 
 
 def _took(run: AgentRun) -> str:
-    return render_to_string("conversations/_took.html", {"working": agent_view.read(run), "oob": True})
+    return render_to_string("conversations/_took.html", {"working": agent_view.run_view(run), "oob": True})
 
 
 def _call(call: ToolCall) -> str:

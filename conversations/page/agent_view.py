@@ -103,7 +103,7 @@ def progress(conversation: Conversation) -> str:
     )
 
 
-def read(run: AgentRun) -> Working:
+def run_view(run: AgentRun) -> Working:
     """In a constant number of queries."""
     steps: list[Step | Fold] = [Step(row) for row in steps_of(run)]
     entries = sorted([*steps, *(Fold(row) for row in folds_of(run))], key=_moment)
@@ -112,7 +112,7 @@ def read(run: AgentRun) -> Working:
 
 def steps_of(run: AgentRun, **which: Any) -> Iterator[AgentStep]:
     """In order; with what is shown of them."""
-    calls = Prefetch("message__tool_calls", history.calls())
+    calls = Prefetch("message__tool_calls", history.visible_calls())
     rows = AgentStep.objects.filter(run=run, **which).select_related("message").order_by("number")
     yield from rows.prefetch_related(calls)
 
@@ -135,7 +135,7 @@ def used_by(run: AgentRun) -> FlowUsage | None:
 def shown_at(run: AgentRun) -> ToolCall | None:
     """The call in whose place a page shows it."""
     place = history.said_to_executors().filter(run=run).values(place=history.place_of_run(OuterRef("run")))[:1]
-    return history.calls().filter(pk=Subquery(place)).select_related("message").first()
+    return history.visible_calls().filter(pk=Subquery(place)).select_related("message").first()
 
 
 def last_run(conversation: Conversation) -> AgentRun | None:

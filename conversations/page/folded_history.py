@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, Prefetch, QuerySet, prefetch_rela
 from django.db.models.functions import Left
 
 from compression.models import Checkpoint, Compaction
-from conversations.messages.history import history, legible, state_at, state_of
+from conversations.messages.history import history, state_at, state_of, with_visible_parts
 from conversations.messages.search_terms import in_a_line
 from conversations.models import Conversation, Message, ToolCall
 from conversations.page.message_view import Bubble, bubble
@@ -146,7 +146,7 @@ def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:
         row.message.id: row
         for row in _rows(_by_id(key for mark in marks if isinstance(mark, Run) for key in mark.head))
     }
-    kept = legible(_by_id(mark for mark in marks if isinstance(mark, Key)))
+    kept = with_visible_parts(_by_id(mark for mark in marks if isinstance(mark, Key)))
     full = {message.id: bubble(conversation, message) for message in kept}
     items: list[Item] = []
     for mark in marks:

@@ -75,14 +75,16 @@ def created(conversation_id: UUID, event: Event) -> str:
     row = Message(id=UUID(told["id"]), conversation_id=conversation_id, **fields)
     files = [Attachment(conversation_id=conversation_id, **file) for file in told.get("attachments", ())]
     pastes = [Paste(**paste) for paste in told.get("pastes", ())]
-    item = message_view.Bubble(history.know(row, tool_calls=[], attachments=files, pastes=pastes), "live", row.content)
+    item = message_view.Bubble(
+        history.set_parts(row, tool_calls=[], attachments=files, pastes=pastes), "live", row.content
+    )
     html = render_to_string("conversations/_message.html", {"item": item})
     return by_itself("#thread", html, swap="beforeend")
 
 
 def message(conversation: Conversation, row: Message, *, swap: str = "", waits: str = "") -> SafeString:
     """One bubble; `swap` names how it goes into the page by itself, `waits` what a pending reply waits for."""
-    history.make_legible(row)
+    history.load_visible_parts(row)
     item = message_view.bubble(conversation, row, waits=waits)
     return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
 
@@ -201,7 +203,7 @@ def title(conversation: Conversation, *, headed: bool = True) -> str:
 
 
 def _message(data: dict[str, Any]) -> Message | None:
-    return history.legible(Message.objects.filter(pk=data["message"]["id"])).first()
+    return history.with_visible_parts(Message.objects.filter(pk=data["message"]["id"])).first()
 
 
 HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {

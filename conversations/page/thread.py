@@ -12,7 +12,7 @@ from zlib import crc32
 
 from django.db.models import OuterRef, QuerySet
 
-from conversations.messages.history import history, legible
+from conversations.messages.history import history, with_visible_parts
 from conversations.models import Conversation, Message
 from conversations.page import agent_view, folded_history
 from conversations.page.folded_history import REACH, Item
@@ -96,7 +96,7 @@ class Shown:
         ids = {key.id for key in self.keys[: place + changed]}
         if work != self._work:
             ids |= {key.id for key in self._turn() if key.progress}
-        rows = legible(Message.objects.filter(pk__in=ids)).order_by("created_at")
+        rows = with_visible_parts(Message.objects.filter(pk__in=ids)).order_by("created_at")
         return _bubbles(self.conversation, rows)
 
 
@@ -135,7 +135,7 @@ def is_streaming(conversation: Conversation) -> bool:
 
 def _live(conversation: Conversation, before: datetime | None, limit: int) -> list[Message]:
     """Newest first, and one more than `limit` where there are more."""
-    messages = legible(_live_rows(conversation))
+    messages = with_visible_parts(_live_rows(conversation))
     if before:
         messages = messages.filter(created_at__lt=before)
     return list(messages[: limit + 1])

@@ -37,7 +37,7 @@ def server(tool: ToolCall | Spec) -> str:
 
 def brief(call: ToolCall) -> str:
     """The arguments in a line, with what hides in them."""
-    found = read(call.arguments)
+    found = parse_arguments(call.arguments)
     if not isinstance(found, dict):
         return visible(" ".join(call.arguments[:BRIEF].split()))
     values = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in found.values()]
@@ -46,7 +46,7 @@ def brief(call: ToolCall) -> str:
     return visible(line if len(line) <= BRIEF else f"{line[:BRIEF]}…")
 
 
-def read(text: str) -> Any:
+def parse_arguments(text: str) -> Any:
     """JSON of an object or a list; None for anything else."""
     try:
         return json.loads(text) if text[:1] in "{[" and text else None

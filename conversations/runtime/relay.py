@@ -152,7 +152,7 @@ def detach() -> None:
     hub.peers = None
 
 
-def tell(group: str, conversation_id: UUID, type: str, **data: Any) -> None:
+def relay_event(group: str, conversation_id: UUID, type: str, **data: Any) -> None:
     """One event to the other processes, from a thread of one that may have no loop, such as a command's."""
     if not settings.REDIS_URL:
         return
@@ -176,7 +176,7 @@ async def _send(group: str, told: dict[str, Any]) -> None:
 
 def _afar(conversation_id: UUID, event: Event) -> None:
     """From a process that has no part in this, such as a command: it has something to say all the same."""
-    tell(EVENTS, conversation_id, event.type, **event.data)
+    relay_event(EVENTS, conversation_id, event.type, **event.data)
 
 
 hub.afar = _afar

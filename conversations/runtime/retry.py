@@ -15,7 +15,7 @@ PAUSES = (0.2, 1.0, 5.0)
 """Seconds before each further attempt."""
 
 
-async def insisted[T](save: Callable[[], T]) -> T:
+async def retry_on_database_error[T](save: Callable[[], T]) -> T:
     """What `save` gives, which is a transaction of its own. Raises what the database says to the last attempt."""
     for pause in PAUSES:
         try:

@@ -67,7 +67,7 @@ def run(call: ToolCall) -> AgentRun | None:
 @register.filter
 def working(run: AgentRun) -> Working:
     """All of it: one of a conversation's runs is open at a time, and shown so from the start."""
-    return agent_view.read(run)
+    return agent_view.run_view(run)
 
 
 @register.filter
@@ -90,7 +90,7 @@ def opening(text: str) -> str:
 @register.filter
 def pretty(text: str) -> str:
     """JSON on lines of its own; anything else as it is."""
-    found = tool_labels.read(text)
+    found = tool_labels.parse_arguments(text)
     return json.dumps(found, indent=2, ensure_ascii=False) if isinstance(found, (dict, list)) else text
 
 

@@ -8,7 +8,7 @@ from django import template
 from django.utils.safestring import SafeString
 
 from conversations.analytics import svg_charts
-from conversations.analytics.charts import SIZES, Chart, told
+from conversations.analytics.charts import SIZES, Chart, labelled
 from conversations.analytics.totals import Tally
 
 register = template.Library()
@@ -16,7 +16,7 @@ register = template.Library()
 
 @register.filter
 def drawn(chart: Chart) -> SafeString:
-    return svg_charts.drawn(chart)
+    return svg_charts.chart_svg(chart)
 
 
 @register.filter
@@ -30,23 +30,23 @@ def brief(number: float) -> str:
 
 @register.filter
 def dollars(amount: Decimal) -> str:
-    return told(float(amount), "usd")
+    return labelled(float(amount), "usd")
 
 
 @register.filter
 def share(part: float | None) -> str:
     """A share from 0 to 1."""
-    return told(None if part is None else 100 * part, "percent")
+    return labelled(None if part is None else 100 * part, "percent")
 
 
 @register.filter
 def percentage(value: float | None) -> str:
-    return told(value, "percent")
+    return labelled(value, "percent")
 
 
 @register.filter
 def time(ms: int | None) -> str:
-    return told(ms, "ms")
+    return labelled(ms, "ms")
 
 
 @register.filter

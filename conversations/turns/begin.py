@@ -39,7 +39,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """What a person says, once it is known to fit a request to the model.
 
     `content` is the words, and the text files behind them, whose `places` are told in order.
@@ -108,7 +108,7 @@ def checked(
     attached: Sequence[Attached] = (),
     pastes: Sequence[Pasted] = (),
     earlier: Message | None = None,
-) -> Asked:
+) -> Question:
     """What is said, in place of an `earlier` message where there is one.
 
     Raises Invalid, Conflict (no model is set, or one that sees no images) or TooLarge.
@@ -126,12 +126,12 @@ def checked(
     tokens = transcript.message_tokens(whole) + images * image_files.TOKENS
     quoted = [(one.start, one.length) for one in pastes]
     origin = origin_of(whole, words=words, pastes=quoted, earlier=earlier)
-    asked = Asked(words, whole, tokens, profile, tuple(attached), tuple(places), tuple(pastes), origin)
+    asked = Question(words, whole, tokens, profile, tuple(attached), tuple(places), tuple(pastes), origin)
     _require_fit(conversation, asked)
     return asked
 
 
-def store_question(conversation: Conversation, asked: Asked, **fields: Any) -> Begun:
+def store_question(conversation: Conversation, asked: Question, **fields: Any) -> Begun:
     """A question after all there is, with its pending reply; under the lock. Raises Conflict while a reply runs."""
     asked_at = replies.next_moment(conversation.pk)
     question = Message(
@@ -163,7 +163,7 @@ def _profile_of(conversation: Conversation) -> ModelProfile:
         raise Conflict(missing.reason, code="no_model") from None
 
 
-def _require_fit(conversation: Conversation, asked: Asked) -> None:
+def _require_fit(conversation: Conversation, asked: Question) -> None:
     """A message that is too large even alone is refused before it is stored."""
     profile, window = asked.profile, asked.profile.usable_window
     in_force = rules.with_found(conversation.rules, find_rules(asked.typed), window)
@@ -184,14 +184,14 @@ def _require_fit(conversation: Conversation, asked: Asked) -> None:
 
 
 @transaction.atomic
-def _store(conversation: Conversation, asked: Asked, client_id: str | None) -> Begun:
+def _store(conversation: Conversation, asked: Question, client_id: str | None) -> Begun:
     changed: dict[str, Any] = {}
     if conversation.model_id != asked.profile.pk:
         changed["model"] = asked.profile
     if not conversation.title:
         changed["title"] = titles.from_words(asked.subject)
         transaction.on_commit(partial(publish, conversation.pk, "title.updated", title=changed["title"]))
-    replies.lock(conversation, **changed)
+    replies.lock_conversation(conversation, **changed)
     begun = store_question(conversation, asked, client_id=client_id)
     for message in (begun.question, begun.reply):
         told = message_json(message, is_bare=not (asked.attached or asked.pastes))

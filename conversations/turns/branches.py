@@ -75,7 +75,7 @@ def message_of(conversation: Conversation, message_id: UUID) -> Message:
 
 def lock(conversation: Conversation) -> None:
     """For what takes messages out of the history: nobody else adds any, and a compaction that runs is discarded."""
-    replies.lock(conversation)
+    replies.lock_conversation(conversation)
     snapshots.lock(conversation.pk)
 
 

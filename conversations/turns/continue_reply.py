@@ -33,7 +33,7 @@ def go_on(conversation: Conversation, message_id: UUID) -> Begun:
     asked = replace(begin.checked(conversation, CONTINUE), words="")  # these words are nobody's: no rule is in them
     with transaction.atomic():
         changed: dict[str, Any] = {} if conversation.model_id == asked.profile.pk else {"model": asked.profile}
-        replies.lock(conversation, **changed)
+        replies.lock_conversation(conversation, **changed)
         conversation.refresh_from_db(fields=["compressed_at", "verbatim_ids"])
         _require_unfinished(conversation, branches.message_of(conversation, message_id))
         begun = begin.store_question(conversation, asked)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from conversations.context.request_log import Sent
 from conversations.llm.port import Spent
-from conversations.llm.tools import Asked
+from conversations.llm.tools import ToolRequest
 from conversations.models import Message
 from conversations.runtime.events import hub
 
@@ -33,7 +33,7 @@ class Running:
     spent: Spent | None = None
     first_token_ms: int | None = None
     finish_reason: str = ""
-    calls: tuple[Asked, ...] = ()
+    calls: tuple[ToolRequest, ...] = ()
     number: int = 1
     """Of the requests that this turn has made."""
 

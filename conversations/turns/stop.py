@@ -31,7 +31,7 @@ def _stop_elsewhere(conversation_id: UUID) -> bool:
             if give_up(reply, status=Status.STOPPED):
                 return True
         elif reply_lease.held(reply.pk, reply.lease_token).update(stopping_at=timezone.now()):
-            relay.tell(relay.COMMANDS, conversation_id, "reply.stop")
+            relay.relay_event(relay.COMMANDS, conversation_id, "reply.stop")
             return True
         # It has ended or was taken up just now; where it called tools, another one follows.
     return False

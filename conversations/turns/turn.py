@@ -14,8 +14,8 @@ from django.core.exceptions import ObjectDoesNotExist
 
 from compression.ids import milliseconds_since, uuid7
 from conversations.agents import dispatch
-from conversations.agents.reply_scope import MOST_REQUESTS, LeaseLost, Work
-from conversations.agents.tools.toolbox import Belt
+from conversations.agents.reply_scope import MAX_REPLY_REQUESTS, LeaseLost, Work
+from conversations.agents.tools.toolbox import Toolbox
 from conversations.compaction import trigger
 from conversations.context import prompt, usage
 from conversations.context.request_log import Sent
@@ -29,7 +29,7 @@ from conversations.messages.reply_lease import Held
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import message_json
-from conversations.runtime.retry import insisted
+from conversations.runtime.retry import retry_on_database_error
 from conversations.turns import titles
 from conversations.turns.begin import begin
 from conversations.turns.running import Running, forget, running_replies
@@ -49,7 +49,7 @@ async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) 
     running = await _taken_up(conversation_id, reply_id, token)
     if running is None:
         return  # another worker has it, or it has ended
-    async with Belt() as belt:
+    async with Toolbox() as belt:
         work = Work(conversation_id, running.token, belt)
         while running is not None:
             running = await _run(running, work)
@@ -109,7 +109,7 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
     running = Running(conversation_id, reply_id, token or uuid7(), task)
     take = reply_lease.check if token else reply_lease.claim
     try:
-        held = await insisted(partial(take, reply_id, running.token))
+        held = await retry_on_database_error(partial(take, reply_id, running.token))
     except asyncio.CancelledError:
         await asyncio.shield(replies.hand_back(conversation_id, reply_id, running.token))
         raise
@@ -140,7 +140,7 @@ async def _answer(running: Running, work: Work) -> None:
 async def _with_room(running: Running, *, overflowed: bool = False) -> Loaded:
     """The conversation as it can be sent. Raises CancelledError where a person stopped what it waited for."""
     running.makes_room = True
-    loaded = await trigger.ensure(running.conversation_id, overflowed=overflowed)
+    loaded = await trigger.ensure_room(running.conversation_id, overflowed=overflowed)
     running.makes_room = False
     if running.stopping:
         raise asyncio.CancelledError
@@ -150,7 +150,7 @@ async def _with_room(running: Running, *, overflowed: bool = False) -> Loaded:
 async def _stream(running: Running, work: Work, loaded: Loaded) -> None:
     profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
     work.requests += 1
-    assembled = prompt.assemble(loaded, may_call=running.number < MOST_REQUESTS and work.may_ask)
+    assembled = prompt.assemble(loaded, may_call=running.number < MAX_REPLY_REQUESTS and work.may_ask)
     running.sent = Sent(loaded, assembled, profile)
     id = str(running.reply_id)
     async with aclosing(connect(profile, used=running.sent.used).stream(running.sent.prompt)) as deltas:
@@ -195,7 +195,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
     )
     following = None
     try:
-        saved = await insisted(save)
+        saved = await retry_on_database_error(save)
         if saved and saved[1]:
             following = _next(running, saved[1])  # at once: there is always one that a stop finds
     finally:
@@ -206,12 +206,12 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
         publish(reply.conversation_id, kind, message=message_json(reply))
         if pending is not None:
             publish(reply.conversation_id, "message.created", message=message_json(pending))
-        await sync_to_async(usage.tell)(reply.conversation_id)
+        await sync_to_async(usage.publish_usage)(reply.conversation_id)
         if following is not None:
             return await _end(following, Status.STOPPED, "") if pending and pending.stopping_at else following
         if reply.status == Status.COMPLETE:
             with suppress(Conversation.DoesNotExist):
-                await sync_to_async(trigger.prepare)(reply.conversation_id)
+                await sync_to_async(trigger.prepare_ahead)(reply.conversation_id)
             if titles.is_due(running.sent):
                 await sync_to_async(titles.suggest_later)(reply.conversation_id, reply.pk)
     return None

@@ -20,7 +20,7 @@ from conversations.errors import Conflict, NotFound
 from conversations.messages import replies
 from conversations.messages.copied_requests import Ids, Moments, carry_to_end
 from conversations.messages.copying import copy_files, name_copies
-from conversations.messages.history import history, whole
+from conversations.messages.history import history, with_parts
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from conversations.turns import branches
 
@@ -59,7 +59,7 @@ def numbers(current: Message) -> dict[int, UUID]:
 def version(current: Message, number: int) -> Version:
     """One of them, as it was when another took its place. Raises NotFound."""
     head = _head(current, number)
-    rows = whole(_group(current, head))[: SHOWN + 1]
+    rows = with_parts(_group(current, head))[: SHOWN + 1]
     shown = tuple(_answered(list(rows))[:SHOWN])
     return Version(number, head.pk == current.pk, shown, _group(current, head).count() - len(shown))
 

@@ -138,7 +138,7 @@ def test_what_executors_cost_is_their_owners_and_what_they_say_is_no_conversatio
     reply(conversation, now, cost_usd="0.01")
     reply(thread, now, cost_usd="0.02")
     compaction_run(thread, now, flow="executor", prompt_tokens=500, cost_usd="0.03")
-    account = person.read(user, Days.until(now.date(), 1))
+    account = person.account_of(user, Days.until(now.date(), 1))
     assert (account.total.requests, round(account.total.cost, 6)) == (3, Decimal("0.06"))
     assert ledger.storage(user)["conversations"] == 1
 
@@ -147,8 +147,8 @@ def test_the_list_and_the_search_have_nothing_of_executors(user: User, conversat
     run = worked(conversation)
     home = Pages(user).get("home").content.decode()
     assert str(conversation.pk) in home and str(run.thread_id) not in home
-    assert [hit.conversation.pk for hit in search.find(user, "prime").hits] == [conversation.pk] * 2
-    assert not search.find(user, TASK).hits
+    assert [hit.conversation.pk for hit in search.find_hits(user, "prime").hits] == [conversation.pk] * 2
+    assert not search.find_hits(user, TASK).hits
 
 
 def test_whatever_deletes_an_agent_deletes_its_threads(user: User, conversation: Conversation, root: Client) -> None:

@@ -11,10 +11,10 @@ from conversations.llm import errors, unsupported_options
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.port import Delta
-from conversations.llm.provider import LONGEST_REPLY, Provider
+from conversations.llm.provider import MAX_REPLY_CHARS, Provider
 from conversations.llm.request import Prompt
-from conversations.llm.tool_call_chunks import MOST_CALLS
-from conversations.llm.tools import Asked
+from conversations.llm.tool_call_chunks import MAX_CALLS
+from conversations.llm.tools import ToolRequest
 from tests.agents.asking import APIS, LAST, QUESTION, SUM, calls_of, heard, model_of
 from tests.faults.providers import assert_readable
 from tests.llm_server import LlmServer
@@ -102,16 +102,16 @@ class TestWhatIsRead:
 
     @APIS
     async def test_arguments_without_an_end_are_not_collected(self, llm: LlmServer, api: type[Provider]) -> None:
-        llm.enqueue("", calls=[("calculate", "x" * (LONGEST_REPLY + 1))])
+        llm.enqueue("", calls=[("calculate", "x" * (MAX_REPLY_CHARS + 1))])
         with pytest.raises(errors.BrokenReply, match="does not end"):
             await heard(model_of(api, llm))
         assert len(llm.requests) == 1
 
     @APIS
     async def test_at_most_sixteen_calls_are_kept(self, llm: LlmServer, api: type[Provider]) -> None:
-        many = [("calculate", json.dumps({"expression": str(number)})) for number in range(MOST_CALLS + 4)]
+        many = [("calculate", json.dumps({"expression": str(number)})) for number in range(MAX_CALLS + 4)]
         llm.enqueue("", calls=many)
-        assert calls_of(await heard(model_of(api, llm))) == many[:MOST_CALLS]
+        assert calls_of(await heard(model_of(api, llm))) == many[:MAX_CALLS]
 
     @APIS
     async def test_calls_are_text_that_can_be_stored(self, llm: LlmServer, api: type[Provider]) -> None:
@@ -240,4 +240,4 @@ async def test_anthropics_arguments_may_come_with_the_block(llm: LlmServer) -> N
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
     ])  # fmt: skip
     deltas = await heard(model_of(Anthropic, llm))
-    assert deltas == [Delta(finish_reason="tool_calls", calls=(Asked("toolu_1", *SUM),))]
+    assert deltas == [Delta(finish_reason="tool_calls", calls=(ToolRequest("toolu_1", *SUM),))]

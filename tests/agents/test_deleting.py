@@ -15,21 +15,21 @@ from django.db import connection, transaction
 from compression.core.values import Steering
 from conversations.agents import dispatch, runs
 from conversations.agents.reply_scope import LeaseLost, Work
-from conversations.agents.tools.toolbox import Belt
+from conversations.agents.tools.toolbox import Toolbox
 from conversations.compaction import lease, snapshots
 from conversations.context import transcript
-from conversations.llm.tools import Asked
+from conversations.llm.tools import ToolRequest
 from conversations.messages import replies, tool_calls
 from conversations.models import Conversation, Message
 from conversations.turns import conversations, recovery, stop
 
-ASKED = Asked("1", "delegate_task", '{"task": "Add."}')
+ASKED = ToolRequest("1", "delegate_task", '{"task": "Add."}')
 HOW: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
 
 
 def begun(reply: Message) -> object:
     assert reply.lease_token
-    return runs.begin(Work(reply.conversation_id, reply.lease_token, Belt(), reply.pk), "1", "Add.")
+    return runs.begin(Work(reply.conversation_id, reply.lease_token, Toolbox(), reply.pk), "1", "Add.")
 
 
 def called(reply: Message) -> object:

@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from compression.models import Compaction
-from conversations.agents.reply_scope import MOST_REQUESTS
+from conversations.agents.reply_scope import MAX_REPLY_REQUESTS
 from conversations.context.tools import MAX_TASK_CHARS, MAX_TASK_TURNS
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
@@ -176,16 +176,16 @@ async def test_an_executor_that_fails_is_told_to_the_planner_which_goes_on(
 
 async def test_an_executor_that_calls_forever_has_to_answer(agent: ToolChat) -> None:
     agent.llm.enqueue("", calls=[task("Add.")])
-    agent.llm.enqueue("", times=MOST_REQUESTS - 1, calls=[NINE])
+    agent.llm.enqueue("", times=MAX_REPLY_REQUESTS - 1, calls=[NINE])
     agent.llm.enqueue("Nine.")
     await agent.asks("What is 4 and 5?")
     assert (await agent.run()).status == "done"
     assert (await agent.steps())[-1] == ("result", "Nine.")
-    assert agent.llm.chats[MOST_REQUESTS].body["tool_choice"] == "none"
+    assert agent.llm.chats[MAX_REPLY_REQUESTS].body["tool_choice"] == "none"
 
 
 async def test_all_requests_of_one_turn_are_bounded(agent: ToolChat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conversations.agents.reply_scope.MOST_OF_A_TURN", 6)
+    monkeypatch.setattr("conversations.agents.reply_scope.MAX_TURN_REQUESTS", 6)
     agent.llm.enqueue("", calls=[task("Add.")])
     agent.llm.enqueue("", times=5, calls=[NINE])
     await agent.asks("What is 4 and 5?")
@@ -336,7 +336,7 @@ async def test_a_task_that_is_too_long_is_told_to_the_planner(agent: ToolChat) -
 async def test_a_tool_of_our_own_that_takes_too_long_is_given_up(
     agent: ToolChat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conversations.agents.tools.toolbox.SECONDS", 0.0)
+    monkeypatch.setattr("conversations.agents.tools.toolbox.OWN_TOOL_SECONDS", 0.0)
     agent.llm.enqueue("", calls=[("search_history", '{"query": "port"}')])
     *_, last = await agent.asks("Which port?")
     assert (await agent.calls())[0].error == "search_history took longer than 0 s."

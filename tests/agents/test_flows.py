@@ -63,7 +63,7 @@ def talked(conversation: Conversation, kind: str, messages: int, tokens: int) ->
 
 
 async def ensured(conversation: Conversation) -> Loaded:
-    loaded = await trigger.ensure(conversation.pk)
+    loaded = await trigger.ensure_room(conversation.pk)
     assert_calls_have_their_results(prompt.assemble(loaded).messages)
     return loaded
 

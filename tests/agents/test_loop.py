@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.conf import LazySettings
 
-from conversations.agents.reply_scope import MOST_REQUESTS
+from conversations.agents.reply_scope import MAX_REPLY_REQUESTS
 from conversations.context import transcript
 from conversations.errors import Conflict
 from conversations.messages import tool_calls
@@ -89,12 +89,12 @@ async def test_a_call_that_cannot_be_is_told_to_the_model_which_goes_on(
 
 
 async def test_a_model_that_calls_forever_has_to_answer_in_the_end(chat: ToolChat) -> None:
-    chat.llm.enqueue("", times=MOST_REQUESTS - 1, calls=[TIME])
+    chat.llm.enqueue("", times=MAX_REPLY_REQUESTS - 1, calls=[TIME])
     chat.llm.enqueue("That is it.")
     *rounds, last = await chat.asks("How late is it?")
-    assert (len(rounds), last.content) == (MOST_REQUESTS - 1, "That is it.")
+    assert (len(rounds), last.content) == (MAX_REPLY_REQUESTS - 1, "That is it.")
     choices = [request.body.get("tool_choice") for request in chat.llm.chats]
-    assert choices == [None] * (MOST_REQUESTS - 1) + ["none"]
+    assert choices == [None] * (MAX_REPLY_REQUESTS - 1) + ["none"]
 
 
 async def test_a_model_that_cannot_call_tools_and_a_chat_without_them_are_asked_as_ever(

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from conversations.agents.tools.mcp.definitions import LARGEST_SCHEMA, changed, look
+from conversations.agents.tools.mcp.definitions import MAX_SCHEMA_CHARS, changed, look
 from conversations.agents.tools.mcp.sessions import Sessions, definitions
 from conversations.llm.tools import ToolFailed
 from conversations.models import ToolServer
@@ -332,7 +332,7 @@ async def test_what_a_server_says_of_its_tools_is_bounded() -> None:
     assert found.refused == {
         "no good": "its name has other signs than letters, digits, - and _",
         "n" * 42: "its name is longer than 42 characters",
-        "large": f"its parameters take more than {LARGEST_SCHEMA:,} characters",
+        "large": f"its parameters take more than {MAX_SCHEMA_CHARS:,} characters",
         "echo": "the server offers it twice",
     }
 

@@ -64,7 +64,7 @@ async def test_an_agent_that_is_not_compressed_asks_no_summariser_and_keeps_to_i
 ) -> None:
     await sync_to_async(talked)(agent.conversation, "agent", 40, 150)
     await sync_to_async(set_policy)(agent.conversation, {"enabled": False})
-    loaded = await trigger.ensure(agent.conversation.pk)
+    loaded = await trigger.ensure_room(agent.conversation.pk)
     assert not agent.llm.summaries
     assert 5 <= len(loaded.turns) <= 10 and history(loaded) <= 2_500
     (row,) = await rows(agent.conversation)
@@ -74,18 +74,18 @@ async def test_an_agent_that_is_not_compressed_asks_no_summariser_and_keeps_to_i
 async def test_small_messages_of_an_agent_that_is_not_compressed_are_ten_at_most(agent: ToolChat) -> None:
     await sync_to_async(talked)(agent.conversation, "agent", 60, 36)
     await sync_to_async(set_policy)(agent.conversation, {"enabled": False})
-    loaded = await trigger.ensure(agent.conversation.pk)
+    loaded = await trigger.ensure_room(agent.conversation.pk)
     assert len(loaded.turns) == 10 and "omitted, stored in full" in (loaded.head.compressed_context or "")
 
 
 async def test_a_policy_that_is_off_reaches_the_executor(agent: ToolChat) -> None:
     run = await sync_to_async(worked)(agent.conversation)
     await sync_to_async(talked)(run.thread, "executor", 20, 85)
-    assert (await trigger.ensure(run.thread.pk)).head.compressed_at is not None
+    assert (await trigger.ensure_room(run.thread.pk)).head.compressed_at is not None
     assert agent.llm.summaries, "what is not off asks the model"
     other = await sync_to_async(_agent_with_thread)(agent.conversation)
     agent.llm.clear()
-    loaded = await trigger.ensure(other.pk)
+    loaded = await trigger.ensure_room(other.pk)
     assert not agent.llm.summaries and history(loaded) <= 600
     assert (await Compaction.objects.aget(conversation=other)).summariser == "truncation"
 
@@ -104,13 +104,13 @@ async def test_the_budgets_of_planner_and_executor_are_policy(agent: ToolChat) -
     await sync_to_async(talked)(run.thread, "executor", 12, 85)
     policy = {"history_tokens": 5_000, "executor_history_tokens": 4_000, "executor_history_messages": 3}
     await sync_to_async(set_policy)(agent.conversation, policy)
-    loaded = await trigger.ensure(run.thread.pk)
+    loaded = await trigger.ensure_room(run.thread.pk)
     assert loaded.head.compressed_at is None
     for conversation, budget in ((agent.conversation, 5_000), (run.thread, 4_000)):
         flow = await sync_to_async(lambda one=conversation: usage.of_flow(transcript.load(one.pk)))()
         assert flow is not None and flow.budget == budget
     await sync_to_async(set_policy)(agent.conversation, policy | {"executor_history_tokens": 500})
-    loaded = await trigger.ensure(run.thread.pk)
+    loaded = await trigger.ensure_room(run.thread.pk)
     assert loaded.head.compressed_at is not None and history(loaded) <= 500
 
 

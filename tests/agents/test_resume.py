@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from compression.models import Compaction
 from conversations.agents import dispatch
-from conversations.agents.tools.toolbox import Belt
+from conversations.agents.tools.toolbox import Toolbox
 from conversations.models import AgentRun, Message, ToolCall
 from conversations.runtime import queue
 from conversations.turns import recovery, running
@@ -208,7 +208,7 @@ async def test_a_tool_that_hangs_is_ended_by_stop(chat: ToolChat, monkeypatch: p
         await asyncio.sleep(60)
         return ""
 
-    monkeypatch.setattr(Belt, "call", hang)
+    monkeypatch.setattr(Toolbox, "call", hang)
     chat.llm.enqueue("", calls=[NINE])
     begun = await chat.send("What is 4 and 5?")
     async with asyncio.timeout(5):

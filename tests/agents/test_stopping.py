@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from compression.ids import uuid7
 from conversations.context import usage
-from conversations.llm.tools import Asked
+from conversations.llm.tools import ToolRequest
 from conversations.messages import replies, reply_lease
 from conversations.models import Conversation, Message
 from conversations.turns import recovery, stop
@@ -30,7 +30,7 @@ async def test_a_stop_between_two_requests_of_a_turn_is_heeded(chat: ToolChat, m
         if not stopped:
             stopped.append(stop.stop(chat.conversation))
 
-    monkeypatch.setattr(usage, "tell", tell)
+    monkeypatch.setattr(usage, "publish_usage", tell)
     chat.llm.enqueue("", calls=[NINE])
     chat.llm.enqueue("This is not asked for.")
     *_, last = await chat.asks("What is 4 and 5?")
@@ -47,7 +47,7 @@ async def test_who_presses_stop_twice_between_two_requests_leaves_no_reply_that_
             stop.stop(chat.conversation)
             time.sleep(0.02)
 
-    monkeypatch.setattr(usage, "tell", tell)
+    monkeypatch.setattr(usage, "publish_usage", tell)
     chat.llm.enqueue("", calls=[NINE])
     *_, last = await chat.asks("What is 4 and 5?")
     assert (last.status, len(chat.llm.chats)) == ("stopped", 1)
@@ -75,7 +75,7 @@ def test_a_stop_that_comes_as_a_reply_ends_finds_the_one_after_it(
     def just_ended(reply_id: UUID, token: UUID) -> QuerySet[Message]:
         monkeypatch.setattr(recovery.reply_lease, "held", held)
         how: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
-        assert replies.finish(reply_id, token, status="complete", calls=[Asked("1", *NINE)], **how)
+        assert replies.finish(reply_id, token, status="complete", calls=[ToolRequest("1", *NINE)], **how)
         return held(reply_id, token)
 
     monkeypatch.setattr(recovery.reply_lease, "held", just_ended)

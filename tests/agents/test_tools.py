@@ -16,10 +16,10 @@ from conversations.agents.tools import toolbox
 from conversations.agents.tools.calculator import calculate
 from conversations.agents.tools.clock import current_time
 from conversations.agents.tools.history import read_history, search_history
-from conversations.agents.tools.toolbox import Belt, checked
+from conversations.agents.tools.toolbox import Toolbox, checked
 from conversations.context import tools as context_tools
 from conversations.context.tools import BUILT_IN, offered
-from conversations.llm.tools import Asked, Spec, ToolFailed
+from conversations.llm.tools import Spec, ToolFailed, ToolRequest
 from conversations.models import Conversation, Message, ToolCall, ToolServer
 
 once = pytest.mark.once
@@ -252,9 +252,9 @@ def test_as_many_messages_are_read_at_once_as_fit_with_a_word_on_how_to_go_on(
 )
 async def test_numbers_as_json_has_them_are_read(conversation: Conversation, arguments: str, told: str) -> None:
     await conversation.messages.acreate(role="user", content="the first", created_at=START)
-    async with Belt() as tools:
+    async with Toolbox() as tools:
         try:
-            found = await tools.call(Asked("1", "read_history", arguments), among=BUILT_IN, about=conversation.pk)
+            found = await tools.call(ToolRequest("1", "read_history", arguments), among=BUILT_IN, about=conversation.pk)
         except ToolFailed as failed:
             found = str(failed)
     assert found.splitlines()[-1] == told
@@ -323,7 +323,7 @@ def test_only_allowed_tools_of_enabled_servers_are_offered(transactional_db: Non
 )
 def test_arguments_that_do_not_fit_are_told_with_what_is_wrong(name: str, arguments: str, words: str) -> None:
     with pytest.raises(ToolFailed) as failed:
-        checked(Asked("1", name, arguments), BUILT_IN)
+        checked(ToolRequest("1", name, arguments), BUILT_IN)
     assert words in str(failed.value) and len(str(failed.value)) < 700
 
 
@@ -342,7 +342,7 @@ def spec_with(**schema: Any) -> tuple[Spec, ...]:
 def test_a_servers_regular_expressions_are_left_to_the_server(schema: dict[str, Any]) -> None:
     endless = "a" * 60 + "!"
     began = time.thread_time()
-    checked(Asked("1", "web__fetch", json.dumps({"x": endless, endless: 1})), spec_with(**schema))
+    checked(ToolRequest("1", "web__fetch", json.dumps({"x": endless, endless: 1})), spec_with(**schema))
     assert time.thread_time() - began < 1
 
 
@@ -350,15 +350,15 @@ def test_a_servers_regular_expressions_are_left_to_the_server(schema: dict[str, 
 @pytest.mark.parametrize("place", ["http://127.0.0.1:9/schema", "#/$defs/none", "#"])
 def test_a_definition_that_refers_to_elsewhere_or_itself_is_not_followed(place: str) -> None:
     with pytest.raises(ToolFailed, match="its own definition is broken"):
-        checked(Asked("1", "web__fetch", "{}"), spec_with(**{"$ref": place}))
+        checked(ToolRequest("1", "web__fetch", "{}"), spec_with(**{"$ref": place}))
 
 
 async def test_a_call_gives_text_that_can_be_stored(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(toolbox, "MOST_CHARACTERS", 4)
-    async with Belt() as tools:
-        asked = Asked("1", "calculate", '{"expression": "10**9"}')
+    async with Toolbox() as tools:
+        asked = ToolRequest("1", "calculate", '{"expression": "10**9"}')
         told = await tools.call(asked, among=BUILT_IN, about=conversation.pk)
     assert told == "1000\n[Cut: the tool gave 10 characters, of which the first 4 are kept.]"
     assert toolbox._storable("a\0\ud800") == "a"
@@ -367,10 +367,10 @@ async def test_a_call_gives_text_that_can_be_stored(
 async def test_a_servers_tool_that_is_not_allowed_any_more_is_not_called(conversation: Conversation) -> None:
     row = await ToolServer.objects.acreate(name="web", tools=[TOOL], allowed=["fetch"], command="/no/such")
     among = spec_with()
-    async with Belt() as tools:
+    async with Toolbox() as tools:
         with pytest.raises(ToolFailed, match="cannot be started"):
-            await tools.call(Asked("1", "web__fetch", "{}"), among=among, about=conversation.pk)
+            await tools.call(ToolRequest("1", "web__fetch", "{}"), among=among, about=conversation.pk)
         for change in ({"allowed": []}, {"allowed": ["fetch"], "enabled": False}):
             await ToolServer.objects.filter(pk=row.pk).aupdate(**change)
             with pytest.raises(ToolFailed, match="not offered any more"):
-                await tools.call(Asked("1", "web__fetch", "{}"), among=among, about=conversation.pk)
+                await tools.call(ToolRequest("1", "web__fetch", "{}"), among=among, about=conversation.pk)

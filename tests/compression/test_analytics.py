@@ -95,7 +95,7 @@ def test_what_was_paid_is_counted_for_a_model_where_none_wrote_the_summary(conve
 
 
 def test_only_the_newest_compactions_are_looked_at(conversation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analytics, "MOST", 2)
+    monkeypatch.setattr(analytics, "MAX_COMPACTIONS", 2)
     for minute in range(3):
         run(conversation, NOON + timedelta(minutes=minute), cost_usd=Decimal(minute))
     assert [found.cost for found in read()] == [2, 1]

@@ -338,7 +338,7 @@ async def test_a_reply_that_is_tried_again_is_to_be_fetched(hear: Hear, chat: Ch
 async def test_too_much_to_tell_is_to_be_fetched(
     hear: Hear, chat: Chat, conversation: Conversation, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(catch_up, "MOST", 3)
+    monkeypatch.setattr(catch_up, "MAX_MISSED", 3)
     await chat.say("first")
     async with hear() as stream:
         await stream.until("usage.updated")
@@ -463,7 +463,7 @@ async def test_a_conversation_that_is_deleted_ends_its_stream(
 async def test_a_stream_ends_after_a_while_so_that_a_revoked_key_lets_nobody_listen(
     api: Api, path: str, hear: Hear, user: User, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(views, "LONGEST", 0.1)
+    monkeypatch.setattr(views, "MAX_STREAM_SECONDS", 0.1)
     async with hear() as stream:
         await user.api_keys.aupdate(revoked_at=timezone.now())
         assert await stream.rest() == ["usage.updated"]

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from conversations.analytics.charts import Chart, Series, short, ticks, told
-from conversations.analytics.svg_charts import WIDTH, drawn
+from conversations.analytics.charts import Chart, Series, labelled, short, ticks
+from conversations.analytics.svg_charts import WIDTH, chart_svg
 
 pytestmark = pytest.mark.once
 
@@ -32,7 +32,7 @@ def chart(kind: str, values: list[list[float | None]], unit: str = "usd", title:
 
 
 def parsed(drawing: Chart) -> ElementTree.Element:
-    return ElementTree.fromstring(drawn(drawing))
+    return ElementTree.fromstring(chart_svg(drawing))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,7 +65,7 @@ def test_a_chart_is_named_and_tells_each_value_to_whoever_points_at_it(kind: str
 def test_nothing_that_a_name_holds_is_markup() -> None:
     evil = '"><script>alert(1)</script>'
     one = Chart(evil, "count", (evil,), (Series(evil, (1,)),), "ranks")
-    markup = drawn(one)
+    markup = chart_svg(one)
     assert "<script" not in markup
     assert " style=" not in markup
     ElementTree.fromstring(markup)
@@ -144,7 +144,7 @@ def test_the_numbers_of_an_axis_hold_all_values_at_even_distances(high: float) -
     ],
 )
 def test_values_read_well(value: float, unit: str, whole: str, brief: str) -> None:
-    assert (told(value, unit), short(value, unit)) == (whole, brief)  # type: ignore[arg-type]
+    assert (labelled(value, unit), short(value, unit)) == (whole, brief)  # type: ignore[arg-type]
 
 
 def test_the_table_has_the_same_figures() -> None:

@@ -14,7 +14,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Turn
 from conversations.page.markup import citations
 from conversations.page.markup.markdown import parser
-from conversations.page.markup.source_matching import cite
+from conversations.page.markup.source_matching import sources_of
 from tests.conftest import real_conversation
 from tests.conversations.chat import START
 
@@ -29,17 +29,17 @@ SOURCES = (
 
 
 def test_a_statement_comes_from_the_message_that_has_its_facts() -> None:
-    found = cite(["The WAL archive is /var/backups/alpha/wal", "retries = 4", "Priya reviews it"], SOURCES)
+    found = sources_of(["The WAL archive is /var/backups/alpha/wal", "retries = 4", "Priya reviews it"], SOURCES)
     assert found == [(0,), (1,), (2,)]
 
 
 def test_what_is_said_word_for_word_comes_from_the_first_that_said_it() -> None:
     sources = ("So be it.", "never restart it  on FRIDAYS", "Never restart it on Fridays!", "We said it: never.")
-    assert cite(["Never restart it on Fridays"], sources) == [(1,)]
+    assert sources_of(["Never restart it on Fridays"], sources) == [(1,)]
 
 
 def test_a_statement_of_two_messages_has_both_and_no_third() -> None:
-    (found,) = cite(["Retries 4 and a pool of 20 connections; Priya reviews on Thursday"], SOURCES)
+    (found,) = sources_of(["Retries 4 and a pool of 20 connections; Priya reviews on Thursday"], SOURCES)
     assert found == (1, 2)
 
 
@@ -48,17 +48,17 @@ def test_a_word_in_common_is_no_source() -> None:
         "The archive is audited by seven lawyers from Lisbon before the merger closes in spring",
         "Priya bought a violin, sold her boat, and moved with two cats into a lighthouse near Bergen",
     ]
-    assert cite(statements, SOURCES) == [(), ()]
+    assert sources_of(statements, SOURCES) == [(), ()]
     shorter = ["The nightly job writes the archive, which lawyers audit"]
-    assert cite(shorter, SOURCES) == [(0,)], "half of a statement is more than a word"
+    assert sources_of(shorter, SOURCES) == [(0,)], "half of a statement is more than a word"
 
 
 @pytest.mark.parametrize(
     "statement", ["", "–", "the of and", "Something else entirely was decided", "They talked about it"]
 )
 def test_where_nothing_is_convincing_nothing_is_cited(statement: str) -> None:
-    assert cite([statement], SOURCES) == [()]
-    assert cite([statement], []) == [()]
+    assert sources_of([statement], SOURCES) == [()]
+    assert sources_of([statement], []) == [()]
 
 
 @pytest.mark.parametrize("name", ["locomo/26.json", "locomo/43.json", "swe/pydicom-1458.json"])
@@ -77,7 +77,9 @@ def test_statements_of_a_real_conversations_summary_are_cited_and_rightly_so(nam
         told = {term.text: sum(term.text in source for source in sources) for term in terms_of(statement)}
         if known := [text for text, count in told.items() if count]:
             rarest[statement] = min(known, key=told.__getitem__)
-    found = {statement: places for statement, places in zip(statements, cite(statements, texts), strict=True) if places}
+    found = {
+        statement: places for statement, places in zip(statements, sources_of(statements, texts), strict=True) if places
+    }
     right = [one for one, places in found.items() if any(rarest[one] in sources[place] for place in places)]
     assert len(rarest) > 20
     assert len(found) / len(rarest) > 0.9
@@ -88,7 +90,7 @@ def test_a_thousand_sources_are_looked_through_in_no_time() -> None:
     texts = [f"Message {n}: service-{n} listens on port {5000 + n}. " + f"and word{n % 90} " * 60 for n in range(1_000)]
     statements = [f"service-{n} has port {5000 + n}" for n in range(0, 1_000, 10)]
     began = time.process_time()
-    found = cite(statements, texts)
+    found = sources_of(statements, texts)
     assert time.process_time() - began < 0.3
     assert found == [(n,) for n in range(0, 1_000, 10)]
 

@@ -277,7 +277,7 @@ def test_copies_are_in_no_sum(conversation: Conversation) -> None:
     owner = conversation.owner
 
     def totals() -> list[Any]:
-        account = person.read(owner, days)
+        account = person.account_of(owner, days)
         return [ledger.replies(days), ledger.replies(days, owner=owner), ledger.waits(days, of=2), account.total]
 
     before = totals()

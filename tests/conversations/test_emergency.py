@@ -289,12 +289,12 @@ async def test_a_conversation_that_cannot_fit_is_refused_each_time_and_does_not_
     await _message(conversation, 10, "user", "word " * 2_500).asave(force_insert=True)
     await ModelProfile.objects.aupdate(window=2_000)
     with pytest.raises(TooLarge) as refused:
-        await trigger.ensure(conversation.pk)
+        await trigger.ensure_room(conversation.pk)
     assert {"system", "summary", "protected", "live", "budget"} <= set(refused.value.detail)
     rows = await Compaction.objects.acount()
     for attempt in range(1, 4):
         with pytest.raises(TooLarge):
-            await trigger.ensure(conversation.pk)
+            await trigger.ensure_room(conversation.pk)
         assert await Compaction.objects.acount() <= rows + 2 * attempt
     assert not await Compaction.objects.filter(status__in=Compaction.ACTIVE).aexists()
     assert not chat.llm.chats

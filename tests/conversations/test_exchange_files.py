@@ -163,7 +163,7 @@ def test_an_export_has_the_bytes_of_the_latest_images_that_an_import_takes(
 ) -> None:
     for colour in ("red", "green", "blue"):
         ask(conversation, colour, put(conversation, picture(colour=colour)))
-    monkeypatch.setattr(files, "MOST_BYTES", 2 * len(picture(colour="red")) + 20)
+    monkeypatch.setattr(files, "MAX_IMAGE_BYTES", 2 * len(picture(colour="red")) + 20)
     told = [entry["attachments"][0]["data"] for entry in exported(conversation)["messages"] if "attachments" in entry]
     assert [bool(data) for data in told] == [False, True, True]
 
@@ -172,7 +172,7 @@ def test_an_export_has_the_bytes_of_the_latest_images_that_an_import_takes(
 def test_small_images_that_unpack_to_much_are_not_decoded_without_end(
     file: Any, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MOST_PIXELS", 2 * 40 * 30)
+    monkeypatch.setattr(files, "MAX_PIXELS", 2 * 40 * 30)
     message, image = file["messages"][0], file["messages"][0]["attachments"][1]
     with_two = file | {"messages": [{**message, "content": "", "pastes": [], "attachments": [image] * 2}]}
     imported(user, with_two)
@@ -187,6 +187,6 @@ def test_an_export_has_no_more_pixels_than_an_import_takes(
 ) -> None:
     for colour in ("red", "green"):
         ask(conversation, colour, put(conversation, picture(colour=colour)))
-    monkeypatch.setattr(files, "MOST_PIXELS", 40 * 30)
+    monkeypatch.setattr(files, "MAX_PIXELS", 40 * 30)
     back = imported(user, exported(conversation))
     assert [bool(attachments.bytes_of(row)) for row in files_of(back)] == [False, True]

@@ -19,8 +19,8 @@ from compression.models import Checkpoint, Compaction
 from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
 from conversations.gateway import checkpoints, folding
-from conversations.gateway.history import History, read
-from conversations.gateway.request import Asked, understood
+from conversations.gateway.history import History, parse_history
+from conversations.gateway.request import Asked, parse_request
 from conversations.models import Conversation, Folding, GatewayCall, Message, ModelProfile
 from conversations.ops import maintenance
 
@@ -63,7 +63,7 @@ def digests_of_rows(conversation_id: Any) -> list[str]:
 def test_rows_have_the_digests_of_the_messages_they_were_made_from(
     messages: list[Raw], user: User, profile: ModelProfile
 ) -> None:
-    history = read(messages)
+    history = parse_history(messages)
     assert [raw for line in history.lines for raw in line.raw] == messages[len(history.lead) :], "none is lost"
     id = folding._stored(user.pk, history, None, profile)
     if history.lines:
@@ -80,14 +80,14 @@ def said(count: int, *, topic: str = "t") -> list[Raw]:
 
 
 def test_what_is_stored_follows_what_the_caller_sends(user: User, profile: ModelProfile) -> None:
-    history = read(said(9))
+    history = parse_history(said(9))
     id = folding._stored(user.pk, history, None, profile)
     row = Conversation.objects.get(pk=id)
     first = list(row.messages.order_by("created_at"))
     assert (row.kind, row.title, row.owner) == ("gateway", "t 0", user)
 
     def again(messages: list[Raw]) -> list[Message]:
-        changed = read(messages)
+        changed = parse_history(messages)
         Conversation.objects.filter(pk=id).update(compressed_at=None)
         folding._append(row, changed.lines)
         found = list(row.messages.order_by("created_at"))
@@ -105,11 +105,11 @@ def test_a_lookup_takes_as_many_queries_for_any_length(
     user: User, profile: ModelProfile, django_assert_num_queries: Any
 ) -> None:
     for count in (50, 400):
-        history = read(said(count, topic=f"of {count}"))
+        history = parse_history(said(count, topic=f"of {count}"))
         compressed(user, profile, history)
-        longer = read([*said(count, topic=f"of {count}"), {"role": "user", "content": "more"}])
+        longer = parse_history([*said(count, topic=f"of {count}"), {"role": "user", "content": "more"}])
         with django_assert_num_queries(2):
-            state = checkpoints.find(user.pk, longer)
+            state = checkpoints.find_checkpoint(user.pk, longer)
         assert state is not None
         assert (state.place, state.kept) == (count - 5, ())
         with django_assert_num_queries(1):
@@ -161,7 +161,7 @@ def test_of_two_that_fold_the_same_one_waits(user: User) -> None:
 def test_what_the_caller_wants_for_the_reply_stays_free(profile: ModelProfile, field: str) -> None:
     def asked(wanted: int | None) -> Asked:
         messages = [{"role": "user", "content": "word " * 2_300}]
-        return understood(json.dumps({"model": profile.name, "messages": messages, field: wanted}))
+        return parse_request(json.dumps({"model": profile.name, "messages": messages, field: wanted}))
 
     assert [asked(wanted).window.reserve for wanted in (None, 10, 1_500, 4_000)] == [1_000, 1_000, 1_500, 2_000]
     assert not asked(1_500).is_due(None)
@@ -182,25 +182,25 @@ def test_figures_are_kept_for_400_days_and_locks_for_an_hour(user: User) -> None
 
 def test_a_summary_is_not_used_without_what_is_sent_beside_it(user: User, profile: ModelProfile) -> None:
     """Its messages may be deleted between two looks at the database."""
-    history = read([*said(9), {"role": "system", "content": "Say ahoy."}, *said(9, topic="later")])
+    history = parse_history([*said(9), {"role": "system", "content": "Say ahoy."}, *said(9, topic="later")])
     compressed(user, profile, history)
     rows = Message.objects.filter(conversation__owner=user)
     order = rows.get(role="system")
     Conversation.objects.filter(owner=user).update(verbatim_ids=[str(order.pk)])
-    state = checkpoints.find(user.pk, history)
+    state = checkpoints.find_checkpoint(user.pk, history)
     assert state is not None
     assert state.kept == (9,)
     rows.filter(pk=order.pk).delete()
-    assert checkpoints.find(user.pk, history) is None
+    assert checkpoints.find_checkpoint(user.pk, history) is None
 
 
 def test_what_another_history_has_made_of_a_conversation_is_not_taken(user: User, profile: ModelProfile) -> None:
-    history = read(said(12))
+    history = parse_history(said(12))
     compressed(user, profile, history)
     row = Conversation.objects.get(owner=user)
-    assert checkpoints.present(row.pk, history) == checkpoints.find(user.pk, history)
+    assert checkpoints.present(row.pk, history) == checkpoints.find_checkpoint(user.pk, history)
     with pytest.raises(Superseded):
-        checkpoints.present(row.pk, read(said(12, topic="another")))
+        checkpoints.present(row.pk, parse_history(said(12, topic="another")))
     row.delete()
     with pytest.raises(Superseded):
         checkpoints.present(row.pk, history)
@@ -208,9 +208,9 @@ def test_what_another_history_has_made_of_a_conversation_is_not_taken(user: User
 
 def test_a_summary_that_its_conversation_has_left_behind_is_not_gone_on_from(user: User, profile: ModelProfile) -> None:
     messages = said(20)
-    compressed(user, profile, read(messages))
-    longer = read([*messages, {"role": "user", "content": "more"}])
-    state = checkpoints.find(user.pk, longer)
+    compressed(user, profile, parse_history(messages))
+    longer = parse_history([*messages, {"role": "user", "content": "more"}])
+    state = checkpoints.find_checkpoint(user.pk, longer)
     assert state is not None
     Checkpoint.objects.update(digest="of another branch")
     rows = list(Message.objects.values_list("pk", flat=True))

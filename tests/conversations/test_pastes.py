@@ -20,7 +20,7 @@ PARTS = st.lists(st.tuples(st.booleans(), TEXT), max_size=20)
 @given(PARTS)
 def test_pastes_are_where_they_were_put_whatever_is_typed_around_them(parts: list[tuple[bool, str]]) -> None:
     sent = [{"text": text} | ({"paste": at + 1} if pasted else {}) for at, (pasted, text) in enumerate(parts)]
-    written = pastes.read(json.dumps(sent))
+    written = pastes.parse_pastes(json.dumps(sent))
     assert written.content == "".join(text for _, text in parts)
     found = {one.number: written.content[one.start : one.start + one.length] for one in written.pastes}
     assert found == {at + 1: text for at, (pasted, text) in enumerate(parts) if pasted and text}
@@ -28,7 +28,7 @@ def test_pastes_are_where_they_were_put_whatever_is_typed_around_them(parts: lis
 
 def test_line_ends_and_marks_typed_by_hand_are_kept_as_they_are() -> None:
     sent = [{"text": "[LongText#1] 🙂 "}, {"paste": 1, "text": "a\r\nb\r\u2028[LongText#2]"}, {"text": "[LongText#1]"}]
-    written = pastes.read(json.dumps(sent))
+    written = pastes.parse_pastes(json.dumps(sent))
     assert written.content == "[LongText#1] 🙂 a\r\nb\r\u2028[LongText#2][LongText#1]"
     assert written.pastes == (Pasted(1, 15, 18),)
 
@@ -55,6 +55,6 @@ def test_line_ends_and_marks_typed_by_hand_are_kept_as_they_are() -> None:
 )
 def test_what_is_no_list_of_parts_is_refused_by_name(sent: Any, fault: str) -> None:
     with pytest.raises(Invalid) as refused:
-        pastes.read(sent if isinstance(sent, str) else json.dumps(sent))
+        pastes.parse_pastes(sent if isinstance(sent, str) else json.dumps(sent))
     assert refused.value.message.startswith("parts") and fault in refused.value.message
     assert refused.value.detail["field"] == "parts"

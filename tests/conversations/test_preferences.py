@@ -42,7 +42,7 @@ def sign_in(client: Client, name: str = "alice") -> None:
 
 
 def test_who_has_chosen_nothing_has_it_as_the_site_does(user: User, profile: ModelProfile) -> None:
-    found = preferences.of(user)
+    found = preferences.preference_of(user)
     assert (found.theme, found.enter_sends, found.mode, found.system_prompt) == ("system", True, "assistant", "")
     assert preferences.begin_with(user) == {"model": profile, "mode": "assistant", "system_prompt": ""}
     assert not Preference.objects.exists()
@@ -234,4 +234,4 @@ def test_only_a_person_with_a_token_changes_anything_and_only_their_own(user: Us
         assert Client().post(f"/settings/{name}").status_code == 302
     bob = django_user_model.objects.create_user("bob", password=PASSWORD)
     Pages(bob).post("theme", theme="dark")
-    assert preferences.of(user).theme == "system" and preferences.of(bob).theme == "dark"
+    assert preferences.preference_of(user).theme == "system" and preferences.preference_of(bob).theme == "dark"

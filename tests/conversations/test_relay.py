@@ -109,7 +109,7 @@ async def test_what_is_fed_in_one_process_is_told_there_too_and_comes_back_to_no
         hub.feed(ID, "own", "a", at=0)
         hub.publish(ID, TITLE)
         assert [(await heard(listener)).type for _ in range(2)] == ["message.delta", "title.updated"]
-        await sync_to_async(relay.tell)(EVENTS, ID, "title.updated", title="a later one")
+        await sync_to_async(relay.relay_event)(EVENTS, ID, "title.updated", title="a later one")
         assert (await heard(listener)).data == {"title": "a later one"}  # what came back would be before it
         there.put(ID, DONE)
         assert await heard(listener) == DONE
@@ -167,7 +167,7 @@ async def test_a_command_reaches_processes_without_pages_too(
     async with asyncio.timeout(SOON):
         while len(done) < 2:  # the other subscribes in its own time
             done.clear()
-            await sync_to_async(relay.tell)(COMMANDS, ID, "a.command")
+            await sync_to_async(relay.relay_event)(COMMANDS, ID, "a.command")
             await asyncio.sleep(0.1)
     assert done == [ID, ID]
 
@@ -175,7 +175,7 @@ async def test_a_command_reaches_processes_without_pages_too(
 async def test_a_process_that_ends_at_once_is_heard_and_leaves_no_gap(there: Relay) -> None:
     with hub.listen(ID) as listener:
         for _ in range(2):
-            await sync_to_async(relay.tell)(EVENTS, ID, "title.updated", title="x")
+            await sync_to_async(relay.relay_event)(EVENTS, ID, "title.updated", title="x")
         assert [await heard(listener) for _ in range(2)] == [TITLE, TITLE]
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from conversations.errors import Invalid
 from conversations.messages import search, search_terms
-from conversations.messages.search import find
+from conversations.messages.search import find_hits
 from conversations.messages.search_terms import terms_of
 from conversations.models import Conversation, Message
 from conversations.runtime import substring_lookup
@@ -41,7 +41,7 @@ def talk(owner: User, *contents: str, title: str = "Talk", days: int = 0, **fiel
 
 
 def texts(user: User, query: str) -> list[str]:
-    return [hit.message.content if hit.message else hit.conversation.title for hit in find(user, query).hits]
+    return [hit.message.content if hit.message else hit.conversation.title for hit in find_hits(user, query).hits]
 
 
 def test_titles_come_first_then_messages_of_what_changed_last(user: User) -> None:
@@ -79,7 +79,7 @@ def test_how_a_query_is_read(query: str, terms: list[str]) -> None:
 )
 def test_case_does_not_matter_in_any_script(user: User, query: str) -> None:
     talk(user, "Die Größe, GRÖßE, größe; порт, Порт, ПОРТ; pOrT", title="-")
-    (hit,) = find(user, query).hits
+    (hit,) = find_hits(user, query).hits
     assert sum(piece.is_found for piece in hit.pieces) == (1 if query == "PORT" else 3)
 
 
@@ -104,7 +104,7 @@ async def test_folded_messages_are_found_and_said_to_be_folded(chat: Chat, user:
     await chat.compact()
 
     def states(query: str) -> list[str | None]:
-        return [hit.state for hit in find(user, query).hits if hit.message]
+        return [hit.state for hit in find_hits(user, query).hits if hit.message]
 
     assert await sync_to_async(states)("service-0") == ["compressed"]
     assert await sync_to_async(states)("service-4") == ["live"]
@@ -122,10 +122,10 @@ def test_pages_follow_each_other_without_a_gap_or_a_repetition(user: User, limit
     for number in range(4):
         same = talk(user, *(f"word {number} {place}" for place in range(4)), title=f"word {number}")
         Conversation.objects.filter(pk=same.pk).update(updated_at=now - timedelta(days=number // 2))
-    whole = [hit.snippet for hit in find(user, "word", limit=100).hits]
+    whole = [hit.snippet for hit in find_hits(user, "word", limit=100).hits]
     paged, after = [], None
     while True:
-        page = find(user, "word", after=after, limit=limit)
+        page = find_hits(user, "word", after=after, limit=limit)
         paged += [hit.snippet for hit in page.hits]
         if (after := page.next) is None:
             break
@@ -144,7 +144,7 @@ def test_a_search_is_two_queries_however_much_there_is(user: User, django_assert
 
 def test_a_snippet_is_a_line_around_the_first_word_with_what_was_found_marked(user: User) -> None:
     talk(user, "before " * 50 + "\n\nthe <b>needle</b> lies\there " + "after " * 50, title="-")
-    (hit,) = find(user, "needle").hits
+    (hit,) = find_hits(user, "needle").hits
     assert len(hit.snippet) <= search_terms.SNIPPET + 3
     assert hit.snippet.startswith("… before before") and hit.snippet.endswith("…")
     assert "the <b>needle</b> lies here" in hit.snippet
@@ -165,7 +165,7 @@ def test_a_snippet_is_a_line_around_the_first_word_with_what_was_found_marked(us
 )
 def test_a_snippet_reads_as_text(user: User, query: str, text: str, snippet: str) -> None:
     talk(user, text, title="-")
-    assert [hit.snippet for hit in find(user, query).hits] == [snippet]
+    assert [hit.snippet for hit in find_hits(user, query).hits] == [snippet]
 
 
 def test_a_hit_leads_to_its_message(user: User) -> None:
@@ -201,7 +201,7 @@ def test_nothing_to_look_for_and_nothing_found_are_no_faults(user: User, query: 
 def test_what_cannot_be_looked_for_is_refused(user: User, bad: dict[str, str]) -> None:
     assert Pages(user).get("search", **bad).status_code == 400
     with pytest.raises(Invalid):
-        find(user, bad["q"], after=bad.get("after"))
+        find_hits(user, bad["q"], after=bad.get("after"))
 
 
 def test_the_api_finds_the_same_page_by_page(user: User) -> None:
@@ -228,7 +228,7 @@ def test_a_search_that_takes_too_long_is_ended_and_the_next_one_is_not(user: Use
             cursor.execute("SELECT pg_sleep(5)" if slowly else endless)
     assert refused.value.detail["field"] == "q"
     if connection.vendor == "sqlite":
-        assert len(find(user, "and").hits) == search.LIMIT
+        assert len(find_hits(user, "and").hits) == search.LIMIT
 
 
 def test_letters_are_found_in_whatever_case(user: User) -> None:

@@ -167,8 +167,8 @@ def test_an_account_holds_nothing_of_another_persons(conversation: Conversation,
     call(other)
     run(theirs, prompt_tokens=500)
     fill(theirs, 3)
-    assert person.read(user, DAYS).total == Tally()
-    assert person.read(other, DAYS).total.requests == 3
+    assert person.account_of(user, DAYS).total == Tally()
+    assert person.account_of(other, DAYS).total.requests == 3
     assert ledger.storage(user) == {"conversations": 1, "messages": 0}
     assert ledger.storage(other) == {"conversations": 1, "messages": 4}
 
@@ -178,7 +178,7 @@ def test_an_account_tells_its_keys_apart(conversation: Conversation, user: User)
         call(user, key=ApiKey.make(user, name)[0])
     call(user)
     reply(conversation)
-    found = person.read(user, DAYS)
+    found = person.account_of(user, DAYS)
     assert [name for name, _ in found.by_source] == [
         "Replies", "Gateway, a key that is gone", "Gateway, editor", "Gateway, nightly",
     ]  # fmt: skip
@@ -216,7 +216,7 @@ def test_no_query_of_the_figures_reads_all_messages(conversation: Conversation) 
         ledger.waits(DAYS, of=answered)
         ledger.waits(DAYS, of=10 * ledger.SAMPLE)
         analytics.runs(Compaction.objects.all(), DAYS)
-        person.read(conversation.owner, DAYS)
+        person.account_of(conversation.owner, DAYS)
     found = plans(ran)
     assert len(found) > 8
     for plan in found:

@@ -14,7 +14,7 @@ from django.test import Client
 from compression.core.tokens import count_tokens
 from compression.models import Compaction
 from conversations.context import settings
-from conversations.llm.port import MOST_TOKENS
+from conversations.llm.port import MAX_TOKENS
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import START, Chat, fill
 from tests.conversations.pages import Pages, elements
@@ -97,7 +97,7 @@ def test_no_switch_while_a_reply_is_written(pages: Pages, conversation: Conversa
     assert pages.client.patch(address, {"title": "Another"}, content_type="application/json").status_code == 200
 
 
-@pytest.mark.parametrize("model", ["", "x", "-1", "٣", "9" * 30, str(MOST_TOKENS), "gone", "summaries"])
+@pytest.mark.parametrize("model", ["", "x", "-1", "٣", "9" * 30, str(MAX_TOKENS), "gone", "summaries"])
 def test_a_model_that_cannot_be_chosen_is_refused(pages: Pages, conversation: Conversation, model: str) -> None:
     rows = {
         "gone": ModelProfile.objects.create(name="gone", model_id="x", enabled=False),

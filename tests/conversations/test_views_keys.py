@@ -80,7 +80,7 @@ def test_a_name_that_cannot_be_one_is_told_beside_it(pages: Pages, name: str) ->
 
 
 def test_there_are_so_many_keys_and_no_more_until_one_is_revoked(pages: Pages, user: User) -> None:
-    ApiKey.objects.bulk_create(ApiKey(user=user, name=f"{n}", hash=f"{n}") for n in range(api_keys.MOST))
+    ApiKey.objects.bulk_create(ApiKey(user=user, name=f"{n}", hash=f"{n}") for n in range(api_keys.MAX_KEYS))
     response = make(pages, "one more")
     assert response.status_code == 409
     assert "You have 50 keys, as many as may be" in text(response)
@@ -119,7 +119,7 @@ def test_one_that_was_revoked_long_ago_leaves_the_list_and_stays_on_record(pages
 
 @pytest.mark.parametrize("key_id", ["bob's", 10**30, 0])
 def test_another_persons_key_is_404_and_is_not_listed(pages: Pages, bob: User, key_id: Any) -> None:
-    others = api_keys.make(bob, "bob's own").key
+    others = api_keys.create_key(bob, "bob's own").key
     id = others.pk if key_id == "bob's" else key_id
     response = pages.client.post(f"/settings/keys/{id}/revoke", headers={"HX-Request": "true"})
     assert response.status_code == 404
@@ -161,7 +161,7 @@ def test_the_examples_name_this_site_and_its_model(pages: Pages, profile: Any) -
 def test_the_page_takes_the_same_queries_however_many_keys_there_are(
     pages: Pages, user: User, profile: Any, django_assert_max_num_queries: Any
 ) -> None:
-    ApiKey.objects.bulk_create(ApiKey(user=user, name=f"{n}", hash=f"{n}") for n in range(api_keys.MOST))
+    ApiKey.objects.bulk_create(ApiKey(user=user, name=f"{n}", hash=f"{n}") for n in range(api_keys.MAX_KEYS))
     with django_assert_max_num_queries(8):
         assert pages.get("settings").status_code == 200
 
@@ -169,7 +169,7 @@ def test_the_page_takes_the_same_queries_however_many_keys_there_are(
 def test_a_key_is_in_no_log(pages: Pages, user: User, caplog: Any) -> None:
     with caplog.at_level("DEBUG"):
         plain = plain_in(make(pages, "backup"))
-        api_keys.revoke(user, user.api_keys.get().pk)
+        api_keys.revoke_key(user, user.api_keys.get().pk)
         calls(plain)
     assert "Unauthorized" in caplog.text
     assert plain not in caplog.text

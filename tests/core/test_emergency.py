@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.aging import LEAST, OLDEST, SHARES
+from compression.core.aging import MIN_SUMMARY_TOKENS, OLDEST, SHARES
 from compression.core.context import render
 from compression.core.emergency import left_out, merge
 from compression.core.measure import usage_of
@@ -68,7 +68,7 @@ def histories(draw: st.DrawFn) -> list[Checkpoint]:
 @given(histories())
 def test_any_summaries_become_one_within_the_bound_that_stands_for_all_of_them(older: list[Checkpoint]) -> None:
     (one,) = merge(older, count=count_tokens)
-    assert one.tokens == count_tokens(one.summary) <= max(LEAST, int(SHARES[OLDEST] * one.birth_tokens))
+    assert one.tokens == count_tokens(one.summary) <= max(MIN_SUMMARY_TOKENS, int(SHARES[OLDEST] * one.birth_tokens))
     assert one.birth_tokens == sum(each.birth_tokens for each in older)
     assert one.original_tokens == sum(each.original_tokens for each in older)
     assert (one.first_id, one.last_id) == (older[0].first_id, older[-1].last_id)

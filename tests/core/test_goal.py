@@ -7,8 +7,8 @@ import json
 import pytest
 
 from compression.core.goal import (
-    LONGEST,
-    MOST,
+    MAX_ENTRIES,
+    MAX_TEXT_CHARS,
     Artifact,
     Decision,
     Progress,
@@ -98,24 +98,24 @@ def test_a_step_that_is_reopened_loses_its_date() -> None:
 
 def test_progress_stays_small_and_gives_up_what_is_done_first() -> None:
     before = Progress(
-        tuple(Step(f"step {number}", "completed" if number < 10 else "pending") for number in range(MOST)),
-        tuple(Decision(f"decision {number}", locked=number > 0) for number in range(MOST)),
+        tuple(Step(f"step {number}", "completed" if number < 10 else "pending") for number in range(MAX_ENTRIES)),
+        tuple(Decision(f"decision {number}", locked=number > 0) for number in range(MAX_ENTRIES)),
     )
     after = advanced(before, Progress((Step("one more"),), (Decision("another", locked=True),)), at=AT)
-    assert len(after.checkpoints) == len(after.decisions) == MOST
+    assert len(after.checkpoints) == len(after.decisions) == MAX_ENTRIES
     assert [step.text for step in after.checkpoints][:2] == ["step 1", "step 2"]
     assert after.checkpoints[-1] == Step("one more")
     assert [one.text for one in after.decisions if one.text in ("decision 0", "another")] == ["another"]
 
 
 def test_locked_decisions_are_never_given_up() -> None:
-    before = Progress(decisions=tuple(Decision(f"decision {number}", locked=True) for number in range(MOST)))
+    before = Progress(decisions=tuple(Decision(f"decision {number}", locked=True) for number in range(MAX_ENTRIES)))
     assert advanced(before, Progress(decisions=(Decision("another"),)), at=AT) == before
 
 
 def test_long_marks_are_cut() -> None:
     marks = parse(f"[DECISION] {'x' * 9_000}: {'y' * 9_000}")[1]
-    assert {len(marks.decisions[0].text), len(marks.decisions[0].rationale)} == {LONGEST}
+    assert {len(marks.decisions[0].text), len(marks.decisions[0].rationale)} == {MAX_TEXT_CHARS}
 
 
 def test_progress_survives_as_json() -> None:

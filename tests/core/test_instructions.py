@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from compression import conf
-from compression.core.instructions import LONGEST_TEMPLATE, fault_of, wording
+from compression.core.instructions import MAX_TEMPLATE_CHARS, fault_of, wording
 from compression.core.sections import SECTIONS
 from compression.core.values import Passage, Turn
 
@@ -28,7 +28,7 @@ def asked(template: str = HEADINGS, **how: str) -> tuple[str, str]:
         f"Keep $preserve, $detail, in $words words.\n{HEADINGS}",
         f"${{preserve}}s and ${{words}} and $$5 and $$preserve and $${{x}}\n{HEADINGS}",
         ", ".join(f"## {name}" for name in SECTIONS),
-        f"{HEADINGS}\n".ljust(LONGEST_TEMPLATE, "x"),
+        f"{HEADINGS}\n".ljust(MAX_TEMPLATE_CHARS, "x"),
     ],
 )
 def test_a_template_with_all_headings_and_known_placeholders_is_taken(template: str) -> None:
@@ -63,7 +63,7 @@ def test_every_heading_is_needed(name: str) -> None:
         ("$", "a $ that begins no placeholder"),
         ("$$$", "a $ that begins no placeholder"),
         ("$é", "a $ that begins no placeholder"),
-        ("x" * LONGEST_TEMPLATE, "at most 20,000 characters, not 20,053"),
+        ("x" * MAX_TEMPLATE_CHARS, "at most 20,000 characters, not 20,053"),
         ("$" * 1_000_000, "at most 20,000 characters"),
     ],
 )

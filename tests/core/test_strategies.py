@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.aging import LEAST, OLDEST, SHARES
+from compression.core.aging import MIN_SUMMARY_TOKENS, OLDEST, SHARES
 from compression.core.context import render
 from compression.core.digest import extend
 from compression.core.errors import CompactionFailed, CompactionSkipped
@@ -104,7 +104,7 @@ class Chat:
             assert one.original_tokens == total_tokens(covered)
             assert one.first_id in {turn.id for turn in covered}
             assert one.tokens == count_tokens(one.summary)
-            assert one.tokens <= max(LEAST, SHARES[one.age] * one.birth_tokens)
+            assert one.tokens <= max(MIN_SUMMARY_TOKENS, SHARES[one.age] * one.birth_tokens)
             assert one.number in {stored.number for stored in before.checkpoints if stored == one} or (
                 one.number > max((stored.number for stored in before.checkpoints), default=0)
             )

@@ -278,7 +278,7 @@ async def test_preparation_ahead_is_cancelled_and_not_begun_again_before_a_perso
     assert (await sync_to_async(api.client.delete)(f"/api/tasks/{row.pk}")).status_code == 200
     await closed(chat.llm)
     settings.COMPRESSION_COOLDOWN_SECONDS = 0
-    await sync_to_async(room.prepare)(conversation.pk)
+    await sync_to_async(room.prepare_ahead)(conversation.pk)
     assert await Compaction.objects.acount() == 1
 
 

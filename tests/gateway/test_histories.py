@@ -10,7 +10,7 @@ import pytest
 
 from compression.core.tokens import count_tokens
 from conversations.errors import Invalid
-from conversations.gateway.history import History, read
+from conversations.gateway.history import History, parse_history
 
 Raw = dict[str, Any]
 
@@ -30,37 +30,39 @@ def sizes(history: History) -> list[int]:
 
 
 def test_results_stay_with_their_calls_whatever_their_ids() -> None:
-    assert sizes(read([calls("a", "b"), result("b"), result("a")])) == [3]
-    assert sizes(read([calls("a", "a"), result("a", "1"), result("a", "2")])) == [3]
-    assert sizes(read([calls("a"), result("a"), result("a")])) == [2, 1], "one more than was asked for"
-    assert sizes(read([result("a"), calls("b"), result("a")])) == [1, 1, 1]
-    history = read([calls("a", "a", "a#1"), result("a", "1"), result("a", "2")])
+    assert sizes(parse_history([calls("a", "b"), result("b"), result("a")])) == [3]
+    assert sizes(parse_history([calls("a", "a"), result("a", "1"), result("a", "2")])) == [3]
+    assert sizes(parse_history([calls("a"), result("a"), result("a")])) == [2, 1], "one more than was asked for"
+    assert sizes(parse_history([result("a"), calls("b"), result("a")])) == [1, 1, 1]
+    history = parse_history([calls("a", "a", "a#1"), result("a", "1"), result("a", "2")])
     assert [use.call_id for use in history.lines[0].turn.tools] == ["a", "a#1", "a#1#1"]
     assert history.lines[0].results == ("1", "2", None)
 
 
 def test_the_result_of_a_function_of_old_stays_with_its_call() -> None:
     call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
-    history = read([call, {"role": "function", "name": "f", "content": "sunny"}, {"role": "user", "content": "?"}])
+    history = parse_history(
+        [call, {"role": "function", "name": "f", "content": "sunny"}, {"role": "user", "content": "?"}]
+    )
     assert sizes(history) == [2, 1]
     assert history.lines[0].results == ("sunny",)
 
 
 def test_results_that_differ_beyond_what_is_summarised_cost_what_they_are() -> None:
     short, long = ([calls("a"), result("a", "word " * count)] for count in (500, 5_000))
-    assert read(short).lines[0].digest == read(long).lines[0].digest
-    assert [read(messages).tokens // 100 for messages in (short, long, short)] == [5, 50, 5]
+    assert parse_history(short).lines[0].digest == parse_history(long).lines[0].digest
+    assert [parse_history(messages).tokens // 100 for messages in (short, long, short)] == [5, 50, 5]
 
 
 def test_the_same_words_of_another_are_another_history() -> None:
-    histories = [read([{"role": "user", "content": "Yes.", "name": name}]) for name in ("Ann", "Bob", "")]
+    histories = [parse_history([{"role": "user", "content": "Yes.", "name": name}]) for name in ("Ann", "Bob", "")]
     assert len({history.lines[0].digest for history in histories}) == 3
-    assert read([{"role": "user", "content": "Yes."}]).lines[0].digest == histories[2].lines[0].digest
+    assert parse_history([{"role": "user", "content": "Yes."}]).lines[0].digest == histories[2].lines[0].digest
 
 
 @pytest.mark.parametrize("text", [" " * 1_500_000, "a" * 1_000_000, "\n" * 1_000_000], ids=["spaces", "a's", "lines"])
 def test_a_text_of_any_length_is_counted(text: str) -> None:
-    assert 1_000 < read([{"role": "user", "content": text}]).tokens < len(text)
+    assert 1_000 < parse_history([{"role": "user", "content": text}]).tokens < len(text)
 
 
 def test_a_text_is_counted_in_parts_as_it_is_as_a_whole() -> None:
@@ -70,24 +72,24 @@ def test_a_text_is_counted_in_parts_as_it_is_as_a_whole() -> None:
 
 def test_many_calls_take_no_longer_than_they_are_many() -> None:
     began = time.monotonic()
-    history = read([calls(*["a"] * 1_000) for _ in range(50)])
+    history = parse_history([calls(*["a"] * 1_000) for _ in range(50)])
     pairs = [message for _ in range(9_000) for message in (calls("a"), result("a"))]
-    assert len(read(pairs).lines) == 9_000
+    assert len(parse_history(pairs).lines) == 9_000
     assert len(history.lines) == 50
     assert time.monotonic() - began < 10
     with pytest.raises(Invalid, match=r"messages\[0\].tool_calls: at most 1,000"):
-        read([calls(*["a"] * 1_001)])
+        parse_history([calls(*["a"] * 1_001)])
 
 
 def test_a_history_of_instructions_alone_is_one() -> None:
-    history = read(
+    history = parse_history(
         [{"role": "system", "content": "a"}, {"role": "developer", "content": [{"type": "text", "text": "b"}]}]
     )
     assert (len(history.lead), history.lines, history.fixed) == (2, (), "a\n\nb")
 
 
 def test_what_cannot_be_sent_is_named_wherever_it_is(profile: Any) -> None:
-    from conversations.gateway.request import understood
+    from conversations.gateway.request import parse_request
 
     body = {"model": profile.name, "messages": [{"role": "user", "content": "hi"}]}
     for more in (
@@ -96,4 +98,4 @@ def test_what_cannot_be_sent_is_named_wherever_it_is(profile: Any) -> None:
         {"user": "\udfff"},
     ):
         with pytest.raises(Invalid, match=next(iter(more))):
-            understood(json.dumps(body | more))
+            parse_request(json.dumps(body | more))

@@ -30,7 +30,7 @@ _SAID = re.compile(
     r"\b(?:creat|add|put|edit|modif|updat|delet|remov|renam|mov|fix|wr[io]te|rewr[io]te|replac|refactor|extract|chang)(?:e[sd]?|ed|ing|ied|ten|d|s)?\b",
     re.IGNORECASE,
 )
-_LONGEST = 120
+_MAX_CHANGE_CHARS = 120
 
 
 def changes_of(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
@@ -70,7 +70,7 @@ def _change(path: str, told: dict[str, Note], count: TokenCounter) -> Note:
 
 
 def _without(path: str, change: str) -> str:
-    return " ".join(change.replace(f"`{path}`", "it").replace(path, "it").split())[:_LONGEST]
+    return " ".join(change.replace(f"`{path}`", "it").replace(path, "it").split())[:_MAX_CHANGE_CHARS]
 
 
 def merged(notes: Iterable[Note], count: TokenCounter) -> list[Note]:

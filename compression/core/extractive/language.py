@@ -10,9 +10,9 @@ from compression.core.extractive.stopwords import words
 
 SAMPLE = 20_000
 """Characters that are looked at."""
-LEAST = 25
+MIN_LETTERS = 25
 """Letters or words under which nothing is said."""
-MOSTLY = 0.6
+DOMINANT_SHARE = 0.6
 """Of the letters, in one script."""
 TELLING = 0.08
 """Of the words, among a language's commonest."""
@@ -39,10 +39,10 @@ def language(text: str) -> str | None:
     sample = text[:SAMPLE]
     scripts = Counter(_script(letter) for letter in sample if letter.isalpha())
     letters = sum(scripts.values())
-    if letters < LEAST:
+    if letters < MIN_LETTERS:
         return None
     script, count = scripts.most_common(1)[0]
-    if count < MOSTLY * letters:
+    if count < DOMINANT_SHARE * letters:
         return None
     return _by_words(sample) if script == "LATIN" else script
 
@@ -60,7 +60,7 @@ def _script(letter: str) -> str:
 
 def _by_words(sample: str) -> str | None:
     found = [word.lower() for word in _WORD.findall(sample)]
-    if len(found) < LEAST:
+    if len(found) < MIN_LETTERS:
         return None
     counts = Counter(found)
     shares = sorted(((sum(counts[word] for word in common), name) for name, common in COMMON.items()), reverse=True)

@@ -17,7 +17,7 @@ from compression.core.tokens import TokenCounter
 
 MUSTS_SHARE = 0.3
 HEADLINE_SHARE = 0.12
-LONGEST_HEADLINE = 60
+MAX_HEADLINE_TOKENS = 60
 """Tokens of the statements under the first heading, where none stands there already."""
 
 STANDING_SHARE = 0.25
@@ -63,7 +63,7 @@ def _chosen(
     standing = [number for number, note in enumerate(notes) if note.phrase.section == SUMMARY]
     coverage.fill(standing, STANDING_SHARE * room)
     if not standing:
-        notes = _headlined(notes, coverage, min(LONGEST_HEADLINE, HEADLINE_SHARE * room), count)
+        notes = _headlined(notes, coverage, min(MAX_HEADLINE_TOKENS, HEADLINE_SHARE * room), count)
     for section, share in SECTION_SHARES.items():
         numbers = [number for number, note in enumerate(notes) if note.phrase.section == section]
         coverage.fill(numbers, share * room)

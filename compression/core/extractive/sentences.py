@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-LONGEST = 320
+MAX_SENTENCE_CHARS = 320
 """Characters of a sentence; what has no end within them is cut at a space, or anywhere where there is none."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
@@ -37,9 +37,9 @@ def sentences(line: str) -> list[str]:
 def split_long(text: str) -> list[str]:
     """`text` in parts of at most `LONGEST` characters."""
     parts: list[str] = []
-    while len(text) > LONGEST:
-        cut = text.rfind(" ", LONGEST // 2, LONGEST)
-        cut = LONGEST if cut < 0 else cut
+    while len(text) > MAX_SENTENCE_CHARS:
+        cut = text.rfind(" ", MAX_SENTENCE_CHARS // 2, MAX_SENTENCE_CHARS)
+        cut = MAX_SENTENCE_CHARS if cut < 0 else cut
         parts.append(text[:cut])
         text = text[cut:].lstrip()
     return [*parts, text] if text else parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-_LONGEST = 40
+_MAX_WORD_CHARS = 40
 _REPLACED = {
     "ization": "ize",
     "fulness": "ful",
@@ -21,7 +21,7 @@ _ENDINGS = (*_REPLACED.items(), *((ending, "") for ending in _REMOVED))
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The term of a word: lower case, cut to 40 characters, English endings off; other scripts stay as they are."""
-    text = word.lower()[:_LONGEST].replace("’", "'")
+    text = word.lower()[:_MAX_WORD_CHARS].replace("’", "'")
     if not text.isascii() or text.isdigit() or len(text) <= 3:
         return text
     for ending, instead in _ENDINGS:

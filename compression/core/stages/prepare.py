@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compression.core.aging import LEAST, SEPARATOR, aged_tokens, cost
+from compression.core.aging import MIN_SUMMARY_TOKENS, SEPARATOR, aged_tokens, cost
 from compression.core.context import FRAME, summaries
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
@@ -125,7 +125,7 @@ def _newest_room(draft: Draft, budget: int) -> int:
         return budget
     smallest = int(SMALLEST_SUMMARY * (1 + REPAIR_SHARE))
     room = max(budget - aged_tokens(draft.older), int(budget * NEWEST_SHARE), smallest)
-    return min(room, budget - LEAST - SEPARATOR)
+    return min(room, budget - MIN_SUMMARY_TOKENS - SEPARATOR)
 
 
 def _room(summariser: Summariser, max_tokens: int, *, beside: int) -> int | None:

@@ -20,8 +20,8 @@ from conversations.messages.search_terms import contains, excerpt, terms_of
 from conversations.models import Message, ToolCall
 from conversations.runtime.substring_lookup import bounded
 
-MOST_HITS = 10
-SNIPPET = 200
+MAX_HITS = 10
+SNIPPET_CHARS = 200
 """Characters of an excerpt, about."""
 HIGHEST = 1_000_000_000
 """Of a message's number: no database takes any integer there is."""
@@ -39,13 +39,13 @@ def search_history(conversation_id: UUID, query: str) -> str:
         raise ToolFailed("The query has no words.")
     try:
         with bounded("query"):
-            hits = list(_found(conversation_id, terms)[: MOST_HITS + 1])
+            hits = list(_found(conversation_id, terms)[: MAX_HITS + 1])
     except Invalid as refusal:
         raise ToolFailed(refusal.message) from None
     if not hits:
         return "No message has all of these words. Try fewer, or others."
     numbers = _numbers(conversation_id, [message.created_at for message in hits])
-    lines = _fitting([_line(number, message, terms) for number, message in zip(numbers, hits, strict=True)][:MOST_HITS])
+    lines = _fitting([_line(number, message, terms) for number, message in zip(numbers, hits, strict=True)][:MAX_HITS])
     if len(lines) < len(hits):
         lines.append("There are earlier ones: more words find fewer.")
     return "\n".join(lines)
@@ -101,7 +101,7 @@ def _line(number: int, message: Message, terms: list[str]) -> str:
     text, of = message.content, ""
     if not _has_all(text, terms) and (call := _with(terms).filter(message=message).first()):
         text, of = call.result or "", f", result of {call.name}"
-    return f"{_head(number, message)}{of}: {excerpt(text, terms, SNIPPET)}"
+    return f"{_head(number, message)}{of}: {excerpt(text, terms, SNIPPET_CHARS)}"
 
 
 def _has_all(text: str, terms: list[str]) -> bool:

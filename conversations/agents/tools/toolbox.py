@@ -15,16 +15,16 @@ from conversations.agents.tools.mcp.sessions import Sessions
 from conversations.context import tools
 from conversations.context.tools import APART
 from conversations.llm.text_repair import Storable
-from conversations.llm.tools import MOST_CHARACTERS, Asked, Spec, ToolFailed
+from conversations.llm.tools import MAX_RESULT_CHARS, Spec, ToolFailed, ToolRequest
 from conversations.models import ToolServer
 
-SECONDS = 10.0
+OWN_TOOL_SECONDS = 10.0
 """That a tool of our own may take; a server's has its own limit."""
-QUOTED = 300
+MAX_QUOTED_CHARS = 300
 """Characters of a complaint about arguments."""
 
 
-class Belt:
+class Toolbox:
     """The tools of one turn: `async with`, so that what they opened is closed with it."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Belt:
     async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
 
-    async def call(self, asked: Asked, *, among: tuple[Spec, ...], about: UUID) -> str:
+    async def call(self, asked: ToolRequest, *, among: tuple[Spec, ...], about: UUID) -> str:
         """The result as text that can be stored. `among` are those that were offered, `about` is the conversation whose
         history can be read. Raises ToolFailed."""
         arguments = await asyncio.to_thread(checked, asked, among)
@@ -52,22 +52,22 @@ class Belt:
                 raise ToolFailed(f"{name} is not offered any more.")
             return await self._sessions.call(row, tool, arguments)
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(OWN_TOOL_SECONDS):
                 return await _own(name, {key: _as_integer(value) for key, value in arguments.items()}, about)
         except TimeoutError:
-            raise ToolFailed(f"{name} took longer than {SECONDS:.0f} s.") from None
+            raise ToolFailed(f"{name} took longer than {OWN_TOOL_SECONDS:.0f} s.") from None
 
 
-def checked(asked: Asked, among: tuple[Spec, ...]) -> dict[str, Any]:
+def checked(asked: ToolRequest, among: tuple[Spec, ...]) -> dict[str, Any]:
     """The arguments of a call of an offered tool, by its schema. Raises ToolFailed, saying what is wrong."""
     spec = next((one for one in among if one.name == asked.name), None)
     if spec is None:
         names = ", ".join(one.name for one in among) or "none"
-        raise ToolFailed(f"There is no tool called {asked.name[:QUOTED]!r}. Those that there are: {names}.")
+        raise ToolFailed(f"There is no tool called {asked.name[:MAX_QUOTED_CHARS]!r}. Those that there are: {names}.")
     try:
         arguments = _as_stored(json.loads(asked.arguments or "{}"))
     except (ValueError, RecursionError) as error:
-        raise ToolFailed(f"The arguments are not JSON: {str(error)[:QUOTED]}.") from None
+        raise ToolFailed(f"The arguments are not JSON: {str(error)[:MAX_QUOTED_CHARS]}.") from None
     if not isinstance(arguments, dict):
         raise ToolFailed("The arguments are no JSON object.")
     from conversations.agents.tools.arguments import require_valid
@@ -107,7 +107,7 @@ def _as_stored(value: Any) -> Any:
 
 
 def _storable(result: str) -> str:
-    kept = Storable().take(result[:MOST_CHARACTERS])
-    if len(result) <= MOST_CHARACTERS:
+    kept = Storable().take(result[:MAX_RESULT_CHARS])
+    if len(result) <= MAX_RESULT_CHARS:
         return kept
-    return f"{kept}\n[Cut: the tool gave {len(result):,} characters, of which the first {MOST_CHARACTERS:,} are kept.]"
+    return f"{kept}\n[Cut: the tool gave {len(result):,} characters, of which the first {MAX_RESULT_CHARS:,} are kept.]"

@@ -14,13 +14,13 @@ from conversations.api.events.cursor import ENDED, Place, microseconds
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.context import transcript, usage
 from conversations.messages import finish_reasons
-from conversations.messages.history import whole
+from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
 from conversations.runtime.payloads import call_json, flow_json, message_json, run_json, usage_json
 from conversations.runtime.subscription import RESYNC, Event
 from conversations.turns import running
 
-MOST = 500
+MAX_MISSED = 500
 """Messages, and compactions, that are told again. Beyond it the conversation is better fetched."""
 
 
@@ -87,10 +87,10 @@ def _news(conversation: Conversation, place: Place) -> list[Message] | None:
     if place.conversation != cursor.short(conversation.pk):
         return None
     rows = conversation.messages.filter(created_at__gte=EPOCH + place.at * MICROSECOND).order_by("created_at")
-    found = list(whole(rows)[: MOST + 2])
+    found = list(with_parts(rows)[: MAX_MISSED + 2])
     if place.at and not (found and microseconds(found[0].created_at) == place.at):
         return None
-    return found if len(found) <= MOST + 1 else None
+    return found if len(found) <= MAX_MISSED + 1 else None
 
 
 def _tell_message(missed: Missed, row: Message) -> None:
@@ -152,7 +152,7 @@ def _tell_words(missed: Missed, row: Message) -> None:
 def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
     """Those that ended since, and the one that is at work."""
     since = EPOCH + missed.place.folded * MICROSECOND
-    for row in conversation.compactions.filter(finished_at__gt=since).order_by("finished_at")[:MOST]:
+    for row in conversation.compactions.filter(finished_at__gt=since).order_by("finished_at")[:MAX_MISSED]:
         missed.ended.add((str(row.pk), row.status))
         version = missed.place.version + (row.status == Compaction.Status.SUCCEEDED)
         missed.tell(completed(row), folded=microseconds(row.finished_at or since), folding="", version=version)

@@ -61,7 +61,7 @@ class Place(NamedTuple):
         return self
 
 
-def read(text: str) -> Place:
+def parse_cursor(text: str) -> Place:
     """What `Place.id` wrote. Raises Invalid for anything else."""
     if not (found := SHAPE.fullmatch(text)):
         raise Invalid(f"{HEADER}: take it from `id` of an event.", field=HEADER)

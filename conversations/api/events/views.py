@@ -43,7 +43,7 @@ RETRY_MS = 2_000
 """After which a program connects again."""
 HEARTBEAT = 15.0
 """Seconds without an event after which a comment is sent."""
-LONGEST = 900.0
+MAX_STREAM_SECONDS = 900.0
 """Seconds after which a stream ends: whoever connects again is asked for a key that is still valid."""
 
 
@@ -59,7 +59,7 @@ async def events(
 ) -> HttpResponseBase:
     """Server-sent events, without an end. After a `Last-Event-ID`, what was missed since is told first."""
     last = request.headers.get(cursor.HEADER) or last_event_id
-    place = cursor.read(last) if last else None
+    place = cursor.parse_cursor(last) if last else None
     with ExitStack() as open_:
         _count(request.auth, open_)
         # Before the rows are read: what happens meanwhile is heard.
@@ -67,7 +67,7 @@ async def events(
         open_.enter_context(shutdown.told(listener))
         begun = await sync_to_async(_begin)(request.auth, conversation_id, place)
         telling = Telling(conversation_id, listener, begun)
-        events = telling.told(silence=HEARTBEAT, until=listener.loop.time() + LONGEST)
+        events = telling.told(silence=HEARTBEAT, until=listener.loop.time() + MAX_STREAM_SECONDS)
         first = f"retry: {RETRY_MS}\nid: {begun.start.id}\n\n{BEAT}"
         # Django closes a response in any thread; what is counted here is counted on the loop.
         close = partial(asyncio.get_running_loop().call_soon_threadsafe, open_.pop_all().close)

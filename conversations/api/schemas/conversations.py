@@ -9,20 +9,20 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from compression.core.rules import LONGEST
+from compression.core.rules import MAX_RULE_CHARS
 from conversations.api.schemas.fields import Body, LooksLike, Mode, Text, about
 from conversations.api.schemas.goals import Goal
 from conversations.api.schemas.policies import Policy, PolicySettings
 from conversations.context.own_prompt import clean_system_prompt
-from conversations.context.rules import MOST, clean_rules
+from conversations.context.rules import MAX_RULES, clean_rules
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
 from conversations.validation import one_line
 
-Rule = Annotated[str, Field(min_length=1, max_length=LONGEST)]
+Rule = Annotated[str, Field(min_length=1, max_length=MAX_RULE_CHARS)]
 Rules = Annotated[
     list[Any],
     AfterValidator(partial(clean_rules, "rules")),
-    LooksLike(Annotated[list[Rule], Field(max_length=MOST)]),
+    LooksLike(Annotated[list[Rule], Field(max_length=MAX_RULES)]),
 ]
 Title = Annotated[str, Text("title", most=MAX_TITLE, blank=True), AfterValidator(one_line)]
 SystemPrompt = Annotated[

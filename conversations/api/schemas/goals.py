@@ -15,7 +15,7 @@ from conversations.models.goal import MAX_DESCRIPTION
 Priority = Literal["low", "normal", "high"]
 StepStatus = Literal["pending", "in-progress", "completed"]
 Action = Literal["created", "modified", "deleted"]
-Line = Annotated[str, Field(min_length=1, max_length=core.LONGEST)]
+Line = Annotated[str, Field(min_length=1, max_length=core.MAX_TEXT_CHARS)]
 Date = Annotated[
     str, Field(max_length=40, json_schema_extra={"anyOf": [{"const": ""}, {"type": "string", "format": "date-time"}]})
 ]
@@ -61,7 +61,7 @@ class StepIn(Body):
 
 class DecisionIn(Body):
     text: Line = about("What was decided.", "Keep PostgreSQL")
-    rationale: Annotated[str, Field(max_length=core.LONGEST)] = Field(default="", description="Why.")
+    rationale: Annotated[str, Field(max_length=core.MAX_TEXT_CHARS)] = Field(default="", description="Why.")
     locked: bool = Field(default=False, description="Whether summaries may no longer change it.")
 
 
@@ -88,13 +88,13 @@ class GoalIn(Body):
     priority: Annotated[str, Field(json_schema_extra={"enum": ["low", "normal", "high"]})] = Field(
         default="normal", description="How much it matters."
     )
-    checkpoints: Annotated[list[StepIn], Field(max_length=core.MOST)] | None = Field(
+    checkpoints: Annotated[list[StepIn], Field(max_length=core.MAX_ENTRIES)] | None = Field(
         default=None, description="Its steps."
     )
-    decisions: Annotated[list[DecisionIn], Field(max_length=core.MOST)] | None = Field(
+    decisions: Annotated[list[DecisionIn], Field(max_length=core.MAX_ENTRIES)] | None = Field(
         default=None, description="What was decided."
     )
-    artifacts: Annotated[list[ArtifactIn], Field(max_length=core.MOST)] | None = Field(
+    artifacts: Annotated[list[ArtifactIn], Field(max_length=core.MAX_ENTRIES)] | None = Field(
         default=None, description="Files that were touched."
     )
 

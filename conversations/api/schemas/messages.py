@@ -12,7 +12,7 @@ from conversations.api.schemas.attachments import Attachment, Paste
 from conversations.api.schemas.compactions import TASK, BodyId, Compaction
 from conversations.api.schemas.context import Usage
 from conversations.api.schemas.fields import Body, Role, Tokens, about
-from conversations.messages.attachments import MOST_PENDING
+from conversations.messages.attachments import MAX_PENDING
 from conversations.validation import MAX_CONTENT
 
 Text = Annotated[str, Field(json_schema_extra={"maxLength": MAX_CONTENT})]
@@ -135,7 +135,7 @@ class NewMessage(Body):
     )
 
     content: Text = Field(description="What is said: text that is not blank, unless files go with it.")
-    attachments: Annotated[list[BodyId], Field(json_schema_extra={"maxItems": MOST_PENDING})] = Field(
+    attachments: Annotated[list[BodyId], Field(json_schema_extra={"maxItems": MAX_PENDING})] = Field(
         default=[], description="Ids of files that were uploaded to this conversation, in any order."
     )
     client_id: Annotated[str | None, Field(json_schema_extra={"minLength": 1, "maxLength": 64})] = Field(

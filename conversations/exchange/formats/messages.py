@@ -18,14 +18,14 @@ from conversations.exchange.document import Call, Line, Result
 from conversations.exchange.fields import fault, read_choice, read_date, read_flag, read_list, read_object, read_text
 from conversations.exchange.reply_figures import read_figures
 from conversations.exchange.tool_calls import MAX_CALL_TEXT, cut_off, read_call
-from conversations.llm.tools import MOST_CHARACTERS
+from conversations.llm.tools import MAX_RESULT_CHARS
 from conversations.models import Attachment, Message
 from conversations.validation import MAX_CONTENT, clean_text
 
 MAX_MESSAGES = 100_000
 MAX_CALLS = 1_000
 MAX_NAME = 100
-MAX_RESULT = MOST_CHARACTERS + 1_000
+MAX_RESULT = MAX_RESULT_CHARS + 1_000
 """Of a tool: as it is kept here, with a note that it was cut."""
 ROLES = tuple(Message.Role.values)
 STATUSES = tuple(

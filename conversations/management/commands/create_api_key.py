@@ -23,6 +23,6 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no user called {username!r}.")
         try:
-            self.stdout.write(api_keys.make(user, name).plain)
+            self.stdout.write(api_keys.create_key(user, name).plain)
         except Refused as refusal:
             raise CommandError(refusal.message) from None

@@ -20,5 +20,5 @@ class Command(BaseCommand):
         found = list(ApiKey.objects.select_related("user").filter(hint=hint.rstrip("…"), revoked_at=None))
         if len(found) != 1:
             raise CommandError(f"{len(found) or 'No'} keys in use begin with {hint}.")
-        key = api_keys.revoke(found[0].user, found[0].pk)
+        key = api_keys.revoke_key(found[0].user, found[0].pk)
         self.stdout.write(f"The key {key.name!r} of {key.user.get_username()} is revoked.")

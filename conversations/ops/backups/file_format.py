@@ -41,7 +41,7 @@ class Writer:
         self._raw.write(self._gzip.flush())
 
 
-def read(file: BinaryIO, migrations: dict[str, list[str]]) -> Iterator[tuple[Table, list[Any]]]:
+def read_rows(file: BinaryIO, migrations: dict[str, list[str]]) -> Iterator[tuple[Table, list[Any]]]:
     """Every row with its table. Raises Refused, at times only after the last row: until then nothing may be kept."""
     file.seek(0)
     lines = _values(file)

@@ -21,7 +21,7 @@ from conversations.compaction.lease import ABANDONED
 from conversations.errors import Refused
 from conversations.messages import replies
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, ToolServer
-from conversations.ops.backups.file_format import read
+from conversations.ops.backups.file_format import read_rows
 from conversations.ops.backups.tables import Permissions, Table, migrations, permissions, tables
 
 NAMED = {"auth.user": "users", "conversations.conversation": "conversations", "conversations.message": "messages"}
@@ -40,7 +40,7 @@ class Restored:
 def restore(file: BinaryIO, *, replace: bool = False) -> Restored:
     """Fill an empty database from `file`; with `replace`, empty it first. Raises Refused: nothing has changed then."""
     applied = migrations()
-    deque(read(file, applied), maxlen=0)  # to its end: the file is sound before anything is written
+    deque(read_rows(file, applied), maxlen=0)  # to its end: the file is sound before anything is written
     try:
         with transaction.atomic():
             _hold()
@@ -90,7 +90,7 @@ def _empty() -> None:
 def _store(file: BinaryIO, applied: dict[str, list[str]]) -> dict[str, int]:
     names = permissions()
     counts: Counter[str] = Counter()
-    for table, rows in groupby(read(file, applied), key=itemgetter(0)):
+    for table, rows in groupby(read_rows(file, applied), key=itemgetter(0)):
         for batch in batched(rows, table.batch):
             _insert(table, [row for _, row in batch], names)
             counts[table.label] += len(batch)

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from conversations.page.markup import markdown
 from conversations.page.markup.markdown import MAX_MARKDOWN, clean, parser
-from conversations.page.markup.source_matching import cite
+from conversations.page.markup.source_matching import sources_of
 
 OPENING = 90
 """Characters of a source that its links say."""
@@ -57,7 +57,7 @@ def rendered(summary: str, sources: Sequence[str]) -> SafeString:
     tokens = parser.parse(summary)
     lines = [(line, list(_statements(line))) for line in _lines(tokens)]
     statements = [statement for _, line in lines for statement in line]
-    for statement, found in zip(statements, cite([one.claim for one in statements], sources), strict=True):
+    for statement, found in zip(statements, sources_of([one.claim for one in statements], sources), strict=True):
         if found:
             statement.pieces.append(_numbers(found, sources))
     for token, line in lines:

@@ -15,7 +15,7 @@ from math import log
 from compression.core.extractive.terms import Sort, terms_of
 from compression.core.facts import normalised
 
-MOST = 2
+MAX_SOURCES = 2
 """Sources of one statement."""
 WEIGHTS: dict[Sort, float] = {"path": 2.0, "identifier": 2.0, "number": 2.0, "name": 1.5, "word": 1.0}
 SHARED = 0.45
@@ -31,7 +31,7 @@ Index = Mapping[str, Sequence[int]]
 """The places of the sources that have a term, in order."""
 
 
-def cite(statements: Sequence[str], sources: Sequence[str]) -> list[tuple[int, ...]]:
+def sources_of(statements: Sequence[str], sources: Sequence[str]) -> list[tuple[int, ...]]:
     """For each statement the places of its sources in `sources`, in order; none where none is convincing.
 
     Linear in the length of the sources, of which no more than READ is read.
@@ -71,7 +71,7 @@ def _sources_of(terms: Mapping[str, float], index: Index, count: int) -> tuple[i
     total = sum(weights.values()) + sum(alone / 4 for text in terms if text not in index)
     found: list[int] = []
     left = dict(weights)
-    for least in (SHARED, *[MORE] * (MOST - 1)):
+    for least in (SHARED, *[MORE] * (MAX_SOURCES - 1)):
         shared: defaultdict[int, float] = defaultdict(float)
         for text, weight in left.items():
             for place in index[text]:

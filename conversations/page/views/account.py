@@ -34,7 +34,7 @@ def setup(request: HttpRequest) -> HttpResponse:
         return redirect("login")
     first_account.forget()
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    return preferences.remember(redirect("home"), preferences.of(user))
+    return preferences.remember(redirect("home"), preferences.preference_of(user))
 
 
 class SignIn(LoginView):
@@ -42,7 +42,7 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_valid(form)
-        return preferences.remember(response, preferences.of(form.get_user()))
+        return preferences.remember(response, preferences.preference_of(form.get_user()))
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         return super().get(request, *args, **kwargs) if has_users() else redirect("setup")

@@ -22,7 +22,7 @@ def run(request: Request, pk: UUID, run_id: UUID) -> HttpResponse:
     """Its steps: a run that has ended is not in the page from the start."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.agent_runs, pk=run_id)
-    return render(request, "conversations/_working.html", {"working": agent_view.read(row)})
+    return render(request, "conversations/_working.html", {"working": agent_view.run_view(row)})
 
 
 @member

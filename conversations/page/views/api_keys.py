@@ -22,7 +22,7 @@ def make_key(request: Request) -> HttpResponse:
     """The key is in this answer and nowhere else: no address, no session and no later page has it."""
     name = request.POST.get("name", "")
     try:
-        made = api_keys.make(request.user, name)
+        made = api_keys.create_key(request.user, name)
     except Refused as refusal:
         return _shown(request, status=refusal.status, refusal=refusal, name=name)
     return _shown(request, made=made)
@@ -32,7 +32,7 @@ def make_key(request: Request) -> HttpResponse:
 @never_cache
 @require_POST
 def revoke_key(request: Request, key_id: int) -> HttpResponse:
-    key = api_keys.revoke(request.user, key_id)
+    key = api_keys.revoke_key(request.user, key_id)
     if not request.htmx:
         return redirect("settings")
     return _shown(request, said=f"“{key.name}” lets nobody in any more.")

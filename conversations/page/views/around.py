@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 
 from conversations.access import get_conversation
 from conversations.errors import NotFound
-from conversations.messages.history import history, legible
+from conversations.messages.history import history, with_visible_parts
 from conversations.page.message_view import bubble
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
@@ -25,10 +25,10 @@ AROUND = 10
 @require_GET
 def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    row = legible(conversation.messages.filter(pk=message_id)).first()
+    row = with_visible_parts(conversation.messages.filter(pk=message_id)).first()
     if row is None:
         raise NotFound("This message is not there any more.")
-    others = legible(history(conversation))
+    others = with_visible_parts(history(conversation))
     before = list(others.filter(created_at__lt=row.created_at).order_by("-created_at")[: AROUND + 1])
     after = list(others.filter(created_at__gt=row.created_at).order_by("created_at")[: AROUND + 1])
     shown = [*reversed(before[:AROUND]), row, *after[:AROUND]]

@@ -14,7 +14,7 @@ from conversations.access import get_conversation
 from conversations.context import settings
 from conversations.context.reliability import trust_of
 from conversations.messages import attachments
-from conversations.messages.history import legible
+from conversations.messages.history import with_visible_parts
 from conversations.models import Conversation, ModelProfile
 from conversations.page import agent_fragments, agent_view, folded_history, fragments
 from conversations.page import thread as threads
@@ -84,7 +84,7 @@ def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     A pending reply that asks for itself hears nothing by its socket: the page is to read what is done for it, too.
     """
     conversation = get_conversation(request.user, pk)
-    row = get_object_or_404(legible(conversation.messages.all()), pk=message_id)
+    row = get_object_or_404(with_visible_parts(conversation.messages.all()), pk=message_id)
     if "body" in request.GET:
         item = bubble(conversation, row)
         return render(request, "conversations/_opened.html", {"item": item})

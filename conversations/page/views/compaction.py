@@ -16,7 +16,7 @@ from compression.models import Checkpoint, Compaction
 from conversations.access import CHATS, TO_READ, get_conversation
 from conversations.compaction import edit_summary as summaries
 from conversations.errors import Refused
-from conversations.messages.history import whole
+from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
 from conversations.page.markup import citations
 from conversations.page.markup.diff import Diff, diff
@@ -130,11 +130,11 @@ def _sources(conversation: Conversation, row: Compaction) -> list[Message]:
     covered = conversation.messages.filter(
         replaced_by=None, created_at__gte=ends[row.first_message], created_at__lte=ends[row.last_message]
     )
-    return list(whole(covered).order_by("created_at")[:SOURCES])
+    return list(with_parts(covered).order_by("created_at")[:SOURCES])
 
 
 def _left_out(conversation: Conversation, row: Compaction) -> list[Message]:
     """The messages whose tool results it left out of requests, in order."""
     ids = [pk for step in row.steps for pk in step.get("message_ids", ())]
     found = conversation.messages.filter(pk__in=ids[:SOURCES]).order_by("created_at")
-    return list(whole(found))
+    return list(with_parts(found))

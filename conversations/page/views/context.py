@@ -117,7 +117,7 @@ def mode(request: Request, conversation: Conversation) -> str:
         raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
     conversation.mode = chosen
     conversation.save(update_fields=["mode"])
-    usage.tell(conversation.pk)
+    usage.publish_usage(conversation.pk)
     return "Saved."
 
 
@@ -126,7 +126,7 @@ def tools(request: Request, conversation: Conversation) -> str:
     """Whether tools are offered to its model (`on` given), or not."""
     conversation.uses_tools = "on" in request.POST
     conversation.save(update_fields=["uses_tools"])
-    usage.tell(conversation.pk)
+    usage.publish_usage(conversation.pk)
     return "Offered from the next request on." if conversation.uses_tools else "Offered no more."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from compression.core.goal import LONGEST, MOST, Progress, Step
+from compression.core.goal import MAX_ENTRIES, MAX_TEXT_CHARS, Progress, Step
 from conversations.context import goals
 from conversations.errors import Invalid
 from conversations.models import Conversation, Goal
@@ -33,7 +33,7 @@ def step(request: Request, conversation: Conversation) -> str:
     current = goals.active(conversation.pk)
     progress = goals.progress_of(current) if current else Progress()
     steps = {one.text: one for one in progress.checkpoints}
-    text = " ".join(clean_text("text", request.POST.get("text", ""), limit=LONGEST).split())
+    text = " ".join(clean_text("text", request.POST.get("text", ""), limit=MAX_TEXT_CHARS).split())
     if "remove" in request.POST:
         steps.pop(text, None)
     else:
@@ -46,8 +46,8 @@ def _step(text: str, status: str | None, steps: dict[str, Step]) -> Step:
     """A new step, or one of `steps` with another status."""
     if status is None and text in steps:
         raise Invalid("text: there is such a checkpoint already.", field="text")
-    if text not in steps and len(steps) >= MOST:
-        raise Invalid(f"text: at most {MOST} checkpoints.", field="text", limit=MOST)
+    if text not in steps and len(steps) >= MAX_ENTRIES:
+        raise Invalid(f"text: at most {MAX_ENTRIES} checkpoints.", field="text", limit=MAX_ENTRIES)
     if status not in (None, *STEPS):
         raise Invalid(f"status: must be one of {', '.join(STEPS)}.", field="status")
     if status != "completed":

@@ -34,7 +34,7 @@ def send(request: Request, pk: UUID) -> HttpResponse:
     """The question's bubble and the reply's; or, for a command, the beginning of a compression or the help."""
     conversation = get_conversation(request.user, pk)
     shown, chosen = request.POST.get("content", "").replace("\r\n", "\n"), ids_of(request.POST, "attachments")
-    written = pastes.read(request.POST["parts"]) if "parts" in request.POST else pastes.Written(shown)
+    written = pastes.parse_pastes(request.POST["parts"]) if "parts" in request.POST else pastes.Written(shown)
     if slash_commands.is_help(shown):
         return reswap(retarget(render(request, "conversations/_help.html"), "#reader"), "innerHTML")
     if compaction.command(shown) is not None:  # a paste is no command, but may be a part of its instructions
@@ -48,8 +48,8 @@ def send(request: Request, pk: UUID) -> HttpResponse:
         pastes=written.pastes,
     )
     if not begun.replayed:
-        history.know(begun.reply, **NOTHING)
-        history.know(begun.question, **({"tool_calls": []} if chosen or written.pastes else NOTHING))
+        history.set_parts(begun.reply, **NOTHING)
+        history.set_parts(begun.question, **({"tool_calls": []} if chosen or written.pastes else NOTHING))
     sent = [fragments.message(conversation, row) for row in (begun.question, begun.reply)]
     return HttpResponse(sent + [fragments.gone_from_composer(id) for id in chosen])
 
@@ -94,7 +94,7 @@ def later(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     conversation.postponed_at_version = conversation.compression_version
     conversation.save(update_fields=["postponed_at_version"])
-    usage.tell(conversation.pk)
+    usage.publish_usage(conversation.pk)
     return HttpResponse(fragments.meter(conversation))
 
 

@@ -46,7 +46,7 @@ def parts(request: Request, preference: Preference) -> dict[str, Any]:
         "prompt_tokens": partial(count_tokens, preference.system_prompt),
         "max_system_prompt": MAX_SYSTEM_PROMPT,
         "password_form": partial(_password_form, request),
-        "keys": partial(api_keys.listed, request.user),
+        "keys": partial(api_keys.listed_keys, request.user),
         "max_name": api_keys.MAX_NAME,
     }
 
@@ -60,7 +60,7 @@ def settings(request: Request) -> HttpResponse:
 
 def page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
     """All sections. The browser is told again how its pages are to be drawn: it may have been set in another one."""
-    preference, profile = preferences.of(request.user), default_profile()
+    preference, profile = preferences.preference_of(request.user), default_profile()
     context = parts(request, preference) | {
         "site_default": profile,
         "sidebar": sidebar(request.user),
@@ -73,7 +73,7 @@ def page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
 
 def section(request: Request, name: str, /, *, status: int = 200, **more: Any) -> HttpResponse:
     """One section, in place of the one that is there."""
-    context = parts(request, preferences.of(request.user)) | more
+    context = parts(request, preferences.preference_of(request.user)) | more
     response = render(request, f"conversations/_{name}.html", context, status=status)
     return reswap(retarget(response, f"#{name}-section"), "outerHTML")
 

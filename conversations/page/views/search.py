@@ -18,7 +18,7 @@ from conversations.page.views.sidebar import sidebar
 def search(request: Request) -> HttpResponse:
     """The hits of `q`; of what follows a page of them (`after`) the hits alone."""
     query, after = request.GET.get("q", ""), request.GET.get("after") or None
-    context = {"query": query, "found": searching.find(request.user, query, after=after)}
+    context = {"query": query, "found": searching.find_hits(request.user, query, after=after)}
     if request.htmx:
         return render(request, f"conversations/{'_hits' if after else '_found'}.html", context)
     return render(request, "conversations/search.html", context | {"sidebar": sidebar(request.user)})

@@ -25,7 +25,7 @@ def usage(request: Request) -> HttpResponse:
     period = request.GET.get("period", "")
     period = period if period in PERIODS else "30"
     days = _days(period, datetime.now(UTC).date())
-    account = person.read(request.user, days)
+    account = person.account_of(request.user, days)
     context = {
         "sidebar": sidebar(request.user),
         "period": period,

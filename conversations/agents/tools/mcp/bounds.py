@@ -8,9 +8,9 @@ from __future__ import annotations
 
 LARGEST = 8_000_000
 """Bytes of one message, and of one answer over HTTP."""
-MOST_VALUES = 300_000
+MAX_VALUES = 300_000
 """Commas in it, those in texts included: about as many as there are values."""
-MOST_NESTED = 10_000
+MAX_NESTED = 10_000
 """Lists and objects."""
 
 
@@ -22,7 +22,7 @@ class Allowance:
     """What one message may still hold."""
 
     def __init__(self) -> None:
-        self._bytes, self._values, self._nested = LARGEST, MOST_VALUES, MOST_NESTED
+        self._bytes, self._values, self._nested = LARGEST, MAX_VALUES, MAX_NESTED
 
     def take(self, part: bytes) -> None:
         """Raises TooMuch."""
@@ -32,4 +32,4 @@ class Allowance:
         self._values -= part.count(b",")
         self._nested -= part.count(b"[") + part.count(b"{")
         if self._values < 0 or self._nested < 0:
-            raise TooMuch(f"sent more than {MOST_VALUES:,} values or {MOST_NESTED:,} lists and objects at once")
+            raise TooMuch(f"sent more than {MAX_VALUES:,} values or {MAX_NESTED:,} lists and objects at once")

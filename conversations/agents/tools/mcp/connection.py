@@ -28,7 +28,7 @@ from mcp_types import (
 from conversations.agents.tools.mcp.connection_state import Fate
 from conversations.agents.tools.mcp.environment import pairs
 from conversations.agents.tools.mcp.http import http
-from conversations.agents.tools.mcp.results import told
+from conversations.agents.tools.mcp.results import result_text
 from conversations.agents.tools.mcp.stdio import stdio
 from conversations.llm.tools import ToolFailed
 from conversations.models import ToolServer
@@ -38,7 +38,7 @@ QUOTED = 300
 """Characters of what a server says about a fault."""
 SECRET_FROM = 6
 """Characters from which a value is left out where a server quotes it."""
-MOST_PAGES = 20
+MAX_PAGES = 20
 """Of a list of tools."""
 MODES = {ToolServer.Transport.STDIO.value: "legacy", ToolServer.Transport.HTTP.value: "auto"}
 """How the version of the protocol is agreed on. Many a program ends when its first message is not `initialize`; over
@@ -87,7 +87,7 @@ class Connection:
 
         result = await self._asked(ask)
         hidden = self._without_secrets if result.is_error else str
-        text = told(result, most=self._server.max_characters, hidden=hidden)
+        text = result_text(result, most=self._server.max_characters, hidden=hidden)
         if result.is_error:
             raise ToolFailed(text)
         return text
@@ -98,7 +98,7 @@ class Connection:
         async def ask(client: Client) -> list[Tool]:
             found: list[Tool] = []
             cursor = None
-            for _ in range(MOST_PAGES):
+            for _ in range(MAX_PAGES):
                 page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
                 found += page.tools
                 cursor = page.next_cursor

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 from conversations.llm.text_repair import Storable
 
-LONGEST_NAME = 42
+MAX_NAME_CHARS = 42
 """Characters of a tool's name: with that of its server, providers take 64."""
-LONGEST_DESCRIPTION = 1_000
-LARGEST_SCHEMA = 16_000
+MAX_DESCRIPTION_CHARS = 1_000
+MAX_SCHEMA_CHARS = 16_000
 """Characters of the JSON of a tool's parameters."""
-MOST_TOOLS = 100
+MAX_TOOLS = 100
 NAME = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
 
 
@@ -42,9 +42,9 @@ def look(tools: Iterable[Tool]) -> Look:
     for tool in tools:
         name = _storable(tool.name)
         if reason := _refusal(tool) or ("the server offers it twice" if name in kept else ""):
-            refused[name[:LONGEST_NAME]] = reason
-        elif len(kept) == MOST_TOOLS:
-            refused[name] = f"a server's first {MOST_TOOLS} are kept"
+            refused[name[:MAX_NAME_CHARS]] = reason
+        elif len(kept) == MAX_TOOLS:
+            refused[name] = f"a server's first {MAX_TOOLS} are kept"
         else:
             kept[name] = {"name": name, "description": _description(tool), "parameters": tool.input_schema}
     return Look(list(kept.values()), refused)
@@ -60,8 +60,8 @@ def _refusal(tool: Tool) -> str:
     """Why it cannot be offered, "" where it can."""
     if not NAME.fullmatch(tool.name):
         return "its name has other signs than letters, digits, - and _"
-    if len(tool.name) > LONGEST_NAME:
-        return f"its name is longer than {LONGEST_NAME} characters"
+    if len(tool.name) > MAX_NAME_CHARS:
+        return f"its name is longer than {MAX_NAME_CHARS} characters"
     return _refusal_of_schema(tool.input_schema)
 
 
@@ -72,8 +72,8 @@ def _refusal_of_schema(schema: dict[str, Any]) -> str:
 
     try:
         text = json.dumps(schema, ensure_ascii=False)
-        if len(text) > LARGEST_SCHEMA:
-            return f"its parameters take more than {LARGEST_SCHEMA:,} characters"
+        if len(text) > MAX_SCHEMA_CHARS:
+            return f"its parameters take more than {MAX_SCHEMA_CHARS:,} characters"
         if schema.get("type") != "object":
             return "its parameters are no JSON object"
         Draft202012Validator.check_schema(schema)
@@ -86,7 +86,7 @@ def _refusal_of_schema(schema: dict[str, Any]) -> str:
 
 def _description(tool: Tool) -> str:
     text = _storable(tool.description or "").strip()
-    return text if len(text) <= LONGEST_DESCRIPTION else text[: LONGEST_DESCRIPTION - 1] + "…"
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1] + "…"
 
 
 def _storable(text: str) -> str:

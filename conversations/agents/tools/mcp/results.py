@@ -21,7 +21,7 @@ from mcp_types import (
 NOTHING = "[The tool gave nothing back.]"
 
 
-def told(result: CallToolResult, *, most: int, hidden: Callable[[str], str] = str) -> str:
+def result_text(result: CallToolResult, *, most: int, hidden: Callable[[str], str] = str) -> str:
     """Its texts, the names of what is no text, and what is structured where no text says it; `most` characters, and a
     line that says what was cut. `hidden` leaves out what is not to be told, before anything is cut."""
     parts = [*map(_part, result.content), *_structured(result)]

@@ -25,7 +25,7 @@ from conversations.agents.tools.mcp.connection_state import Fate
 
 GRACE = 1.0
 """Seconds that a server has to end by itself, and again once it was asked to."""
-MOST_NOISE = 1_000
+MAX_NOISE_LINES = 1_000
 """Lines that are no messages: some servers write their log between them."""
 
 Heard = MemoryObjectSendStream[SessionMessage | Exception]
@@ -80,7 +80,7 @@ async def _messages(process: Process, heard: Heard) -> None:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
             noise += bool(line.strip())
-            if noise > MOST_NOISE:
+            if noise > MAX_NOISE_LINES:
                 raise TooMuch("writes to its output what are no messages of the protocol") from None
             await asyncio.sleep(0)
         else:
