@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks import systems
 from benchmarks.conversations import Conversation
-from compression.core.facts import CRITICAL, Fact, find_facts, is_critical, kept_facts, with_facts
+from compression.core.facts import CRITICAL, find_facts, is_critical, kept_facts, with_facts
 from compression.core.retention import GATE_FACTS, REPAIR_SHARE, repaired
 from compression.core.said import Said, said_by
 from compression.core.tokens import count_tokens
-from compression.core.values import Draft, Transcript, Window
+from compression.core.values import Draft, Fact, Transcript, Window
 
 
 def report(conversations: Sequence[Conversation], budgets: Sequence[int]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from math import log
 
@@ -15,6 +14,7 @@ from compression.core.rules import find_rules
 from compression.core.said import Said, led
 from compression.core.sections import KEPT_FACTS
 from compression.core.tokens import TokenCounter
+from compression.core.values import Fact
 
 WEIGHTS = {
     "rule": 12.0,
@@ -39,20 +39,6 @@ _PATTERNS = (("url", URL), ("email", EMAIL), ("date", DATE), ("number", MEASURE)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _WORD = re.compile(r"\w+", re.ASCII)
 _MAX_NAME_WORDS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One thing said, verbatim but for whitespace. `kind` is a key of `WEIGHTS`; a higher `weight` matters more.
-
-    `speaker` and `day` are those of the first time, where they are known.
-    """
-
-    kind: str
-    text: str
-    weight: float
-    speaker: str = ""
-    day: date | None = None
 
 
 def find_facts(texts: Iterable[str | Said]) -> tuple[Fact, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compression.core.extractive.summariser import extract
-from compression.core.facts import Fact, kept_facts
+from compression.core.facts import kept_facts
 from compression.core.tokens import TokenCounter
+from compression.core.values import Fact
 
 LONG_LINE = 0.25
 """Of the whole: a line that is longer holds too much to go at once, and is selected from."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from compression.core.goal import Progress
-
-if TYPE_CHECKING:
-    from compression.core.facts import Fact
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -298,3 +295,17 @@ def split_at(content: str, quoted: Sequence[tuple[int, int]]) -> tuple[tuple[str
 
 def total_tokens(turns: Sequence[Turn]) -> int:
     return sum(turn.tokens for turn in turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing said, verbatim but for whitespace. `kind` is a key of `WEIGHTS`; a higher `weight` matters more.
+
+    `speaker` and `day` are those of the first time, where they are known.
+    """
+
+    kind: str
+    text: str
+    weight: float
+    speaker: str = ""
+    day: date | None = None

@@ -1,10 +1,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.facts import Fact, find_facts, is_critical, kept_facts, with_facts
+from compression.core.facts import find_facts, is_critical, kept_facts, with_facts
 from compression.core.retention import GATE_FACTS, REPAIR_SHARE, repaired
 from compression.core.tokens import count_tokens
-from compression.core.values import Draft, Transcript, Window
+from compression.core.values import Draft, Fact, Transcript, Window
 
 SUMMARY = "## Summary\nThey worked on the pool."
 CRITICAL = "Raise max_pool_size in /srv/pool/settings.py to 20 connections, the timeout to 1500 ms: PoolTimeoutError."
