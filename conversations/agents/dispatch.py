@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from functools import partial
 from time import perf_counter
 from uuid import UUID
@@ -13,12 +14,12 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.db.models import Q
 
-from conversations.agents import planner, runs
+from conversations.agents import runs
 from conversations.agents.reply_scope import LeaseLost, Work
 from conversations.context import tools
 from conversations.context.tools import APART
 from conversations.context.transcript import Loaded
-from conversations.llm.tools import ToolFailed, ToolRequest
+from conversations.llm.tools import Spec, ToolFailed, ToolRequest
 from conversations.messages import tool_calls
 from conversations.models import Conversation, ToolCall
 from conversations.runtime import metrics
@@ -35,15 +36,19 @@ AT_ONCE = 4
 STOPPED = "It was stopped."
 BROKEN = "Something went wrong on this site; the log says what."
 UNCERTAIN = "The server stopped while this was under way: it may have taken effect, or not."
+type Planner = Callable[[Work, ToolRequest, tuple[Spec, ...]], Awaitable[str]]
+"""Carries out a call of a planner's own tools, among the tools that it is offered: `planner.carry_out`."""
 
 
-async def carry_out(work: Work, loaded: Loaded) -> bool:
+async def carry_out(work: Work, loaded: Loaded, planner: Planner | None = None) -> bool:
     """Every call of the last message that has not ended; False where there is none.
 
-    Several at the same time, but the planner's one after the other: one task is open at a time. Raises LeaseLost.
+    Several at the same time, but those for the `planner` one after the other: one task is open at a time.
+    Raises LeaseLost.
     """
     rows = [row async for row in tool_calls.unfinished(Q(message=UUID(loaded.live[-1].id)))]
-    apart = [row for row in rows if loaded.head.kind == Conversation.Kind.AGENT and row.name in tools.PLANNERS]
+    has_planner = planner is not None and loaded.head.kind == Conversation.Kind.AGENT
+    apart = [row for row in rows if has_planner and row.name in tools.PLANNERS]
     limit = asyncio.Semaphore(AT_ONCE)
     try:
         async with asyncio.TaskGroup() as group:
@@ -53,7 +58,7 @@ async def carry_out(work: Work, loaded: Loaded) -> bool:
     except BaseExceptionGroup as several:
         raise several.exceptions[0] from None
     for row in apart:
-        await _carry_out(work, loaded, row)
+        await _carry_out(work, loaded, row, planner)
     return bool(rows)
 
 
@@ -76,14 +81,14 @@ async def _limited(limit: asyncio.Semaphore, work: Work, loaded: Loaded, row: To
         await _carry_out(work, loaded, row)
 
 
-async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
+async def _carry_out(work: Work, loaded: Loaded, row: ToolCall, planner: Planner | None = None) -> None:
     began = perf_counter()
     result, error = None, ""
     try:
         if row.status == Status.RUNNING and APART in row.name:
             raise ToolFailed(UNCERTAIN)
         await retry_on_database_error(partial(_begin, work, row))
-        result = await _result(work, loaded, ToolRequest(row.call_id, row.name, row.arguments))
+        result = await _result(work, loaded, ToolRequest(row.call_id, row.name, row.arguments), planner)
     except ToolFailed as failure:
         error = str(failure)
     except (LeaseLost, ObjectDoesNotExist):  # another worker's by now, or deleted
@@ -97,10 +102,10 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall) -> None:
     metrics.tool_called(tools.metric_label(row.name if is_known else None), row.status, seconds)
 
 
-async def _result(work: Work, loaded: Loaded, asked: ToolRequest) -> str:
+async def _result(work: Work, loaded: Loaded, asked: ToolRequest, planner: Planner | None) -> str:
     head = loaded.head
-    if head.kind == Conversation.Kind.AGENT and asked.name in tools.PLANNERS:
-        return await planner.carry_out(work, asked, among=head.tools)
+    if planner:
+        return await planner(work, asked, head.tools)
     return await work.belt.call(asked, among=head.tools, about=head.parent_id or head.id)
 
 

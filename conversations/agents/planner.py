@@ -15,7 +15,7 @@ from conversations.llm.tools import Spec, ToolRequest
 from conversations.runtime.retry import retry_on_database_error
 
 
-async def carry_out(work: Work, asked: ToolRequest, *, among: tuple[Spec, ...]) -> str:
+async def carry_out(work: Work, asked: ToolRequest, among: tuple[Spec, ...]) -> str:
     """What the executor answers. Raises ToolFailed, and LeaseLost.
 
     A call that a worker had begun before it stopped goes on where that one was.

@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
 
 from compression.ids import milliseconds_since, uuid7
-from conversations.agents import dispatch
+from conversations.agents import dispatch, planner
 from conversations.agents.reply_scope import MAX_REPLY_REQUESTS, LeaseLost, Work
 from conversations.agents.tools.toolbox import Toolbox
 from conversations.compaction import trigger
@@ -126,7 +126,7 @@ async def _answer(running: Running, work: Work) -> None:
     work.reply_id = running.reply_id
     await sync_to_async(replies.settle_model)(running.conversation_id)
     loaded = await _with_room(running)
-    if loaded.is_at_tools and await dispatch.carry_out(work, loaded):
+    if loaded.is_at_tools and await dispatch.carry_out(work, loaded, planner.carry_out):
         loaded = await _with_room(running)
     try:
         await _stream(running, work, loaded)
