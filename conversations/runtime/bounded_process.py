@@ -28,7 +28,7 @@ from conversations.runtime.bounded_worker import DONE, FAILED, ITEM, LENGTH, MEM
 
 logger = logging.getLogger(__name__)
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 IDLE_SECONDS = 60.0
 """That a process is kept for the next piece of work."""
 PIECE = 1_000_000

@@ -371,5 +371,7 @@ def test_a_tool_has_changed_where_its_words_or_parameters_have() -> None:
 
 
 def test_the_package_is_only_loaded_for_a_call() -> None:
-    code = "import django; django.setup(); import conversations.agents.tools.belt, sys; sys.exit('mcp' in sys.modules)"
+    code = (
+        "import django; django.setup(); import conversations.agents.tools.toolbox, sys; sys.exit('mcp' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -356,7 +356,7 @@ def test_a_definition_that_refers_to_elsewhere_or_itself_is_not_followed(place: 
 async def test_a_call_gives_text_that_can_be_stored(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(toolbox, "MOST_CHARACTERS", 4)
+    monkeypatch.setattr(toolbox, "MAX_RESULT_CHARS", 4)
     async with Toolbox() as tools:
         asked = ToolRequest("1", "calculate", '{"expression": "10**9"}')
         told = await tools.call(asked, among=BUILT_IN, about=conversation.pk)

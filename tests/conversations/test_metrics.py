@@ -120,9 +120,9 @@ def told(families: Any) -> dict[str, tuple[str, list[Any]]]:
 
 def test_who_comes_after_a_process_goes_on_counting_where_it_stopped(tmp_path: Path) -> None:
     def turns_after(program: str) -> float:
-        begin = "import django; django.setup(); from conversations import metrics; metrics.sockets.inc()"
+        begin = "import django; django.setup(); from conversations.runtime import metrics; metrics.sockets.inc()"
         count = "metrics.turn_ended(model='one', status='complete', ms=5, first_token_ms=None)"
-        tell = "from chatsite import tallies; found = {one.name: one.samples for one in tallies.collect()}"
+        tell = "from chatsite.multiprocess_metrics import collect; found = {one.name: one.samples for one in collect()}"
         say = "print(found['turn_count'][0].value, flush=True)"
         environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings", "METRICS_DIR": str(tmp_path)}
         command = [sys.executable, "-c", f"{begin}; {count}; {tell}; {say}; {program}"]

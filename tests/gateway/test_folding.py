@@ -239,8 +239,8 @@ def test_an_undone_fold_is_not_used_any_more(caller: Caller) -> None:
     caller.ask(messages)
     (row,) = caller.rows("SELECT * FROM conversations_conversation WHERE kind = 'gateway' ORDER BY id DESC LIMIT 1")
     caller.run(
-        "from conversations import compaction; from conversations.models import Conversation;"
-        f"compaction.rollback(Conversation.objects.get(pk='{row['id']}'))"
+        "from conversations.compaction import snapshots; from conversations.models import Conversation;"
+        f"snapshots.rollback(Conversation.objects.get(pk='{row['id']}'))"
     )
     assert checkpoint(caller.ask(goes_on(messages))) == "made"
 

@@ -208,7 +208,7 @@ def test_a_strict_chat_template_is_met_here_too_and_every_process_knows(
     assert any(complaint(template, request) for request in llm.received)
     assert caller.post(json.dumps(body)).status_code == 200
     caller.run(
-        "import asyncio; from conversations.models import ModelProfile; from conversations.prompt import Prompt\n"
+        "import asyncio; from conversations.models import ModelProfile; from conversations.llm.request import Prompt\n"
         "from conversations.llm.profiles import connect\n"
         "prompt = Prompt(tuple({'role': role, 'content': role} for role in ('system', 'system', 'user')))\n"
         "asyncio.run(connect(ModelProfile.objects.get(name='scripted')).complete(prompt, max_tokens=5))"

@@ -22,7 +22,7 @@ from conversations.page.views.query_params import moment
 from conversations.page.views.sidebar import sidebar, used_last
 
 SAMPLE_RULES = ["And one rule for all of this: never restart anything on Fridays."]
-SAMPLE = Path(__file__).parent.parent / "sample" / "moving-a-service.json"
+SAMPLE = Path(__file__).parents[2] / "sample" / "moving-a-service.json"
 
 
 @member
