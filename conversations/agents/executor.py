@@ -23,8 +23,9 @@ from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.port import Spent
 from conversations.llm.profiles import connect, learn_correction
 from conversations.llm.tools import ToolFailed, ToolRequest
-from conversations.messages import finish_reasons, replies, tool_calls
+from conversations.messages import replies, tool_calls
 from conversations.models import AgentRun, AgentStep, Message, ModelProfile
+from conversations.runtime import endings
 from conversations.runtime.retry import retry_on_database_error
 
 Kind, Status = AgentStep.Kind, AgentRun.Status
@@ -111,7 +112,7 @@ def _store(work: Work, run: AgentRun, answer: Answer) -> None:
             conversation_id=run.thread_id,
             role=Message.Role.ASSISTANT,
             content=answer.text,
-            finish_reason=finish_reasons.kept(answer.finish_reason),
+            finish_reason=endings.kept(answer.finish_reason),
             created_at=runs.next_step_moment(run),
             token_count=tool_calls.tokens_of(answer.text, answer.calls),
             first_token_ms=answer.first_token_ms,
@@ -142,7 +143,7 @@ def _told(run: AgentRun) -> str:
         )
     if step.kind != Kind.RESULT:
         return ""
-    why = finish_reasons.told(step.message)
+    why = endings.told(step.message)
     return (text or "It answered nothing.") + (f"\n[The executor's answer is not whole: {why}.]" if why else "")
 
 

@@ -24,9 +24,8 @@ from compression.leases import beat_seconds, expiry
 from compression.models import Compaction
 from conversations.context.policy import flow_of
 from conversations.errors import Conflict
-from conversations.messages import finish_reasons
 from conversations.models import Conversation
-from conversations.runtime import log_context, metrics, queue
+from conversations.runtime import endings, log_context, metrics, queue
 from conversations.runtime.events import publish
 
 logger = logging.getLogger(__name__)
@@ -216,7 +215,7 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
         status=row.status,
         before=row.before,
         after=row.after,
-        error=finish_reasons.failure(row.error).fact or None,
+        error=endings.failure(row.error).fact or None,
     )
 
 

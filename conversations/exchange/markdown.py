@@ -9,8 +9,8 @@ from html import escape
 from conversations.context.transcript import images_of
 from conversations.exchange.agent_runs import runs_of
 from conversations.exchange.exports import history_of, in_effect
-from conversations.messages import finish_reasons
 from conversations.models import AgentStep, Conversation, Message, ToolCall
+from conversations.runtime import endings
 
 Steps = dict[int, list[AgentStep]]
 """By the planner's call: what it said, and what the executor did until the planner spoke again."""
@@ -47,7 +47,7 @@ def _message_lines(message: Message, steps: Steps) -> Iterator[str]:
         yield message.content
     for image in images_of(message.images):
         yield f"\n{_one_line(image.caption)}"
-    if why := finish_reasons.told(message):
+    if why := endings.told(message):
         yield f"\n*{why[:1].upper()}{why[1:]}.*"
     for call in message.tool_calls.all():
         yield from _call_lines(call, steps.get(call.pk, ()))

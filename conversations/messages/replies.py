@@ -24,9 +24,9 @@ from conversations.errors import Conflict
 from conversations.llm.port import Spent
 from conversations.llm.profiles import learn_correction, profile_for
 from conversations.llm.tools import ToolRequest
-from conversations.messages import finish_reasons, reply_lease, tool_calls
+from conversations.messages import reply_lease, tool_calls
 from conversations.models import Conversation, Message
-from conversations.runtime import metrics, queue
+from conversations.runtime import endings, metrics, queue
 from conversations.runtime.events import publish
 
 logger = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ def finish(
         "content": content,
         "token_count": tokens,
         "error": error,
-        "finish_reason": finish_reasons.kept(finish_reason),
+        "finish_reason": endings.kept(finish_reason),
         "first_token_ms": first_token_ms,
         **_over(reply_id),
         **(request_log.note(sent) | request_log.paid(sent.profile, spent) if sent else {}),

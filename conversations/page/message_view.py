@@ -8,10 +8,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 from compression.ids import milliseconds_since
 from conversations.context.transcript import CONTINUE
-from conversations.messages import finish_reasons
 from conversations.messages.history import State, run_at, state_of
 from conversations.models import Conversation, Message, ToolCall
 from conversations.page.markup import streaming
+from conversations.runtime import endings
 from conversations.turns import running
 
 
@@ -52,18 +52,18 @@ class Bubble:
     @property
     def why_ended(self) -> str:
         """Before it was whole, as its provider told it."""
-        return "" if self.goes_on else finish_reasons.told(self.message)
+        return "" if self.goes_on else endings.told(self.message)
 
     @property
-    def failure(self) -> finish_reasons.Failure | None:
+    def failure(self) -> endings.Failure | None:
         """Of a reply that failed or was interrupted."""
         is_interrupted = self.message.status == Message.Status.INTERRUPTED
-        error = self.message.error or (finish_reasons.NO_REASON if is_interrupted else "")
-        return finish_reasons.failure(error) if error else None
+        error = self.message.error or (endings.NO_REASON if is_interrupted else "")
+        return endings.failure(error) if error else None
 
     @property
     def can_continue(self) -> bool:
-        return self.state in ("live", "protected") and finish_reasons.can_continue(self.message)
+        return self.state in ("live", "protected") and endings.can_continue(self.message)
 
     @property
     def asks_for_the_rest(self) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 from compression.core.policy import Due
 from compression.core.values import FlowUsage, Usage
 from compression.models import Compaction
-from conversations.messages import finish_reasons
 from conversations.models import AgentRun, AgentStep, Attachment, Conversation, Goal, Message, Paste, ToolCall
+from conversations.runtime import endings
 
 
 def conversation_json(conversation: Conversation) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def goal_json(goal: Goal) -> dict[str, Any]:
 def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
     """`is_bare` says that it has neither files nor pastes: nothing is looked for. Only a person's message has any."""
     may_have = message.role == Message.Role.USER and not is_bare
-    error, advice = finish_reasons.failure(message.error)
+    error, advice = endings.failure(message.error)
     return {
         "id": str(message.id),
         "role": message.role,
@@ -94,7 +94,7 @@ def run_json(run: AgentRun) -> dict[str, Any]:
         "task": run.task,
         "status": run.status,
         "turns": run.turns,
-        "error": finish_reasons.failure(run.error).fact or None,
+        "error": endings.failure(run.error).fact or None,
         "created_at": run.created_at.isoformat(),
         "finished_at": run.finished_at and run.finished_at.isoformat(),
     }
@@ -187,7 +187,7 @@ def compaction_json(compaction: Compaction) -> dict[str, Any]:
         "cost_usd": str(compaction.cost_usd) if compaction.cost_usd is not None else None,
         "summary_preview": compaction.summary_preview,
         "steps": compaction.steps,
-        "error": finish_reasons.failure(compaction.error).fact or None,
+        "error": endings.failure(compaction.error).fact or None,
         "created_at": compaction.created_at.isoformat(),
         "finished_at": compaction.finished_at and compaction.finished_at.isoformat(),
     }

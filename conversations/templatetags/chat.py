@@ -14,9 +14,9 @@ from compression.core.extractive.summariser import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
 from conversations.compaction import progress
-from conversations.messages import finish_reasons
 from conversations.models import Message
 from conversations.page.markup import markdown
+from conversations.runtime import endings
 from conversations.validation import visible
 
 register = template.Library()
@@ -141,7 +141,7 @@ def outcome(compaction: Compaction) -> str:
 @register.filter
 def fact(error: str) -> str:
     """What happened, where nothing is offered beside it that would try again."""
-    return finish_reasons.failure(error).fact
+    return endings.failure(error).fact
 
 
 @register.filter

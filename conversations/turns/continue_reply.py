@@ -15,9 +15,10 @@ from django.db import transaction
 
 from conversations.context.transcript import CONTINUE
 from conversations.errors import Conflict
-from conversations.messages import finish_reasons, replies
+from conversations.messages import replies
 from conversations.messages.history import state_of
 from conversations.models import Conversation, Message
+from conversations.runtime import endings
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
 from conversations.turns import begin, branches
@@ -50,7 +51,7 @@ def _require_unfinished(conversation: Conversation, reply: Message) -> None:
         raise Conflict("Only the last message can be continued.", code="not_last")
     if reply.is_streaming:
         raise Conflict("The reply is still being written: stop it, or wait for it.", code="reply_running")
-    if not finish_reasons.can_continue(reply):
+    if not endings.can_continue(reply):
         raise Conflict("This is no reply that ended before it was whole: there is nothing to continue.", code="whole")
     if state_of(conversation, reply) == "compressed":
         raise Conflict("The reply is part of a summary already. Undo the compaction, or ask for the rest.")

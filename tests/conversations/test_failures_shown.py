@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from compression.models import Compaction
 from conversations.compaction import trigger
 from conversations.llm.fault_mapping import Asked, of_status
-from conversations.messages import finish_reasons
 from conversations.models import Conversation, Message
+from conversations.runtime import endings
 from conversations.turns import recovery
 from tests.conversations.api import Api
 from tests.conversations.chat import fill
@@ -54,19 +54,19 @@ ASKED = Asked("gpt", "gpt-4.1", "https://api.example.org/v1", 30.0, "openai")
     ],
 )
 def test_the_advice_to_try_again_is_apart_from_what_happened(error: str, fact: str, advice: str) -> None:
-    assert finish_reasons.failure(error) == (fact, advice)
+    assert endings.failure(error) == (fact, advice)
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
 def test_no_fact_of_a_provider_s_fault_names_the_advice(status: int) -> None:
-    fact, advice = finish_reasons.failure(str(of_status(status, None, ASKED)))
+    fact, advice = endings.failure(str(of_status(status, None, ASKED)))
     assert fact.startswith("gpt: ") and fact.endswith(".") and "again" not in fact
     assert advice.startswith("Try again") and advice.endswith(".")
 
 
 @pytest.mark.parametrize("error", [recovery.NOBODY, f"Too large.{trigger.UNCOMPRESSED}"])
 def test_nor_does_one_of_our_own(error: str) -> None:
-    fact, advice = finish_reasons.failure(error)
+    fact, advice = endings.failure(error)
     assert "again" not in fact and fact.endswith(".") and "try again" in advice.lower()
 
 

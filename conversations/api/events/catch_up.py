@@ -13,9 +13,9 @@ from conversations.api.events import cursor
 from conversations.api.events.cursor import ENDED, Place, microseconds
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.context import transcript, usage
-from conversations.messages import finish_reasons
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
+from conversations.runtime import endings
 from conversations.runtime.payloads import call_json, flow_json, message_json, run_json, usage_json
 from conversations.runtime.subscription import RESYNC, Event
 from conversations.turns import running
@@ -167,5 +167,5 @@ def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
 
 def completed(row: Compaction) -> Event:
     """That it has ended, as it was told when it did."""
-    figures = {"before": row.before, "after": row.after, "error": finish_reasons.failure(row.error).fact or None}
+    figures = {"before": row.before, "after": row.after, "error": endings.failure(row.error).fact or None}
     return Event("compression.completed", {"id": str(row.pk), "status": row.status} | figures)
