@@ -113,6 +113,7 @@ def prepare(conversation: Any) -> None:
 def turn(conversation: Any) -> None:
     """All but the model: nobody is there to answer, so that the reply is ours to end."""
     from conversations.messages import replies, reply_lease
+    from conversations.messages.answer import Answer
     from conversations.runtime import queue
     from conversations.turns import begin
 
@@ -124,10 +125,7 @@ def turn(conversation: Any) -> None:
     token = begun.reply.lease_token
     assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.Held.OURS
     prepare(conversation)
-    replies.finish(
-        begun.reply.pk, token, status="complete", content="an answer " * 60, tokens=124, error="", sent=None,
-        spent=None,
-    )  # fmt: skip
+    replies.finish(Answer(begun.reply.pk, pieces=["an answer " * 60]), token, status="complete", tokens=124)
 
 
 def rows_read(act: Callable[[], None]) -> int:

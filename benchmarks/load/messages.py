@@ -72,14 +72,13 @@ def turns(conversation: Any) -> list[float]:
 def turn(conversation: Any) -> None:
     """From begin to finish, but for the model."""
     from conversations.messages import replies, reply_lease
+    from conversations.messages.answer import Answer
     from conversations.turns import begin
 
     begun = begin.begin(conversation, content=QUESTION)
     token = begun.reply.lease_token
     assert token and reply_lease.check(begun.reply.pk, token) is reply_lease.Held.OURS
-    ended = replies.finish(
-        begun.reply.pk, token, status="complete", content=ANSWER, tokens=200, error="", sent=None, spent=None,
-    )  # fmt: skip
+    ended = replies.finish(Answer(begun.reply.pk, pieces=[ANSWER]), token, status="complete", tokens=200)
     assert ended
 
 

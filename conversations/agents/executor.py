@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import re
-from contextlib import aclosing
 from functools import partial
-from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
-from conversations.agents import dispatch, runs
+from conversations.agents import runs
+from conversations.agents.ask_model import ask_model, prepare_request
 from conversations.agents.reply_scope import MAX_REPLY_REQUESTS, Work
 from conversations.compaction import trigger
-from conversations.context import prompt, request_log
-from conversations.context.request_log import Sent
 from conversations.context.tools import CONTINUE, MAX_TASK_TURNS
-from conversations.context.transcript import Loaded
 from conversations.errors import Refused
-from conversations.llm.errors import ContextTooLong, ModelError
-from conversations.llm.port import Spent
-from conversations.llm.profiles import connect, learn_correction
-from conversations.llm.tools import ToolFailed, ToolRequest
-from conversations.messages import replies, tool_calls
-from conversations.models import AgentRun, AgentStep, Message, ModelProfile
+from conversations.llm.errors import ModelError
+from conversations.llm.tools import ToolFailed
+from conversations.messages import tool_calls
+from conversations.messages.answer import Answer
+from conversations.models import AgentRun, AgentStep, Message
 from conversations.runtime import endings
 from conversations.runtime.retry import retry_on_database_error
 
@@ -32,32 +27,6 @@ Kind, Status = AgentStep.Kind, AgentRun.Status
 PARTIAL = re.compile(r"\A[\s*#_>`]*PARTIAL[ _-]RESULT\b[\s*#_:.`-]*", re.IGNORECASE)
 """What a partial result begins with."""
 FAILED = "The executor could not go on: {}"
-
-
-class Answer:
-    """One reply of the executor's model, as it comes."""
-
-    def __init__(self, sent: Sent) -> None:
-        self.id: UUID = uuid7()
-        self.sent = sent
-        self.text = ""
-        self.calls: tuple[ToolRequest, ...] = ()
-        self.spent: Spent | None = None
-        self.first_token_ms: int | None = None
-        self.finish_reason = ""
-
-    async def read(self) -> None:
-        """Raises ModelError."""
-        pieces: list[str] = []
-        async with aclosing(connect(self.sent.profile, used=self.sent.used).stream(self.sent.prompt)) as deltas:
-            async for delta in deltas:
-                if delta.text and not pieces:
-                    self.first_token_ms = milliseconds_since(self.id)
-                pieces.append(delta.text)
-                self.calls = delta.calls or self.calls
-                self.spent = delta.spent or self.spent
-                self.finish_reason = delta.finish_reason or self.finish_reason
-        self.text = "".join(pieces)
 
 
 async def go_on(work: Work, run: AgentRun) -> str:
@@ -82,48 +51,34 @@ def _failed(why: str) -> str:
 
 async def _step(work: Work, run: AgentRun, *, may_call: bool) -> None:
     """One request, its answer stored; the calls of the last answer are carried out before."""
-    await sync_to_async(replies.settle_model)(run.thread_id)
-    loaded = await trigger.ensure_room(run.thread_id)
-    if loaded.is_at_tools and await dispatch.carry_out(work, loaded):
-        loaded = await trigger.ensure_room(run.thread_id)
+
+    def count_request() -> bool:
+        work.ask()
+        return may_call
+
+    make_room = partial(trigger.ensure_room, run.thread_id)
+    loaded = await prepare_request(run.thread_id, work, make_room=make_room)
     await sync_to_async(runs.publish_run)(run)
-    try:
-        answer = await _asked(work, loaded, may_call=may_call)
-    except ContextTooLong:
-        loaded = await trigger.ensure_room(run.thread_id, overflowed=True)
-        answer = await _asked(work, loaded, may_call=may_call)
+    answer = Answer(uuid7())
+    await ask_model(answer, loaded, make_room=make_room, count_request=count_request)
     await retry_on_database_error(partial(_store, work, run, answer))
 
 
-async def _asked(work: Work, loaded: Loaded, *, may_call: bool) -> Answer:
-    work.ask()
-    profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
-    answer = Answer(Sent(loaded, prompt.assemble(loaded, may_call=may_call), profile))
-    await answer.read()
-    return answer
-
-
 def _store(work: Work, run: AgentRun, answer: Answer) -> None:
-    sent, spent = answer.sent, answer.spent
     with transaction.atomic():
         work.hold()
         message = Message.objects.create(
             id=answer.id,
             conversation_id=run.thread_id,
             role=Message.Role.ASSISTANT,
-            content=answer.text,
-            finish_reason=endings.kept(answer.finish_reason),
             created_at=runs.next_step_moment(run),
-            token_count=tool_calls.tokens_of(answer.text, answer.calls),
-            first_token_ms=answer.first_token_ms,
+            token_count=answer.tokens(),
             duration_ms=milliseconds_since(answer.id),
-            **request_log.note(sent),
-            **request_log.paid(sent.profile, spent),
+            **answer.columns(),
         )
         tool_calls.store(message, answer.calls)
         runs.answer(run, _kind(run, answer), message)
-    if spent:
-        learn_correction(sent.profile, sent.loaded.head.owner_id, estimated=sent.estimated, reported=spent.prompt)
+    answer.teach_correction()
 
 
 def _kind(run: AgentRun, answer: Answer) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -14,17 +14,14 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.utils import timezone
 
-from compression.core.values import MESSAGE_OVERHEAD
 from compression.ids import milliseconds_since, uuid7
 from compression.leases import expiry
 from conversations import limits
-from conversations.context import request_log, transcript
-from conversations.context.request_log import Sent
+from conversations.context import transcript
 from conversations.errors import Conflict
-from conversations.llm.port import Spent
-from conversations.llm.profiles import learn_correction, profile_for
-from conversations.llm.tools import ToolRequest
+from conversations.llm.profiles import profile_for
 from conversations.messages import reply_lease, tool_calls
+from conversations.messages.answer import Answer
 from conversations.models import Conversation, Message
 from conversations.runtime import endings, metrics, queue
 from conversations.runtime.events import publish
@@ -89,63 +86,47 @@ def lock_conversation(conversation: Conversation, **changed: Any) -> None:
 
 
 def finish(
-    reply_id: UUID,
+    answer: Answer,
     token: UUID,
     *,
     status: str,
-    content: str,
     tokens: int,
-    error: str,
-    sent: Sent | None,
-    spent: Spent | None,
-    first_token_ms: int | None = None,
-    finish_reason: str = "",
-    calls: Sequence[ToolRequest] = (),
+    error: str = "",
     also: Callable[[], None] | None = None,
 ) -> tuple[Message, Message | None] | None:
     """End a reply that is ours to write, once. None where it has ended already, is another worker's, or is gone.
 
-    What it was asked with (`sent`, None where nothing was) is noted with it. Where it called tools, it comes with the
-    reply that follows on what they give: pending, and ours by the same token. What is to be done `also` is done where
-    it was ours to end, in the same transaction.
+    `answer` is what was written of it, its `tokens` counted before. Where it called tools, it comes with the reply
+    that follows on what they give: pending, and ours by the same token. What is to be done `also` is done where it
+    was ours to end, in the same transaction.
     """
     # What is noted is stored by itself: in a transaction, a conversation that was deleted meanwhile would break that.
-    columns = {
-        "status": status,
-        "content": content,
-        "token_count": tokens,
-        "error": error,
-        "finish_reason": endings.kept(finish_reason),
-        "first_token_ms": first_token_ms,
-        **_over(reply_id),
-        **(request_log.note(sent) | request_log.paid(sent.profile, spent) if sent else {}),
-    }
+    columns = answer.columns() | _over(answer.id) | {"status": status, "token_count": tokens, "error": error}
     following = None
-    if calls or also:
+    if answer.calls or also:
         with transaction.atomic():
-            reply_lease.in_order(reply_id)
-            ended = reply_lease.held(reply_id, token).update(**columns)
-            following = _followed(reply_id, token, calls) if ended and calls else None
+            reply_lease.in_order(answer.id)
+            ended = reply_lease.held(answer.id, token).update(**columns)
+            following = _followed(answer, token) if ended and answer.calls else None
             if ended and also:
                 also()
     else:
-        ended = reply_lease.held(reply_id, token).update(**columns)
-    if sent and spent:
-        learn_correction(sent.profile, sent.loaded.head.owner_id, estimated=sent.estimated, reported=spent.prompt)
+        ended = reply_lease.held(answer.id, token).update(**columns)
+    answer.teach_correction()
     if not ended:
         return None
-    reply = Message.objects.get(pk=reply_id)
+    reply = Message.objects.get(pk=answer.id)
     _report(reply)
     return reply, following
 
 
-def _followed(reply_id: UUID, token: UUID, calls: Sequence[ToolRequest]) -> Message:
+def _followed(answer: Answer, token: UUID) -> Message:
     """The calls of a reply that has ended just now, and the reply that they are carried out for.
 
     One that another process was asked to stop meanwhile hands that on, and how many workers have died of the turn.
     """
-    reply = Message.objects.get(pk=reply_id)
-    tool_calls.store(reply, calls)
+    reply = Message.objects.get(pk=answer.id)
+    tool_calls.store(reply, answer.calls)
     return Message.objects.create(
         conversation_id=reply.conversation_id,
         role=Role.ASSISTANT,
@@ -162,7 +143,7 @@ def give_up(reply: Message, *, status: str, error: str = "") -> bool:
     """End a reply that nobody is writing, with what was saved of it; False where somebody has taken it up."""
     rows = Message.objects.filter(pk=reply.pk, status=Status.STREAMING, lease_token=reply.lease_token)
     ended = rows.filter(lease_expires_at=reply.lease_expires_at).update(
-        status=status, error=error, token_count=tokens_of(reply.content), **_over(reply.pk)
+        status=status, error=error, token_count=tool_calls.tokens_of(reply.content, ()), **_over(reply.pk)
     )
     if ended:
         transaction.on_commit(partial(publish, reply.conversation_id, "resync"))
@@ -195,10 +176,6 @@ def settle_model(conversation_id: UUID) -> None:
     profile = profile_for(own)
     if profile.pk != own:
         rows.update(model=profile)
-
-
-def tokens_of(text: str, calls: Sequence[ToolRequest] = ()) -> int:
-    return tool_calls.tokens_of(text, calls) if text or calls else MESSAGE_OVERHEAD
 
 
 def pending(conversation: Conversation, moment: datetime, **fields: Any) -> Message:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from conversations.context.request_log import Sent
-from conversations.llm.port import Spent
-from conversations.llm.tools import ToolRequest
+from conversations.messages.answer import Answer
 from conversations.models import Message
 from conversations.runtime.events import hub
 
@@ -21,25 +19,22 @@ class Running:
     """A reply in the making, in this process; `token` says that it is ours to write."""
 
     conversation_id: UUID
-    reply_id: UUID
+    answer: Answer
     token: UUID
     task: asyncio.Task[Any]
-    pieces: list[str] = field(default_factory=list)
-    written: int = 0
     stopping: bool = False
     makes_room: bool = False
     """It may wait for a compaction, its own or another one."""
-    sent: Sent | None = None
-    spent: Spent | None = None
-    first_token_ms: int | None = None
-    finish_reason: str = ""
-    calls: tuple[ToolRequest, ...] = ()
     number: int = 1
     """Of the requests that this turn has made."""
 
     @property
+    def reply_id(self) -> UUID:
+        return self.answer.id
+
+    @property
     def text(self) -> str:
-        return "".join(self.pieces)
+        return self.answer.text
 
 
 def stop_here(conversation_id: UUID) -> bool:

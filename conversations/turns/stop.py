@@ -19,7 +19,8 @@ def stop(conversation: Conversation) -> bool:
     running = running_replies.get(conversation.pk)
     if running is not None:
         running.stopping = True  # first: a reply that waits for a compaction must not begin once that is cancelled
-    if running is None or running.makes_room or running.sent is None:  # not asked yet: it is about to wait, or waits
+    if running is None or running.makes_room or running.answer.sent is None:
+        # The model is not asked yet: the reply waits for a compaction, or is about to.
         cancel.cancel_waited_for(conversation.pk)
     return stop_here(conversation.pk) or _stop_elsewhere(conversation.pk) or running is not None
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
 
-from compression.ids import milliseconds_since, uuid7
+from compression.ids import uuid7
 from conversations.agents import dispatch, planner
+from conversations.agents.ask_model import ask_model, prepare_request
 from conversations.agents.reply_scope import MAX_REPLY_REQUESTS, LeaseLost, Work
 from conversations.agents.tools.toolbox import Toolbox
 from conversations.compaction import trigger
-from conversations.context import prompt, usage
-from conversations.context.request_log import Sent
+from conversations.context import usage
 from conversations.context.transcript import Loaded
 from conversations.errors import Refused
-from conversations.llm.errors import ContextTooLong, ModelError
-from conversations.llm.profiles import connect
+from conversations.llm.errors import ModelError
 from conversations.messages import replies, reply_lease
+from conversations.messages.answer import Answer
 from conversations.messages.replies import retry
 from conversations.messages.reply_lease import Held
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import message_json
 from conversations.runtime.retry import retry_on_database_error
@@ -79,7 +79,10 @@ async def _run(running: Running, work: Work) -> Running | None:
 
 
 async def _ended(running: Running, status: str, error: str) -> Running | None:
-    """Saved whatever happens; one that is cancelled just then leaves no next reply behind that nobody writes."""
+    """Save the reply even if this task is cancelled now.
+
+    A follow-up reply that was already created is ended too, so that none is left without a writer.
+    """
     ending = asyncio.ensure_future(_end(running, status, error))
     try:
         return await asyncio.shield(ending)
@@ -96,7 +99,7 @@ async def _end_next(running: Running, ending: asyncio.Future[Running | None]) ->
 
 
 async def _to_its_end(task: asyncio.Task[None]) -> None:
-    """However often that is cancelled: a person may press Stop more than once."""
+    """Wait for `task` and ignore further cancellations: Stop can be pressed twice."""
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.shield(task)
@@ -106,7 +109,7 @@ async def _to_its_end(task: asyncio.Task[None]) -> None:
 async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -> Running | None:
     task = asyncio.current_task()
     assert task is not None
-    running = Running(conversation_id, reply_id, token or uuid7(), task)
+    running = Running(conversation_id, Answer(reply_id), token or uuid7(), task)
     take = reply_lease.check if token else reply_lease.claim
     try:
         held = await retry_on_database_error(partial(take, reply_id, running.token))
@@ -123,22 +126,23 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
 
 
 async def _answer(running: Running, work: Work) -> None:
-    work.reply_id = running.reply_id
-    await sync_to_async(replies.settle_model)(running.conversation_id)
-    loaded = await _with_room(running)
-    if loaded.is_at_tools and await dispatch.carry_out(work, loaded, planner.carry_out):
-        loaded = await _with_room(running)
-    try:
-        await _stream(running, work, loaded)
-    except ContextTooLong:
-        if running.pieces:
-            raise
-        loaded = await _with_room(running, overflowed=True)
-        await _stream(running, work, loaded)
+    answer = running.answer
+    work.reply_id = answer.id
+
+    def count_request() -> bool:
+        work.requests += 1
+        return running.number < MAX_REPLY_REQUESTS and work.may_ask
+
+    def show(text: str) -> None:
+        hub.feed(running.conversation_id, str(answer.id), text, at=answer.length)
+
+    make_room = partial(_make_room, running)
+    loaded = await prepare_request(running.conversation_id, work, make_room=make_room, planner=planner.carry_out)
+    await ask_model(answer, loaded, make_room=make_room, count_request=count_request, on_text=show)
 
 
-async def _with_room(running: Running, *, overflowed: bool = False) -> Loaded:
-    """The conversation as it can be sent. Raises CancelledError where a person stopped what it waited for."""
+async def _make_room(running: Running, *, overflowed: bool = False) -> Loaded:
+    """The conversation as it can be sent. Raises CancelledError where a person pressed Stop in the meantime."""
     running.makes_room = True
     loaded = await trigger.ensure_room(running.conversation_id, overflowed=overflowed)
     running.makes_room = False
@@ -147,80 +151,60 @@ async def _with_room(running: Running, *, overflowed: bool = False) -> Loaded:
     return loaded
 
 
-async def _stream(running: Running, work: Work, loaded: Loaded) -> None:
-    profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
-    work.requests += 1
-    assembled = prompt.assemble(loaded, may_call=running.number < MAX_REPLY_REQUESTS and work.may_ask)
-    running.sent = Sent(loaded, assembled, profile)
-    id = str(running.reply_id)
-    async with aclosing(connect(profile, used=running.sent.used).stream(running.sent.prompt)) as deltas:
-        async for delta in deltas:
-            if delta.text:
-                if not running.pieces:
-                    running.first_token_ms = milliseconds_since(running.reply_id)
-                running.pieces.append(delta.text)
-                hub.feed(running.conversation_id, id, delta.text, at=running.written)
-                running.written += len(delta.text)
-            running.spent = delta.spent or running.spent
-            running.calls = delta.calls or running.calls
-            running.finish_reason = delta.finish_reason or running.finish_reason
-
-
 async def _end(running: Running, status: str, error: str) -> Running | None:
-    """Save the reply, then tell the page; a conversation that was deleted meanwhile needs neither.
-
-    The next reply of the turn, where this one called tools.
-    """
-    if status == Status.INTERRUPTED and not running.pieces:
+    """Save the reply, publish it, and give the next reply of the turn, which follows on called tools."""
+    if status == Status.INTERRUPTED and not running.answer.pieces:
         # The server stops before a word was written: the next one, or another, begins anew.
         forget(running)
         await replies.hand_back(running.conversation_id, running.reply_id, running.token)
         return None
-    asked = running.calls if status == Status.COMPLETE else ()
-    tokens = await asyncio.to_thread(replies.tokens_of, running.text, asked)
-    save = partial(
-        replies.finish,
-        running.reply_id,
-        running.token,
-        status=status,
-        content=running.text,
-        tokens=tokens,
-        error=error,
-        sent=running.sent,
-        spent=running.spent,
-        first_token_ms=running.first_token_ms,
-        finish_reason=running.finish_reason,
-        calls=asked,
-        also=None if status == Status.COMPLETE else partial(dispatch.abandon, running.conversation_id),
-    )
-    following = None
+    saved, following = await _save(running, status, error)
+    if saved is None:  # it had ended already, or its conversation was deleted
+        return None
+    reply, pending = saved
+    publish(reply.conversation_id, "message.failed" if reply.is_failed else "message.done", message=message_json(reply))
+    if pending is not None:
+        publish(reply.conversation_id, "message.created", message=message_json(pending))
+    await sync_to_async(usage.publish_usage)(reply.conversation_id)
+    if following is not None:
+        return await _end(following, Status.STOPPED, "") if pending and pending.stopping_at else following
+    if reply.status == Status.COMPLETE:
+        await _look_ahead(running, reply)
+    return None
+
+
+async def _save(
+    running: Running, status: str, error: str
+) -> tuple[tuple[Message, Message | None] | None, Running | None]:
+    """The reply and the pending one after it, as `replies.finish` stores them; and the latter as it runs from now on.
+
+    A reply that did not end well calls no tools, and abandons those that were called for it.
+    """
+    answer, also = running.answer, None
+    if status != Status.COMPLETE:
+        answer.calls, also = (), partial(dispatch.abandon, running.conversation_id)
+    tokens = await asyncio.to_thread(answer.tokens)
+    save = partial(replies.finish, answer, running.token, status=status, tokens=tokens, error=error, also=also)
     try:
         saved = await retry_on_database_error(save)
-        if saved and saved[1]:
-            following = _next(running, saved[1])  # at once: there is always one that a stop finds
+        # At once: Stop finds a running reply at any time.
+        return saved, _next(running, saved[1]) if saved and saved[1] else None
     finally:
         forget(running)
-    if saved is not None:
-        reply, pending = saved
-        kind = "message.failed" if reply.is_failed else "message.done"
-        publish(reply.conversation_id, kind, message=message_json(reply))
-        if pending is not None:
-            publish(reply.conversation_id, "message.created", message=message_json(pending))
-        await sync_to_async(usage.publish_usage)(reply.conversation_id)
-        if following is not None:
-            return await _end(following, Status.STOPPED, "") if pending and pending.stopping_at else following
-        if reply.status == Status.COMPLETE:
-            with suppress(Conversation.DoesNotExist):
-                await sync_to_async(trigger.prepare_ahead)(reply.conversation_id)
-            if titles.is_due(running.sent):
-                await sync_to_async(titles.suggest_later)(reply.conversation_id, reply.pk)
-    return None
+
+
+async def _look_ahead(running: Running, reply: Message) -> None:
+    """After a whole reply: have a summary prepared and a title suggested, where these are due."""
+    with suppress(Conversation.DoesNotExist):
+        await sync_to_async(trigger.prepare_ahead)(reply.conversation_id)
+    if titles.is_due(running.answer.sent):
+        await sync_to_async(titles.suggest_later)(reply.conversation_id, reply.pk)
 
 
 def _next(running: Running, reply: Message) -> Running:
     """The reply that a stop, or whoever looks for its words, finds from now on."""
     number = running.number + 1
-    following = Running(reply.conversation_id, reply.pk, running.token, running.task, number=number)
+    following = Running(reply.conversation_id, Answer(reply.pk), running.token, running.task, number=number)
     running_replies[reply.conversation_id] = following
     return following
 

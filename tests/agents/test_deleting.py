@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -20,11 +21,11 @@ from conversations.compaction import lease, snapshots
 from conversations.context import transcript
 from conversations.llm.tools import ToolRequest
 from conversations.messages import replies, tool_calls
+from conversations.messages.answer import Answer
 from conversations.models import Conversation, Message
 from conversations.turns import conversations, recovery, stop
 
 ASKED = ToolRequest("1", "delegate_task", '{"task": "Add."}')
-HOW: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
 
 
 def begun(reply: Message) -> object:
@@ -34,14 +35,13 @@ def begun(reply: Message) -> object:
 
 def called(reply: Message) -> object:
     assert reply.lease_token
-    return replies.finish(reply.pk, reply.lease_token, status="complete", calls=[ASKED], **HOW)
+    return replies.finish(Answer(reply.pk, calls=(ASKED,)), reply.lease_token, status="complete", tokens=9)
 
 
 def broken_off(reply: Message) -> object:
     assert reply.lease_token
-    return replies.finish(
-        reply.pk, reply.lease_token, status="stopped", also=lambda: dispatch.abandon(reply.conversation_id), **HOW
-    )
+    also = partial(dispatch.abandon, reply.conversation_id)
+    return replies.finish(Answer(reply.pk), reply.lease_token, status="stopped", tokens=9, also=also)
 
 
 def given_up(reply: Message) -> object:

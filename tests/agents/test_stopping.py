@@ -16,6 +16,7 @@ from compression.ids import uuid7
 from conversations.context import usage
 from conversations.llm.tools import ToolRequest
 from conversations.messages import replies, reply_lease
+from conversations.messages.answer import Answer
 from conversations.models import Conversation, Message
 from conversations.turns import recovery, stop
 from tests.agents.conftest import ToolChat
@@ -74,8 +75,8 @@ def test_a_stop_that_comes_as_a_reply_ends_finds_the_one_after_it(
 
     def just_ended(reply_id: UUID, token: UUID) -> QuerySet[Message]:
         monkeypatch.setattr(recovery.reply_lease, "held", held)
-        how: dict[str, Any] = {"content": "", "tokens": 9, "error": "", "sent": None, "spent": None}
-        assert replies.finish(reply_id, token, status="complete", calls=[ToolRequest("1", *NINE)], **how)
+        answer = Answer(reply_id, calls=(ToolRequest("1", *NINE),))
+        assert replies.finish(answer, token, status="complete", tokens=9)
         return held(reply_id, token)
 
     monkeypatch.setattr(recovery.reply_lease, "held", just_ended)

@@ -1,0 +1,74 @@
+"""A model's answer to one request, as it comes, and the columns of the message that it becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from compression.ids import milliseconds_since
+from conversations.context import request_log
+from conversations.context.request_log import Sent
+from conversations.llm.port import Delta, Spent
+from conversations.llm.profiles import learn_correction
+from conversations.llm.tools import ToolRequest
+from conversations.messages import tool_calls
+from conversations.runtime import endings
+
+
+@dataclass(slots=True)
+class Answer:
+    """A model's answer while it is written. `id` is that of its message, made when the answer was asked for.
+
+    `sent` is the request, None until there is one; `length` counts the characters of `pieces`.
+    """
+
+    id: UUID
+    sent: Sent | None = None
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+    calls: tuple[ToolRequest, ...] = ()
+    spent: Spent | None = None
+    first_token_ms: int | None = None
+    finish_reason: str = ""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+    def add(self, delta: Delta) -> None:
+        if delta.text:
+            if not self.pieces:
+                self.first_token_ms = milliseconds_since(self.id)
+            self.pieces.append(delta.text)
+            self.length += len(delta.text)
+        self.calls = delta.calls or self.calls
+        self.spent = delta.spent or self.spent
+        self.finish_reason = delta.finish_reason or self.finish_reason
+
+    def restart(self) -> None:
+        """Drop what was written, before the model is asked once more."""
+        self.pieces, self.length, self.calls, self.spent = [], 0, (), None
+        self.first_token_ms, self.finish_reason = None, ""
+
+    def tokens(self) -> int:
+        """Tokens of the message with its calls, by our own count; linear in its length."""
+        return tool_calls.tokens_of(self.text, self.calls)
+
+    def columns(self) -> dict[str, Any]:
+        """The columns of the message: its text, why it ended, the request behind it, and what the provider reported.
+
+        Stores the texts that the request refers to, so that nothing may be locked meanwhile.
+        """
+        return {
+            "content": self.text,
+            "finish_reason": endings.kept(self.finish_reason),
+            "first_token_ms": self.first_token_ms,
+            **(request_log.note(self.sent) | request_log.paid(self.sent.profile, self.spent) if self.sent else {}),
+        }
+
+    def teach_correction(self) -> None:
+        """Let the profile learn how its provider counts tokens, from what it reported of this request."""
+        if self.sent and self.spent:
+            owner_id = self.sent.loaded.head.owner_id
+            learn_correction(self.sent.profile, owner_id, estimated=self.sent.estimated, reported=self.spent.prompt)
