@@ -8,7 +8,6 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -34,7 +33,7 @@ from conversations.compaction.snapshots import Superseded, rollback, undo
 from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
-from conversations.context.usage import publish_usage as tell_usage
+from conversations.context.usage import publish_usage
 from conversations.errors import TooMany
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime import queue
@@ -44,12 +43,17 @@ __all__ = ["active", "command", "eta_seconds", "request", "rollback", "run", "un
 
 logger = logging.getLogger(__name__)
 
+Status = Compaction.Status
+
 COMMAND = re.compile(r"\A\s*/compact(?:\s+(?P<instructions>.*))?\Z", re.DOTALL | re.IGNORECASE)
 MAX_INSTRUCTIONS = 2_000
 RUNS_A_MINUTE = 10
-SETTLE_SECONDS = 0.1
 STOPPED = "It was stopped before it was done."
 LATE = "Its worker was not heard of for too long."
+CHANGED = "The conversation changed while it was compressed."
+BROKEN = "Something went wrong; the log says what."
+EXPECTED = (LeaseLost, Superseded, Conversation.DoesNotExist, CompactionSkipped, CompactionFailed)
+"""Ways in which a compaction ends without an effect; anything else is raised on."""
 SAVE = {Compaction.Trigger.EMERGENCY: emergency.commit, Compaction.Trigger.AHEAD: ahead_of_time.store}
 """What becomes of a draft, where it is not put in force as any other is."""
 
@@ -86,37 +90,45 @@ async def run(compaction_id: UUID) -> None:
         raise
     if row is None:
         return
-    status: str = Compaction.Status.FAILED
-    fields: dict[str, Any] = {"error": STOPPED}
-    handed_back = False
     try:
         progress = Progress(row)
         async with renewed(row, news=progress.news):
             await _compact(row, progress)
-        return
-    except asyncio.CancelledError:
-        handed_back = row.trigger in BY_HAND
-        if handed_back:
-            await asyncio.shield(sync_to_async(lease.hand_back)(row))
-        raise
-    except LeaseLost:
-        status, fields = Compaction.Status.DISCARDED, {"error": LATE}
-        handed_back = row.trigger in BY_HAND or await sync_to_async(_is_over)(row)
-        if handed_back:
-            await sync_to_async(lease.active)(row.conversation_id)  # has it taken up again, unless another has
-    except (Superseded, Conversation.DoesNotExist):
-        status, fields = Compaction.Status.DISCARDED, {"error": "The conversation changed while it was compressed."}
-    except CompactionSkipped as reason:
-        status, fields = Compaction.Status.SKIPPED, {"error": str(reason)}
-    except CompactionFailed as failure:
-        fields = {"error": str(failure)}
-    except Exception:
-        fields = {"error": "Something went wrong; the log says what."}
-        raise
+    except BaseException as fault:
+        if not await asyncio.shield(_handed_back(row, fault)) and row.is_active:
+            await asyncio.shield(_end(row, *_ending(fault)))
+        if not isinstance(fault, EXPECTED):
+            raise
     finally:
-        if row.is_active and not handed_back:
-            await asyncio.shield(_end(row, status, fields))
-        await sync_to_async(tell_usage)(row.conversation_id)
+        await sync_to_async(publish_usage)(row.conversation_id)
+
+
+async def _handed_back(row: Compaction, fault: BaseException) -> bool:
+    """Whether another worker goes on with it: what a person asked for is not lost with this worker, or its lease."""
+    is_asked_for = row.trigger in BY_HAND
+    if isinstance(fault, asyncio.CancelledError) and is_asked_for:
+        await sync_to_async(lease.hand_back)(row)
+        return True
+    if isinstance(fault, LeaseLost) and (is_asked_for or await sync_to_async(_is_over)(row)):
+        await sync_to_async(lease.active)(row.conversation_id)  # has it taken up again, unless another has
+        return True
+    return False
+
+
+def _ending(fault: BaseException) -> tuple[str, str]:
+    """The status and the error of a compaction that ended with `fault`."""
+    match fault:
+        case LeaseLost():
+            return Status.DISCARDED, LATE
+        case Superseded() | Conversation.DoesNotExist():
+            return Status.DISCARDED, CHANGED
+        case CompactionSkipped():
+            return Status.SKIPPED, str(fault)
+        case CompactionFailed():
+            return Status.FAILED, str(fault)
+        case Exception():
+            return Status.FAILED, BROKEN
+    return Status.FAILED, STOPPED
 
 
 def _require_rate(owner_id: int) -> None:
@@ -204,9 +216,9 @@ def source(loaded: Loaded, *, rebuild: bool) -> Transcript:
     )
 
 
-async def _end(row: Compaction, status: str, fields: dict[str, Any]) -> None:
+async def _end(row: Compaction, status: str, error: str) -> None:
     try:
-        await sync_to_async(finish)(row, status, **fields)
+        await sync_to_async(finish)(row, status, error=error)
     except LeaseLost:
         if not await sync_to_async(_is_over)(row):
-            logger.warning("compaction %s ended after its lease: %s", row.pk, fields["error"])
+            logger.warning("compaction %s ended after its lease: %s", row.pk, error)
