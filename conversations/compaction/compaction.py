@@ -35,7 +35,8 @@ from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
 from conversations.context.usage import publish_usage
 from conversations.errors import TooMany
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation
+from conversations.models.model_profile import DEFAULT_WINDOW
 from conversations.runtime import queue
 from conversations.validation import clean_prompt, clean_text
 
@@ -208,9 +209,7 @@ async def _settle(rung: Summariser, *, accepted: bool) -> None:
 
 def source(loaded: Loaded, *, rebuild: bool) -> Transcript:
     """What the engine starts from; see `transcript.transcript`."""
-    window = loaded.head.window
-    if window is None:
-        window = ModelProfile().usable_window
+    window = loaded.head.window or DEFAULT_WINDOW
     return transcript.transcript(
         loaded, system_tokens=prompt.system_tokens(loaded.head), window=window, rebuild=rebuild
     )

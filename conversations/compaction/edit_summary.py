@@ -22,7 +22,8 @@ from conversations.context import prompt, transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Head
 from conversations.errors import Conflict, Invalid
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation
+from conversations.models.model_profile import DEFAULT_WINDOW
 from conversations.runtime.events import publish
 from conversations.validation import clean_text
 
@@ -70,7 +71,7 @@ def _with(values: Sequence[CheckpointValue], number: int, summary: str) -> list[
 
 def _require_room(head: Head, tokens: int) -> None:
     """All active summaries together keep to what the policy gives them. Raises Invalid."""
-    window = head.window or ModelProfile().usable_window
+    window = head.window or DEFAULT_WINDOW
     limit = policy_of(head).context_budget(window, prompt.system_tokens(head)) + MESSAGE_OVERHEAD
     if tokens > limit:
         overage = tokens - limit

@@ -15,6 +15,7 @@ from compression.models import Compaction
 from conversations.context.tools import offered
 from conversations.llm.tools import Spec
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.models.model_profile import usable_window
 from conversations.runtime.compiled_query import Prepared
 
 STREAMING = RawSQL("'streaming'", ())
@@ -65,20 +66,20 @@ class Head(NamedTuple):
     def window(self) -> Window | None:
         if self.nominal_window is None:
             return None
-        return ModelProfile(
-            window=self.nominal_window,
+        return usable_window(
+            self.nominal_window,
             max_reply_tokens=self.max_reply_tokens,
             is_local=bool(self.is_local),
-            token_correction=self.correction or 1.0,
-        ).usable_window
+            correction=self.correction or 1.0,
+        )
 
     @property
     def can_see(self) -> bool:
-        return ModelProfile(provider=self.provider or "", sees_images=bool(self.sees_images)).can_see
+        return bool(self.sees_images) and ModelProfile.is_able(self.provider)
 
     @property
     def can_call(self) -> bool:
-        return ModelProfile(provider=self.provider or "", calls_tools=bool(self.calls_tools)).can_call
+        return bool(self.calls_tools) and ModelProfile.is_able(self.provider)
 
 
 def head_of(conversation_id: UUID) -> Head:
@@ -100,18 +101,43 @@ def _of_the_person(name: str) -> Coalesce:
     return Coalesce(f"parent__{name}", name)
 
 
-def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
+def _columns() -> dict[str, Any]:
+    """The column or expression behind each field of `Head` that is read from the database, in the fields' order."""
     active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
     active = active.exclude(trigger=Compaction.Trigger.AHEAD)  # nobody waits for what is only prepared
-    return Conversation.objects.filter(pk=conversation).values_list(
-        "id", "mode", _of_the_person("system_prompt"), _of_the_person("policy"), _of_the_person("rules"),
-        "goal_text", "kind", "compressed_context",
-        "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version", Exists(active),
-        Exists(Message.objects.filter(conversation=OuterRef("pk"), status=STREAMING)),
-        "model_id", "model__provider", "model__window", "model__max_reply_tokens", "model__is_local",
-        "model__token_correction", "model__sees_images", "model__calls_tools",
-        "uses_tools", "parent_id", "owner_id",
-    )  # fmt: skip
+    streaming = Message.objects.filter(conversation=OuterRef("pk"), status=STREAMING)
+    return {
+        "id": "id",
+        "mode": "mode",
+        "system_prompt": _of_the_person("system_prompt"),
+        "policy": _of_the_person("policy"),
+        "rules": _of_the_person("rules"),
+        "goal": "goal_text",
+        "kind": "kind",
+        "compressed_context": "compressed_context",
+        "compressed_tokens": "compressed_tokens",
+        "compressed_at": "compressed_at",
+        "verbatim_ids": "verbatim_ids",
+        "elided": "elided",
+        "version": "compression_version",
+        "is_compacting": Exists(active),
+        "is_replying": Exists(streaming),
+        "profile_id": "model_id",
+        "provider": "model__provider",
+        "nominal_window": "model__window",
+        "max_reply_tokens": "model__max_reply_tokens",
+        "is_local": "model__is_local",
+        "correction": "model__token_correction",
+        "sees_images": "model__sees_images",
+        "calls_tools": "model__calls_tools",
+        "uses_tools": "uses_tools",
+        "parent_id": "parent_id",
+        "owner_id": "owner_id",
+    }
 
 
-HEAD = Prepared(_head_columns, conversation=(Conversation._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de")))
+def _head_rows(conversation: UUID) -> QuerySet[Conversation, Any]:
+    return Conversation.objects.filter(pk=conversation).values_list(*_columns().values())
+
+
+HEAD = Prepared(_head_rows, conversation=(Conversation._meta.pk, UUID("00000000-0000-7000-8000-00000000c0de")))

@@ -12,7 +12,8 @@ from conversations.context import prompt, transcript
 from conversations.context.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.context.usage import measured
 from conversations.llm import tools as llm_tools
-from conversations.models import Conversation, ModelProfile
+from conversations.models import Conversation
+from conversations.models.model_profile import DEFAULT_WINDOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,6 @@ def upcoming(conversation: Conversation) -> Upcoming:
     if head.compressed_context is not None:
         numbers = tuple(checkpoint.number for checkpoint in active_checkpoints(head.id))
         opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))
-    window = head.window or ModelProfile().usable_window
+    window = head.window or DEFAULT_WINDOW
     turns = parts_of(loaded.turns, with_images=head.can_see, instructs=prompt.instructs(head))
     return Upcoming(tuple(as_counted([*opening, *turns], window)), measured(loaded))

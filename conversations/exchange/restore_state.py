@@ -20,7 +20,8 @@ from conversations.context.transcript import ELIDED, message_tokens, truncated
 from conversations.exchange.compression_state import running_digests, turn_of
 from conversations.exchange.document import Line, Source, State, Summary
 from conversations.exchange.fields import fault
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, Message
+from conversations.models.model_profile import DEFAULT_WINDOW
 
 CAME_SO = "it came in with a file, compressed as it is"
 STATE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version")
@@ -152,7 +153,7 @@ def _checkpoint(compaction: Compaction, summary: Summary, tokens: int, digest: s
 
 def _require_room(conversation: Conversation, source: Source, tokens: int) -> None:
     """The summaries must leave a request possible with the model that is here."""
-    window, aim = (conversation.model or ModelProfile()).usable_window, source.goal
+    window, aim = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW, source.goal
     goal = core_goal.render(aim.description, aim.priority, aim.progress) if aim else ""
     system = prompt.opening_tokens(conversation, window=window, goal=goal)
     if tokens and window.corrected(system + tokens) > window.budget:

@@ -17,6 +17,18 @@ LOCAL_SHARE = 0.85
 """Of a local model's nominal window: its template and tokeniser are not ours to count exactly."""
 
 
+def usable_window(
+    window: int, *, max_reply_tokens: int | None = None, is_local: bool = False, correction: float = 1.25
+) -> Window:
+    """The window as requests are measured against it, by SPEC: share of a local window, reserve, correction."""
+    size = int(window * LOCAL_SHARE) if is_local else window
+    return Window(size=size, reserve=min(max_reply_tokens or REPLY_TOKENS, size // 4), correction=correction)
+
+
+DEFAULT_WINDOW = usable_window(8_192)
+"""What a conversation without a model is measured against."""
+
+
 def validate_base_url(address: str) -> None:
     """An address of HTTP with any host, one without a dot included, as servers within a network have."""
     if not host_of(address) or re.search(r"\s", address):
@@ -78,15 +90,20 @@ class ModelProfile(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @classmethod
+    def is_able(cls, provider: str | None) -> bool:
+        """Whether a provider's models take images and tools at all."""
+        return provider is not None and provider != cls.Provider.BUILTIN
+
     @property
     def can_see(self) -> bool:
-        """Whether images are sent to it: the built-in one would only refuse them."""
-        return self.sees_images and self.provider != self.Provider.BUILTIN
+        """Whether images are sent to it; the built-in model would only refuse them."""
+        return self.sees_images and self.is_able(self.provider)
 
     @property
     def can_call(self) -> bool:
-        """Whether tools are offered to it: the built-in one is too small for them."""
-        return self.calls_tools and self.provider != self.Provider.BUILTIN
+        """Whether tools are offered to it; the built-in model is too small for them."""
+        return self.calls_tools and self.is_able(self.provider)
 
     @property
     def sends_as_is(self) -> bool:
@@ -95,10 +112,12 @@ class ModelProfile(models.Model):
 
     @property
     def usable_window(self) -> Window:
-        """The window as requests are measured against it, by SPEC: share of a local window, reserve, correction."""
-        size = int(self.window * LOCAL_SHARE) if self.is_local else self.window
-        reserve = min(self.max_reply_tokens or REPLY_TOKENS, size // 4)
-        return Window(size=size, reserve=reserve, correction=self.token_correction)
+        return usable_window(
+            self.window,
+            max_reply_tokens=self.max_reply_tokens,
+            is_local=self.is_local,
+            correction=self.token_correction,
+        )
 
     def cost(self, *, prompt: int, cached: int, completion: int) -> Decimal | None:
         """US dollars for tokens as the provider reported them; None where a price is missing.

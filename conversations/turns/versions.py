@@ -21,7 +21,8 @@ from conversations.messages import replies
 from conversations.messages.copied_requests import Ids, Moments, carry_to_end
 from conversations.messages.copying import copy_files, name_copies
 from conversations.messages.history import history, with_parts
-from conversations.models import Conversation, Message, ModelProfile, ToolCall
+from conversations.models import Conversation, Message, ToolCall
+from conversations.models.model_profile import DEFAULT_WINDOW
 from conversations.turns import branches
 
 Role = Message.Role
@@ -153,7 +154,7 @@ def _copy(rows: QuerySet[Message], current: Message, begin: datetime, **fields: 
 
 def _take_up_rules(conversation: Conversation, first: Message) -> None:
     """What a person typed as an order in the messages that are in the history again."""
-    window = (conversation.model or ModelProfile()).usable_window
+    window = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW
     said = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
     for message in said:
         rules.detect(conversation.pk, provenance.typed(message), window)
