@@ -23,7 +23,7 @@ from conversations.llm.profiles import profile_for
 from conversations.messages import reply_lease, tool_calls
 from conversations.messages.answer import Answer
 from conversations.models import Conversation, Message
-from conversations.runtime import endings, metrics, queue
+from conversations.runtime import metrics, queue
 from conversations.runtime.events import publish
 
 logger = logging.getLogger(__name__)
