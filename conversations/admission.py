@@ -26,6 +26,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from conversations.models import ApiKey
+from conversations.runtime.event_types import Signal
 from conversations.runtime.events import hub, publish
 
 CHECK_SECONDS = 3.0
@@ -36,7 +37,6 @@ AT_ONCE = 5_000
 """Connections that one query asks about."""
 EVERYONE = UUID(int=0)
 """What is said to it is said to every process; no conversation has this id."""
-CHANGED = "access.changed"
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ def _is_good(one: Admission, passwords: dict[int, int], sessions: set[str], keys
 
 def tell(**_: object) -> None:
     """Something was taken back, or may have been: every process looks at once."""
-    transaction.on_commit(partial(publish, EVERYONE, CHANGED))
+    transaction.on_commit(partial(publish, EVERYONE, Signal.ACCESS_CHANGED))
 
 
 def _person_saved(*, created: bool, update_fields: frozenset[str] | None, **_: object) -> None:

@@ -23,6 +23,7 @@ from conversations.llm.tools import Spec, ToolFailed, ToolRequest
 from conversations.messages import tool_calls
 from conversations.models import Conversation, ToolCall
 from conversations.runtime import metrics
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import call_json
 from conversations.runtime.retry import retry_on_database_error
@@ -131,4 +132,6 @@ def _tell(row: ToolCall) -> None:
         runs.tell_step(row.message_id)
         return
     told = call_json(row, most=settings.TOOL_RESULT_MAX_CHARS)
-    transaction.on_commit(lambda: publish(conversation[0], "tool.updated", message_id=str(row.message_id), call=told))
+    transaction.on_commit(
+        lambda: publish(conversation[0], EventType.TOOL_UPDATED, message_id=str(row.message_id), call=told)
+    )

@@ -18,6 +18,7 @@ from conversations.context.tools import MAX_TASK_TURNS
 from conversations.llm.tools import ToolFailed
 from conversations.messages import replies
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import flow_json, run_json, step_json
 
@@ -118,7 +119,7 @@ def publish_run(run: AgentRun) -> None:
     if hub.is_heard(run.conversation_id):
         used = usage.of_flow(transcript.load(run.thread_id))
         told = run_json(run) | {"usage": flow_json(used) if used else None}
-        transaction.on_commit(partial(publish, run.conversation_id, "run.updated", run=told))
+        transaction.on_commit(partial(publish, run.conversation_id, EventType.RUN_UPDATED, run=told))
 
 
 def tell_step(message_id: UUID) -> None:
@@ -127,7 +128,7 @@ def tell_step(message_id: UUID) -> None:
     if step and hub.is_heard(step.run.conversation_id):
         told = step_json(step, most=settings.TOOL_RESULT_MAX_CHARS)
         where = {"run_id": str(step.run_id), "step": told}
-        transaction.on_commit(partial(publish, step.run.conversation_id, "step.created", **where))
+        transaction.on_commit(partial(publish, step.run.conversation_id, EventType.STEP_CREATED, **where))
 
 
 def _say(run: AgentRun, kind: str, content: str, *, call: ToolCall | None, **fields: Any) -> None:

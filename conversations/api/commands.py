@@ -21,11 +21,10 @@ from conversations.api.schemas.messages import NewMessage
 from conversations.compaction import compaction
 from conversations.errors import Invalid
 from conversations.models import Conversation
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub
 from conversations.runtime.payloads import compaction_json
 from conversations.runtime.subscription import RESYNC, Event, Listener
-
-COMPLETED = "compression.completed"
 
 
 async def compact(conversation: Conversation, instructions: str, body: NewMessage) -> HttpResponseBase | Status:
@@ -57,5 +56,5 @@ async def _until_ended(listener: Listener, compaction_id: UUID) -> AsyncIterator
                     yield completed(row)
                 return
         yield event
-        if event and event.type == COMPLETED and event.data["id"] == str(compaction_id):
+        if event and event.type == EventType.COMPACTION_COMPLETED and event.data["id"] == str(compaction_id):
             return

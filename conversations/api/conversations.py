@@ -27,6 +27,7 @@ from conversations.context.rules import checked
 from conversations.errors import Invalid
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import conversation_json, goal_json
 from conversations.turns import conversations
@@ -90,7 +91,7 @@ def change(request: Request, conversation_id: UUID, body: schema.ConversationCha
     # These fields alone: a compaction may be writing the others.
     conversation.save(update_fields=fields)
     if "title" in fields:
-        publish(conversation.pk, "title.updated", title=conversation.title)
+        publish(conversation.pk, EventType.TITLE_UPDATED, title=conversation.title)
     if fields.keys() & {"mode", "system_prompt", "policy", "rules", "uses_tools"}:
         usage.publish_usage(conversation.pk)
     return _told(conversation)

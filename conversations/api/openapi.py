@@ -12,6 +12,7 @@ from typing import Any
 
 from conversations.api.schemas.errors import Error
 from conversations.api.schemas.fields import REF, SHAPE
+from conversations.runtime.event_types import EventType
 
 JSON = "application/json"
 ERROR = {"$ref": REF.format(model=Error.__name__)}
@@ -49,11 +50,7 @@ STREAM = (
     'event: message.delta\ndata: {"id": "0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4", "text": "8443.", "at": 0}\n\n'
     ": heartbeat\n\n"
 )
-EVENT_TYPES = (
-    "One of `message.created`, `message.delta`, `message.done`, `message.failed`, `tool.updated`, `run.updated`, "
-    "`step.created`, `compression.started`, `compression.progress`, `compression.completed`, `usage.updated`, "
-    "`title.updated`, `resync`, `conversation.deleted`; there may be more."
-)
+EVENT_TYPES = f"One of {', '.join(f'`{type}`' for type in EventType)}; there may be more."
 EVENT = {
     "type": "object",
     "properties": {

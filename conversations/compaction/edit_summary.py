@@ -24,6 +24,7 @@ from conversations.context.transcript import Head
 from conversations.errors import Conflict, Invalid
 from conversations.models import Conversation
 from conversations.models.model_profile import DEFAULT_WINDOW
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.validation import clean_text
 
@@ -51,7 +52,7 @@ def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
         _claim_version(head, context=context, tokens=tokens)
         snapshots.keep(head, Snapshot.Purpose.RECOVERY)
         row = _replaced(conversation, number, summary)
-        transaction.on_commit(partial(publish, conversation.pk, "resync"))
+        transaction.on_commit(partial(publish, conversation.pk, EventType.RESYNC))
     conversation.refresh_from_db()
     return row
 

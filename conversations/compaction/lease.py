@@ -26,6 +26,7 @@ from conversations.context.policy import flow_of
 from conversations.errors import Conflict
 from conversations.models import Conversation
 from conversations.runtime import endings, log_context, metrics, queue
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 
 logger = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID |
         partial(
             publish,
             conversation_id,
-            "compression.started",
+            EventType.COMPACTION_STARTED,
             id=str(row.id),
             trigger=trigger,
             blocking=trigger != Compaction.Trigger.AHEAD,
@@ -210,7 +211,7 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
     logger.info("compaction ended", extra=log_context.figures_of(row))
     publish(
         row.conversation_id,
-        "compression.completed",
+        EventType.COMPACTION_COMPLETED,
         id=str(row.pk),
         status=row.status,
         before=row.before,
@@ -228,7 +229,7 @@ async def advance(row: Compaction, stage: str, percent: int, *, summariser: str,
 
 
 def _tell(row: Compaction, percent: int) -> None:
-    publish(row.conversation_id, "compression.progress", id=str(row.pk), stage=row.stage, percent=percent)
+    publish(row.conversation_id, EventType.COMPACTION_PROGRESS, id=str(row.pk), stage=row.stage, percent=percent)
 
 
 def wake(compaction_id: UUID) -> None:

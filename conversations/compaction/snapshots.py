@@ -16,6 +16,7 @@ from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
 from conversations.context import goals, transcript, usage
 from conversations.errors import Conflict, NotFound
 from conversations.models import Conversation, Message
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 
 RECOVERIES_KEPT = 5
@@ -143,7 +144,7 @@ def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
     _mark_undone(conversation_id, snapshot)
     # Stored last: what is restored may be the oldest one that is kept, and gives way to it.
     _store(replaced, Snapshot.Purpose.RECOVERY)
-    transaction.on_commit(partial(publish, conversation_id, "resync"))
+    transaction.on_commit(partial(publish, conversation_id, EventType.RESYNC))
 
 
 def _require_same_history(conversation_id: UUID, snapshot: Snapshot) -> None:

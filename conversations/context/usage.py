@@ -11,6 +11,7 @@ from conversations.context import prompt, transcript
 from conversations.context.policy import flow_of, policy_of
 from conversations.context.transcript import Loaded
 from conversations.models import Conversation
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import usage_json
 
@@ -44,7 +45,7 @@ def publish_usage(conversation_id: UUID) -> None:
         return
     with contextlib.suppress(Conversation.DoesNotExist):  # deleted meanwhile
         if usage := measured(transcript.load(conversation_id)):
-            publish(conversation_id, "usage.updated", **usage_json(usage))
+            publish(conversation_id, EventType.USAGE_UPDATED, **usage_json(usage))
 
 
 def too_large(usage: Usage) -> str:

@@ -9,6 +9,7 @@ from django.db.models import F
 
 from conversations.errors import NotFound
 from conversations.models import Conversation, Message
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 
 
@@ -31,5 +32,5 @@ def protect(conversation: Conversation, message_id: UUID, *, on: bool) -> Messag
     if on and cut and message.created_at <= cut and str(message.pk) not in verbatim:
         conversation.verbatim_ids = [*verbatim, str(message.pk)]
         rows.update(verbatim_ids=conversation.verbatim_ids)
-    transaction.on_commit(lambda: publish(conversation.pk, "resync"))
+    transaction.on_commit(lambda: publish(conversation.pk, EventType.RESYNC))
     return message

@@ -24,6 +24,7 @@ from conversations.messages import reply_lease, tool_calls
 from conversations.messages.answer import Answer
 from conversations.models import Conversation, Message
 from conversations.runtime import metrics, queue
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 
 logger = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ def retry(conversation: Conversation, message_id: UUID) -> Message:
             raise Conflict("What was asked is part of a summary already. Undo the compaction, or ask again.")
         reply = store_reply(conversation, **old.in_its_place)
         Message.objects.filter(pk=old.pk).update(replaced_by=reply)
-        transaction.on_commit(partial(publish, conversation.pk, "resync"))
+        transaction.on_commit(partial(publish, conversation.pk, EventType.RESYNC))
         answer_later(reply)
     return reply
 
@@ -146,7 +147,7 @@ def give_up(reply: Message, *, status: str, error: str = "") -> bool:
         status=status, error=error, token_count=tool_calls.tokens_of(reply.content, ()), **_over(reply.pk)
     )
     if ended:
-        transaction.on_commit(partial(publish, reply.conversation_id, "resync"))
+        transaction.on_commit(partial(publish, reply.conversation_id, EventType.RESYNC))
         for row in Message.objects.filter(pk=reply.pk):
             _report(row)
     return bool(ended)

@@ -20,6 +20,7 @@ from conversations.admission import Admission, watched
 from conversations.page import fragments
 from conversations.page.markup.streaming import Growing, so_far
 from conversations.runtime import metrics
+from conversations.runtime.event_types import ENDS, EventType
 from conversations.runtime.events import hub
 from conversations.runtime.subscription import RESYNC, Event, Listener
 from conversations.turns import running
@@ -118,10 +119,10 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         listener.put(RESYNC)
 
     async def _rendered(self, event: Event) -> str:
-        if event.type == "message.delta":
+        if event.type == EventType.MESSAGE_DELTA:
             html = await self._grown(event)
         else:
-            if event.type in ("message.done", "message.failed", "resync"):
+            if event.type in (*ENDS, EventType.RESYNC):
                 self.growing, self.plain = Growing(""), ""
             html = await sync_to_async(fragments.render)(self.conversation_id, event)
         return html if len(html.encode()) <= LARGEST else fragments.refetch(self.conversation_id)

@@ -20,6 +20,7 @@ from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.page import agent_fragments, message_view, thread
 from conversations.page import meter as meters
 from conversations.page.markup.streaming import Growing
+from conversations.runtime.event_types import EventType
 from conversations.runtime.subscription import Event
 
 METERS = ("meter", "notice", "pills", "cannot_call")
@@ -30,13 +31,13 @@ QUIET = Compaction.Trigger.AHEAD
 
 def render(conversation_id: UUID, event: Event) -> str:
     """The fragments of an event; "" where it changes nothing that is shown."""
-    if event.type == "message.delta":
+    if event.type == EventType.MESSAGE_DELTA:
         return delta(event)
-    if event.type == "message.created":
+    if event.type == EventType.MESSAGE_CREATED:
         return created(conversation_id, event)
     conversation = Conversation.objects.select_related("model").filter(pk=conversation_id).first()
     if conversation is None:
-        return gone() if event.type == "resync" else ""
+        return gone() if event.type in (EventType.RESYNC, EventType.CONVERSATION_DELETED) else ""
     handler = HANDLERS.get(event.type)
     return handler(conversation, event.data) if handler else ""
 
@@ -207,15 +208,15 @@ def _message(data: dict[str, Any]) -> Message | None:
 
 
 HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {
-    "message.done": _ended,
-    "message.failed": _ended,
-    "compression.started": _compressing,
-    "compression.progress": _progressing,
-    "compression.completed": _compressed,
-    "usage.updated": _used,
-    "title.updated": _titled,
-    "tool.updated": agent_fragments.called,
-    "run.updated": agent_fragments.ran,
-    "step.created": agent_fragments.stepped,
-    "resync": _resync,
+    EventType.MESSAGE_DONE: _ended,
+    EventType.MESSAGE_FAILED: _ended,
+    EventType.COMPACTION_STARTED: _compressing,
+    EventType.COMPACTION_PROGRESS: _progressing,
+    EventType.COMPACTION_COMPLETED: _compressed,
+    EventType.USAGE_UPDATED: _used,
+    EventType.TITLE_UPDATED: _titled,
+    EventType.TOOL_UPDATED: agent_fragments.called,
+    EventType.RUN_UPDATED: agent_fragments.ran,
+    EventType.STEP_CREATED: agent_fragments.stepped,
+    EventType.RESYNC: _resync,
 }

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
+from conversations.runtime.event_types import ENDS, EventType, Signal
 from conversations.runtime.subscription import RESYNC, Event, Listener
 
 TICK = 0.04
@@ -134,7 +135,7 @@ class Hub:
         return "".join(draft.pieces) if draft else ""
 
     def _note(self, event: Event) -> None:
-        if event.type == "message.delta":
+        if event.type == EventType.MESSAGE_DELTA:
             id, text, at = event.data["id"], event.data["text"], event.data["at"]
             draft = self._drafts.pop(id, None) or Draft()
             if at == draft.length:
@@ -143,7 +144,7 @@ class Hub:
                 self._drafts[id] = draft
             if len(self._drafts) > DRAFTS:
                 del self._drafts[next(iter(self._drafts))]
-        elif event.type in ("message.done", "message.failed"):
+        elif event.type in ENDS:
             self._drafts.pop(event.data["message"]["id"], None)
 
     def _forward(self, conversation_id: UUID, event: Event) -> None:
@@ -171,7 +172,7 @@ class Hub:
             self._send(conversation_id, pending.message_id, pending.at, "".join(pending.pieces))
 
     def _send(self, conversation_id: UUID, message_id: str, at: int, text: str) -> None:
-        event = Event("message.delta", {"id": message_id, "text": text, "at": at})
+        event = Event(EventType.MESSAGE_DELTA, {"id": message_id, "text": text, "at": at})
         for listener in self.listeners.get(conversation_id, ()):
             listener.put(event)
         if self.peers:
@@ -181,6 +182,6 @@ class Hub:
 hub = Hub()
 
 
-def publish(conversation_id: UUID, type: str, **data: Any) -> None:
+def publish(conversation_id: UUID, type: EventType | Signal, **data: Any) -> None:
     """Tell everyone who has the conversation open. Call it after the commit that it speaks of."""
     hub.publish(conversation_id, Event(type, data))

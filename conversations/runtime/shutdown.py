@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from conversations.runtime.event_types import Signal
 from conversations.runtime.subscription import Event, Listener
 
-END = Event("end")
+END = Event(Signal.STREAM_END)
 """The last that a listener hears: the connection ends, and another one goes on elsewhere, or here after a start."""
 
 _staying: set[Listener] = set()

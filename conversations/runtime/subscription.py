@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from conversations.runtime.event_types import EventType
+
 BACKLOG = 256
 """Events that may wait for a slow listener. Beyond it they are dropped for one `resync`, and the page fetches."""
 LONG = 4_000
@@ -14,7 +16,8 @@ LONG = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One of the types of SPEC 6, with its data as JSON."""
+    """An EventType or a Signal, with its data as JSON. A process of another version may send a type that this one
+    does not know."""
 
     type: str
     data: dict[str, Any] = field(default_factory=dict)
@@ -22,15 +25,15 @@ class Event:
 
 def joined(before: Event, after: Event) -> Event | None:
     """Two pieces of a reply as one; None where they are something else, or not next to each other, or long."""
-    if before.type != "message.delta" or after.type != "message.delta" or before.data["id"] != after.data["id"]:
+    if not before.type == after.type == EventType.MESSAGE_DELTA or before.data["id"] != after.data["id"]:
         return None
     text, at = before.data["text"], before.data["at"]
     if at + len(text) != after.data["at"] or len(text) > LONG:
         return None
-    return Event("message.delta", {"id": after.data["id"], "text": text + after.data["text"], "at": at})
+    return Event(EventType.MESSAGE_DELTA, {"id": after.data["id"], "text": text + after.data["text"], "at": at})
 
 
-RESYNC = Event("resync")
+RESYNC = Event(EventType.RESYNC)
 
 
 class Queue:

@@ -23,6 +23,7 @@ from conversations.messages.attachments import Attached, attach, chosen, noted
 from conversations.messages.pastes import Pasted
 from conversations.messages.text_files import Place, inlined
 from conversations.models import Conversation, Message, ModelProfile, Paste
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
 from conversations.turns import titles
@@ -190,12 +191,12 @@ def _store(conversation: Conversation, asked: Question, client_id: str | None) -
         changed["model"] = asked.profile
     if not conversation.title:
         changed["title"] = titles.from_words(asked.subject)
-        transaction.on_commit(partial(publish, conversation.pk, "title.updated", title=changed["title"]))
+        transaction.on_commit(partial(publish, conversation.pk, EventType.TITLE_UPDATED, title=changed["title"]))
     replies.lock_conversation(conversation, **changed)
     begun = store_question(conversation, asked, client_id=client_id)
     for message in (begun.question, begun.reply):
         told = message_json(message, is_bare=not (asked.attached or asked.pastes))
-        transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))
+        transaction.on_commit(partial(publish, conversation.pk, EventType.MESSAGE_CREATED, message=told))
     replies.answer_later(begun.reply)
     return begun
 

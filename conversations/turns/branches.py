@@ -18,6 +18,7 @@ from conversations.messages import replies
 from conversations.messages.attachments import copies_of
 from conversations.messages.pastes import Pasted
 from conversations.models import Conversation, Message
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.turns import begin
 
@@ -106,7 +107,7 @@ def replace(old: Message, *, by: Message) -> None:
     rules.forget(old.conversation_id, unsaid)
     runs.close(old.conversation_id)
     _forget_elided(old.conversation_id)
-    transaction.on_commit(partial(publish, old.conversation_id, "resync"))
+    transaction.on_commit(partial(publish, old.conversation_id, EventType.RESYNC))
 
 
 def _forget_elided(conversation_id: UUID) -> None:

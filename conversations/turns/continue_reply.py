@@ -19,6 +19,7 @@ from conversations.messages import replies
 from conversations.messages.history import state_of
 from conversations.models import Conversation, Message
 from conversations.runtime import endings
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
 from conversations.turns import begin, branches
@@ -40,7 +41,7 @@ def go_on(conversation: Conversation, message_id: UUID) -> Begun:
         begun = begin.store_question(conversation, asked)
         for message in (begun.question, begun.reply):
             told = message_json(message, is_bare=True)
-            transaction.on_commit(partial(publish, conversation.pk, "message.created", message=told))
+            transaction.on_commit(partial(publish, conversation.pk, EventType.MESSAGE_CREATED, message=told))
         replies.answer_later(begun.reply)
     return begun
 

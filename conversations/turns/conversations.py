@@ -7,6 +7,7 @@ from functools import partial
 from django.db import transaction
 
 from conversations.models import Conversation
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.turns.stop import stop
 
@@ -18,4 +19,4 @@ def delete(conversation: Conversation) -> None:
         for locked in Conversation.objects.select_for_update().filter(pk=conversation.pk):
             list(Conversation.objects.select_for_update().filter(parent=locked).values_list("pk"))
             locked.delete()
-            transaction.on_commit(partial(publish, conversation.pk, "resync"))
+            transaction.on_commit(partial(publish, conversation.pk, EventType.RESYNC))

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from conversations.messages.answer import Answer
 from conversations.models import Message
+from conversations.runtime.event_types import Signal
 from conversations.runtime.events import hub
 
 running_replies: dict[UUID, Running] = {}
@@ -63,4 +64,4 @@ def forget(running: Running) -> None:
     hub.ended(running.conversation_id, str(running.reply_id))
 
 
-hub.commands["reply.stop"] = stop_here
+hub.commands[Signal.REPLY_STOP] = stop_here

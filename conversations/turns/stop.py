@@ -10,6 +10,7 @@ from conversations.compaction import cancel
 from conversations.messages import reply_lease
 from conversations.models import Conversation, Message
 from conversations.runtime import relay
+from conversations.runtime.event_types import Signal
 from conversations.turns.recovery import Status, give_up, is_over
 from conversations.turns.running import running_replies, stop_here
 
@@ -32,7 +33,7 @@ def _stop_elsewhere(conversation_id: UUID) -> bool:
             if give_up(reply, status=Status.STOPPED):
                 return True
         elif reply_lease.held(reply.pk, reply.lease_token).update(stopping_at=timezone.now()):
-            relay.relay_event(relay.COMMANDS, conversation_id, "reply.stop")
+            relay.relay_event(relay.COMMANDS, conversation_id, Signal.REPLY_STOP)
             return True
         # It has ended or was taken up just now; where it called tools, another one follows.
     return False

@@ -26,6 +26,7 @@ from conversations.llm.retries import Attempts
 from conversations.messages.text_files import OPENING
 from conversations.models import Conversation, Errand, Message, ModelProfile
 from conversations.runtime import queue
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.validation import one_line, visible
 
@@ -134,7 +135,7 @@ def _prompt(beginning: Beginning) -> Prompt:
 def _give(conversation_id: UUID, title: str, *, in_place_of: str) -> None:
     """One conditional write: a title that a person has chosen meanwhile stays."""
     if Conversation.objects.filter(pk=conversation_id, title=in_place_of).update(title=title):
-        publish(conversation_id, "title.updated", title=title)
+        publish(conversation_id, EventType.TITLE_UPDATED, title=title)
 
 
 def _account(beginning: Beginning, reply: Reply) -> None:

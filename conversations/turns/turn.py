@@ -27,6 +27,8 @@ from conversations.messages.answer import Answer
 from conversations.messages.replies import retry
 from conversations.messages.reply_lease import Held
 from conversations.models import Conversation, Message
+from conversations.runtime import event_types
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import message_json
 from conversations.runtime.retry import retry_on_database_error
@@ -162,9 +164,9 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
     if saved is None:  # it had ended already, or its conversation was deleted
         return None
     reply, pending = saved
-    publish(reply.conversation_id, "message.failed" if reply.is_failed else "message.done", message=message_json(reply))
+    publish(reply.conversation_id, event_types.ended(failed=reply.is_failed), message=message_json(reply))
     if pending is not None:
-        publish(reply.conversation_id, "message.created", message=message_json(pending))
+        publish(reply.conversation_id, EventType.MESSAGE_CREATED, message=message_json(pending))
     await sync_to_async(usage.publish_usage)(reply.conversation_id)
     if following is not None:
         return await _end(following, Status.STOPPED, "") if pending and pending.stopping_at else following

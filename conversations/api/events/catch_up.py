@@ -15,7 +15,8 @@ from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.context import transcript, usage
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
-from conversations.runtime import endings
+from conversations.runtime import endings, event_types
+from conversations.runtime.event_types import EventType
 from conversations.runtime.payloads import call_json, flow_json, message_json, run_json, usage_json
 from conversations.runtime.subscription import RESYNC, Event
 from conversations.turns import running
@@ -68,9 +69,10 @@ def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -
     _tell_run(missed, conversation)
     _tell_compactions(missed, conversation)
     if cursor.print_of(conversation.title) != place.title:
-        missed.tell(Event("title.updated", {"title": conversation.title}), title=cursor.print_of(conversation.title))
+        event = Event(EventType.TITLE_UPDATED, {"title": conversation.title})
+        missed.tell(event, title=cursor.print_of(conversation.title))
     if used := usage.of(conversation):
-        missed.tell(Event("usage.updated", usage_json(used)))
+        missed.tell(Event(EventType.USAGE_UPDATED, usage_json(used)))
     if resync or missed.place.version != conversation.compression_version:
         missed.tell(RESYNC, version=conversation.compression_version)
     return missed
@@ -99,14 +101,14 @@ def _tell_message(missed: Missed, row: Message) -> None:
     if at > missed.place.at:
         if row.replaced_by_id:
             return
-        missed.tell(Event("message.created", {"message": told | _begun(row)}), at=at, received=_received(row))
+        missed.tell(Event(EventType.MESSAGE_CREATED, {"message": told | _begun(row)}), at=at, received=_received(row))
     if missed.place.received == ENDED:
         return
     _tell_words(missed, row)
     if row.is_streaming:
         missed.reply_id = str(row.pk)
     else:
-        missed.tell(Event("message.failed" if row.is_failed else "message.done", {"message": told}), received=ENDED)
+        missed.tell(Event(event_types.ended(failed=row.is_failed), {"message": told}), received=ENDED)
         _tell_calls(missed, row)
 
 
@@ -114,7 +116,7 @@ def _tell_calls(missed: Missed, row: Message) -> None:
     """Each as it is now."""
     for call in row.tool_calls.all():
         told = call_json(call, most=settings.TOOL_RESULT_MAX_CHARS)
-        missed.tell(Event("tool.updated", {"message_id": str(row.pk), "call": told}))
+        missed.tell(Event(EventType.TOOL_UPDATED, {"message_id": str(row.pk), "call": told}))
 
 
 def _called_before(conversation: Conversation, place: Place) -> list[Message]:
@@ -128,7 +130,7 @@ def _tell_run(missed: Missed, conversation: Conversation) -> None:
     if conversation.kind == Conversation.Kind.AGENT and (run := conversation.agent_runs.last()):
         used = usage.of_flow(transcript.load(run.thread_id))
         told = run_json(run) | {"usage": flow_json(used) if used else None}
-        missed.tell(Event("run.updated", {"run": told}))
+        missed.tell(Event(EventType.RUN_UPDATED, {"run": told}))
 
 
 def _begun(row: Message) -> dict[str, str]:
@@ -146,7 +148,8 @@ def _received(row: Message) -> int:
 def _tell_words(missed: Missed, row: Message) -> None:
     at, text = missed.place.received, running.text_so_far(row) if row.is_streaming else row.content
     if len(text) > at:
-        missed.tell(Event("message.delta", {"id": str(row.pk), "text": text[at:], "at": at}), received=len(text))
+        event = Event(EventType.MESSAGE_DELTA, {"id": str(row.pk), "text": text[at:], "at": at})
+        missed.tell(event, received=len(text))
 
 
 def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
@@ -160,12 +163,12 @@ def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
         id, blocking = str(row.pk), row.trigger != Compaction.Trigger.AHEAD
         if missed.place.folding != cursor.short(id):
             begun = {"id": id, "trigger": row.trigger, "blocking": blocking}
-            missed.tell(Event("compression.started", begun), folding=cursor.short(id))
+            missed.tell(Event(EventType.COMPACTION_STARTED, begun), folding=cursor.short(id))
         if row.stage:
-            missed.tell(Event("compression.progress", {"id": id, "stage": row.stage, "percent": row.percent}))
+            missed.tell(Event(EventType.COMPACTION_PROGRESS, {"id": id, "stage": row.stage, "percent": row.percent}))
 
 
 def completed(row: Compaction) -> Event:
     """That it has ended, as it was told when it did."""
     figures = {"before": row.before, "after": row.after, "error": endings.failure(row.error).fact or None}
-    return Event("compression.completed", {"id": str(row.pk), "status": row.status} | figures)
+    return Event(EventType.COMPACTION_COMPLETED, {"id": str(row.pk), "status": row.status} | figures)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.errors import Invalid
 from conversations.models import Conversation
+from conversations.runtime.event_types import EventType
 from conversations.runtime.subscription import Event
 
 HEADER = "Last-Event-ID"
@@ -45,18 +46,18 @@ class Place(NamedTuple):
         """Once this one was told, which was heard just now."""
         data = event.data
         match event.type:
-            case "message.created" if (at := moment_of(data["message"])) > self.at:
+            case EventType.MESSAGE_CREATED if (at := moment_of(data["message"])) > self.at:
                 return self._replace(at=at, received=0 if data["message"]["status"] == "streaming" else ENDED)
-            case "message.delta" if data["at"] == self.received:
+            case EventType.MESSAGE_DELTA if data["at"] == self.received:
                 return self._replace(received=self.received + len(data["text"]))
-            case "message.done" | "message.failed" if moment_of(data["message"]) == self.at:
+            case EventType.MESSAGE_DONE | EventType.MESSAGE_FAILED if moment_of(data["message"]) == self.at:
                 return self._replace(received=ENDED)
-            case "compression.started":
+            case EventType.COMPACTION_STARTED:
                 return self._replace(folding=short(data["id"]))
-            case "compression.completed":
+            case EventType.COMPACTION_COMPLETED:
                 version = self.version + (data["status"] == "succeeded")
                 return self._replace(folded=microseconds(timezone.now()), folding="", version=version)
-            case "title.updated":
+            case EventType.TITLE_UPDATED:
                 return self._replace(title=print_of(data["title"]))
         return self
 

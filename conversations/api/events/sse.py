@@ -14,12 +14,13 @@ from conversations.api.events.cursor import Place
 from conversations.api.events.subscription import heard
 from conversations.messages import turn_replies
 from conversations.models import Message
+from conversations.runtime import event_types
+from conversations.runtime.event_types import ENDS, EventType
 from conversations.runtime.payloads import message_json
 from conversations.runtime.subscription import RESYNC, Event, Listener
 
 HEARTBEAT = 5.0
 """Seconds without an event after which a comment is sent, and the row is asked whether the reply has ended."""
-ENDS = ("message.done", "message.failed")
 BEAT = ": heartbeat\n\n"
 
 
@@ -87,10 +88,11 @@ def _end(reply_id: UUID) -> Event | None:
     """How the reply ended, or None while it is being written; one that was deleted has failed."""
     reply = Message.objects.filter(pk=reply_id).first()
     if reply is None:
-        return Event("message.failed", {"message": {"id": str(reply_id), "status": "failed", "error": "deleted"}})
+        deleted = {"id": str(reply_id), "status": "failed", "error": "deleted"}
+        return Event(EventType.MESSAGE_FAILED, {"message": deleted})
     if reply.is_streaming:
         return None
-    return Event("message.failed" if reply.is_failed else "message.done", {"message": message_json(reply)})
+    return Event(event_types.ended(failed=reply.is_failed), {"message": message_json(reply)})
 
 
 def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
@@ -102,7 +104,7 @@ def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
         awaited = _after(awaited)
         for row in Message.objects.filter(pk=awaited) if awaited else ():
             begun = {"content": "", "status": Message.Status.STREAMING.value}
-            told.append(Event("message.created", {"message": message_json(row) | begun}))
+            told.append(Event(EventType.MESSAGE_CREATED, {"message": message_json(row) | begun}))
     return told, awaited
 
 

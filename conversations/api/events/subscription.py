@@ -14,12 +14,13 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from conversations.api.events import catch_up, cursor
 from conversations.api.events.catch_up import Missed, Told
 from conversations.models import Conversation
+from conversations.runtime.event_types import ENDS, EventType
 from conversations.runtime.shutdown import END
 from conversations.runtime.subscription import RESYNC, Event, Listener
 
 logger = logging.getLogger(__name__)
 
-DELETED = Event("conversation.deleted")
+DELETED = Event(EventType.CONVERSATION_DELETED)
 BLIND_SECONDS = 5.0
 """Between two looks at the rows for words that were not heard: another process writes them, and saves them at times."""
 
@@ -67,20 +68,20 @@ class Telling:
         """The part of it that was not told from the rows."""
         data, place = event.data, self.place
         match event.type:
-            case "message.created":
+            case EventType.MESSAGE_CREATED:
                 return event if cursor.moment_of(data["message"]) > place.at else None
-            case "message.delta":
+            case EventType.MESSAGE_DELTA:
                 return self._unheard(event)
-            case "message.done" | "message.failed":
+            case EventType.MESSAGE_DONE | EventType.MESSAGE_FAILED:
                 return event if data["message"]["id"] == self.reply_id else None
-            case "compression.started":
+            case EventType.COMPACTION_STARTED:
                 known = cursor.short(data["id"]) == place.folding or data["id"] in {id for id, _ in self.ended}
                 return None if known else event
-            case "compression.progress":
+            case EventType.COMPACTION_PROGRESS:
                 return event if cursor.short(data["id"]) == place.folding else None
-            case "compression.completed":
+            case EventType.COMPACTION_COMPLETED:
                 return None if (data["id"], data["status"]) in self.ended else event
-            case "resync":
+            case EventType.RESYNC:
                 return None
         return event
 
@@ -92,7 +93,7 @@ class Telling:
 
     def _lacks(self, event: Event) -> bool:
         """Whether words are missing before these, and the rows have not been asked for them just now."""
-        is_gap = event.type == "message.delta" and event.data["id"] == self.reply_id
+        is_gap = event.type == EventType.MESSAGE_DELTA and event.data["id"] == self.reply_id
         if not is_gap or event.data["at"] <= self.place.received or self.listener.loop.time() < self._blind_until:
             return False
         self._blind_until = self.listener.loop.time() + BLIND_SECONDS
@@ -100,9 +101,9 @@ class Telling:
 
     def _tell(self, event: Event) -> Told:
         self.place = self.place.after(event)
-        if event.type == "message.created":
+        if event.type == EventType.MESSAGE_CREATED:
             self.reply_id = event.data["message"]["id"] if self.place.received == 0 else ""
-        elif event.type in ("message.done", "message.failed"):
+        elif event.type in ENDS:
             self.reply_id = ""
         return Told(event, self.place)
 

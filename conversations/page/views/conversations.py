@@ -25,6 +25,7 @@ from conversations.page import fragments
 from conversations.page.forms import ImportForm, RenameForm, cleaned
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
+from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.turns import conversations
 from conversations.validation import clean_text, one_line
@@ -36,7 +37,7 @@ def rename(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     conversation.title = one_line(clean_text("title", cleaned(RenameForm(request.POST))["title"]))
     conversation.save(update_fields=["title"])
-    publish(pk, "title.updated", title=conversation.title)
+    publish(pk, EventType.TITLE_UPDATED, title=conversation.title)
     return HttpResponse(fragments.title(conversation, headed=_is_open(request, pk)))
 
 

@@ -1,0 +1,41 @@
+"""The kinds of events: the one list of their names, for publishers, the page, the API and docs/events.md."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class EventType(StrEnum):
+    """Kinds that pages and programs receive. `docs/events.md` describes the data of each."""
+
+    MESSAGE_CREATED = "message.created"
+    MESSAGE_DELTA = "message.delta"
+    MESSAGE_DONE = "message.done"
+    MESSAGE_FAILED = "message.failed"
+    TOOL_UPDATED = "tool.updated"
+    RUN_UPDATED = "run.updated"
+    STEP_CREATED = "step.created"
+    COMPACTION_STARTED = "compression.started"
+    COMPACTION_PROGRESS = "compression.progress"
+    COMPACTION_COMPLETED = "compression.completed"
+    USAGE_UPDATED = "usage.updated"
+    TITLE_UPDATED = "title.updated"
+    RESYNC = "resync"
+    CONVERSATION_DELETED = "conversation.deleted"
+
+
+ENDS = (EventType.MESSAGE_DONE, EventType.MESSAGE_FAILED)
+"""A reply ends with one of these."""
+
+
+class Signal(StrEnum):
+    """Kinds that processes send to themselves and to each other; no page and no program receives them."""
+
+    REPLY_STOP = "reply.stop"
+    ACCESS_CHANGED = "access.changed"
+    STREAM_END = "end"
+
+
+def ended(*, failed: bool) -> EventType:
+    """The kind that tells of a reply's end."""
+    return EventType.MESSAGE_FAILED if failed else EventType.MESSAGE_DONE
