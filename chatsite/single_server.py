@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection, connections
+from django.db import connections
+
+from conversations.runtime import database
 
 ADVISORY_KEY = 0x63686174
 """Of the lock that a server holds in PostgreSQL for as long as it lives."""
@@ -21,7 +23,7 @@ class CannotStart(Exception):
 @contextmanager
 def only_server() -> Iterator[bool]:
     """True while no other can be at work, False where others may be. Raises CannotStart where they must not."""
-    if connection.vendor == "sqlite":
+    if database.is_sqlite():
         with _file_lock(Path(settings.DATA_DIR) / "serve.lock"):
             yield True
     elif not settings.REDIS_URL:

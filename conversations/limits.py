@@ -11,12 +11,12 @@ from time import time
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.db import connection
 from django.db.models import Count, Q
 
 from compression.models import Compaction
 from conversations.errors import TooMany
 from conversations.models import Message
+from conversations.runtime import database
 
 MINUTE = 60
 GUESSES_A_MINUTE = 30
@@ -38,9 +38,7 @@ def require_turn(owner_id: int) -> None:
     """In the transaction that stores the reply. Raises TooMany where this person, or everyone together, has as many
     replies in the making as may be; the first is exact, the second may be passed by a few at one moment.
     """
-    if connection.features.has_select_for_update:
-        # One's own turns are counted one after the other. SQLite has one writer anyway.
-        list(User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk"))
+    database.lock_rows(User.objects.filter(pk=owner_id))  # one's own turns are counted one after the other
     own = Count("pk", filter=Q(conversation__owner_id=owner_id))
     found = Message.objects.streaming().order_by().aggregate(own=own, all=Count("pk"))
     if found["own"] >= settings.MAX_TURNS_PER_USER:

@@ -9,12 +9,13 @@ from enum import Enum
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db import DatabaseError, InterfaceError, close_old_connections
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from compression.leases import beat_seconds, expiry
 from conversations.models import Conversation, Message
+from conversations.runtime import database
 
 logger = logging.getLogger(__name__)
 
@@ -46,11 +47,9 @@ def held(reply_id: UUID, token: UUID) -> QuerySet[Message]:
 def in_order(reply_id: UUID) -> None:
     """Before a transaction that writes a reply and more than that: its conversation's row is taken first.
 
-    So does a deletion, which else would wait for what waits for it. SQLite has one writer anyway.
+    So does a deletion, which else would wait for what waits for it.
     """
-    if connection.features.has_select_for_update:
-        rows = Conversation.objects.select_for_update(no_key=True, of=("self",)).filter(messages=reply_id)
-        list(rows.values_list("pk"))
+    database.lock_rows(Conversation.objects.filter(messages=reply_id), of=("self",))
 
 
 def hand_back(reply_id: UUID, token: UUID) -> bool:

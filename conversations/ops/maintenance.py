@@ -12,13 +12,14 @@ from datetime import timedelta
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import InterfaceError, OperationalError, close_old_connections
 from django.utils import timezone
 
 from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
 from conversations.llm.profiles import sync_profiles
 from conversations.models import Attachment, Errand, Folding, GatewayCall
+from conversations.runtime import database
 from conversations.turns import recovery
 
 logger = logging.getLogger(__name__)
@@ -26,7 +27,6 @@ logger = logging.getLogger(__name__)
 SWEEP_SECONDS = 5
 """Between two looks for work whose worker is gone."""
 TIDY_SECONDS = 30
-PATIENCE_MS = 50
 CALLS_KEPT = timedelta(days=400)
 """Figures of calls of the gateway, and of errands: a year can be compared with the one before."""
 FOLDINGS_KEPT = timedelta(hours=1)
@@ -73,20 +73,4 @@ def tidy() -> None:
         figures._default_manager.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
     Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
     Attachment.objects.filter(message=None, created_at__lt=timezone.now() - UNSENT_KEPT).delete()
-    if connection.vendor == "sqlite":
-        checkpoint_wal()
-
-
-def checkpoint_wal() -> None:
-    """Move the write-ahead log into the database: this form of it waits until no write is open.
-
-    It holds writers up while someone reads an older state, as a backup does, so it gives up soon and comes again.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA busy_timeout")
-        usual = cursor.fetchone()[0]
-        cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
-        try:
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            cursor.execute(f"PRAGMA busy_timeout = {usual}")
+    database.checkpoint_wal()

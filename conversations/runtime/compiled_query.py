@@ -33,11 +33,11 @@ class Prepared:
     def __init__(self, build: Callable[..., QuerySet[Any, Any]], **places: tuple[Field[Any, Any], Any]) -> None:
         self._build = build
         self._places = places
-        self._compiled: dict[str, Compiled] = {}
+        self._compiled: Compiled | None = None
 
     def rows(self, **values: Any) -> list[list[Any]]:
         """The rows for these values, converted as the ORM would convert them."""
-        compiled = self._compiled.get(connection.vendor) or self._compile()
+        compiled = self._compiled or self._compile()
         ready = {name: self._adapted(name, value) for name, value in values.items()}
         arguments = [
             ready[compiled.places[index]] if index in compiled.places else value
@@ -54,7 +54,7 @@ class Prepared:
         examples = {self._adapted(name, example): name for name, (_, example) in self._places.items()}
         places = {index: examples[value] for index, value in enumerate(values) if value in examples}
         converters = compiler.get_converters([column[0] for column in compiler.select])
-        compiled = self._compiled[connection.vendor] = Compiled(sql, tuple(values), places, converters)
+        compiled = self._compiled = Compiled(sql, tuple(values), places, converters)
         return compiled
 
     def _adapted(self, name: str, value: Any) -> Any:

@@ -23,6 +23,7 @@ from conversations.messages import replies
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall, ToolServer
 from conversations.ops.backups.file_format import read_rows
 from conversations.ops.backups.tables import Permissions, Table, migrations, permissions, tables
+from conversations.runtime import database
 
 NAMED = {"auth.user": "users", "conversations.conversation": "conversations", "conversations.message": "messages"}
 
@@ -43,7 +44,7 @@ def restore(file: BinaryIO, *, replace: bool = False) -> Restored:
     deque(read_rows(file, applied), maxlen=0)  # to its end: the file is sound before anything is written
     try:
         with transaction.atomic():
-            _hold()
+            database.lock_tables(table.model for table in tables())
             if not replace:
                 _require_empty()
             _empty()
@@ -53,14 +54,6 @@ def restore(file: BinaryIO, *, replace: bool = False) -> Restored:
     except (DatabaseError, ValidationError, ValueError, TypeError, OverflowError) as error:
         raise Refused(f"The rows cannot be stored ({first_line(error)}). Nothing was restored.") from error
     return Restored(counts, _unreadable())
-
-
-def _hold() -> None:
-    """Others may read until the end, and not write; on SQLite the transaction itself sees to that."""
-    if connection.vendor == "postgresql":
-        names = ", ".join(connection.ops.quote_name(table.model._meta.db_table) for table in tables())
-        with connection.cursor() as cursor:
-            cursor.execute(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
 
 
 def _require_empty() -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from django.db import connection, transaction
 from django.utils import timezone
 
 from conversations.errors import Refused
 from conversations.ops.backups.file_format import FORMAT, VERSION, Writer
 from conversations.ops.backups.tables import migrations, permissions, tables
+from conversations.runtime import database
 
 
 def to_file(path: Path, *, force: bool = False) -> dict[str, int]:
@@ -41,7 +39,7 @@ def to_file(path: Path, *, force: bool = False) -> dict[str, int]:
 def to_stream(out: BinaryIO) -> dict[str, int]:
     """How many rows of each table were written. Raises Refused or OSError."""
     writer = Writer(out)
-    with _one_state():
+    with database.one_state():
         applied, kept, names = migrations(), tables(), permissions()
         counts = {table.label: table.count() for table in kept}
         made = timezone.now().isoformat()
@@ -52,23 +50,6 @@ def to_stream(out: BinaryIO) -> dict[str, int]:
                 writer.line(row)
     writer.end(counts)
     return counts
-
-
-@contextmanager
-def _one_state() -> Iterator[None]:
-    """All that is read inside is of one moment; nobody waits for it."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            # Not atomic(): it would take the lock of those who write.
-            cursor.execute("BEGIN DEFERRED")
-            try:
-                yield
-            finally:
-                cursor.execute("ROLLBACK")
-        else:
-            with transaction.atomic():
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                yield
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,0 +1,104 @@
+"""Where SQLite and PostgreSQL differ for a program that runs: locks, limits of time, and states to read.
+
+What settings differ in stands in `chatsite.settings`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from django.db.models import Model, QuerySet
+
+STEPS = 1_000
+"""Of SQLite's machine, after which the clock is looked at: about as many rows as it reads in a few milliseconds."""
+CHECKPOINT_WAIT_MS = 50
+"""That a checkpoint waits for readers."""
+
+
+class TookTooLong(Exception):
+    """A query did not end within its time."""
+
+
+def is_sqlite(of: Any = connection) -> bool:
+    return bool(of.vendor == "sqlite")
+
+
+def lock_rows(rows: QuerySet[Any, Any], *, of: tuple[str, ...] = ()) -> None:
+    """Lock rows (`of` these relations, of all by default) until the transaction ends; others may refer to them.
+
+    SQLite has one writer, which a transaction is from its beginning: nothing is asked there.
+    """
+    if connection.features.has_select_for_update:
+        list(rows.select_for_update(no_key=True, of=of).values_list("pk"))
+
+
+def lock_tables(models: Iterable[type[Model]]) -> None:
+    """Within a transaction: others may read until it ends, and not write. SQLite's transaction sees to that itself."""
+    if is_sqlite():
+        return
+    names = ", ".join(connection.ops.quote_name(model._meta.db_table) for model in models)
+    with connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
+
+
+@contextmanager
+def one_state() -> Iterator[None]:
+    """All that is read inside is of one moment; nobody waits for it."""
+    with connection.cursor() as cursor:
+        if is_sqlite():
+            # Not atomic(): it would take the lock of those who write.
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
+        else:
+            with transaction.atomic():
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                yield
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Each query inside ends after so many seconds. Raises TookTooLong then."""
+    connection.ensure_connection()
+    raw: Any = connection.connection
+    if is_sqlite():
+        until = time.monotonic() + seconds
+        raw.set_progress_handler(lambda: time.monotonic() > until, STEPS)
+    else:
+        raw.execute(f"SET statement_timeout = {int(1000 * seconds)}")
+    try:
+        yield
+    except OperationalError as error:
+        if "interrupted" not in str(error) and "statement timeout" not in str(error):
+            raise
+        raise TookTooLong from None
+    finally:
+        if is_sqlite():
+            raw.set_progress_handler(None, STEPS)
+        else:
+            with suppress(Exception):  # a transaction that failed has taken it back by itself
+                raw.execute("RESET statement_timeout")
+
+
+def checkpoint_wal() -> None:
+    """Move SQLite's write-ahead log into the database: this form of it waits until no write is open.
+
+    It holds writers up while someone reads an older state, as a backup does, so it gives up soon and comes again.
+    PostgreSQL does it by itself.
+    """
+    if not is_sqlite():
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        usual = cursor.fetchone()[0]
+        cursor.execute(f"PRAGMA busy_timeout = {CHECKPOINT_WAIT_MS}")
+        try:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {usual}")
