@@ -18,3 +18,16 @@ async def through(wrapper: Callable[..., Any]) -> AsyncIterator[None]:
         yield
     finally:
         await sync_to_async(lambda: connection.execute_wrappers.remove(wrapper))()
+
+
+def once_before(is_next: Callable[[str], bool], act: Callable[[], object]) -> Callable[..., Any]:
+    """A wrapper that does `act` once: right before the first statement for whose SQL `is_next` says so."""
+    done: list[bool] = []
+
+    def meanwhile(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if not done and is_next(sql):
+            done.append(True)
+            act()
+        return execute(sql, params, many, context)
+
+    return meanwhile

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,10 +19,10 @@ from conversations.agents.tools.toolbox import Toolbox
 from conversations.compaction import lease, snapshots
 from conversations.context import transcript
 from conversations.llm.tools import ToolRequest
-from conversations.messages import replies, tool_calls
+from conversations.messages import replies
 from conversations.messages.answer import Answer
 from conversations.models import Conversation, Message
-from conversations.turns import conversations, recovery, stop
+from conversations.turns import conversations, recovery
 
 ASKED = ToolRequest("1", "delegate_task", '{"task": "Add."}')
 
@@ -58,38 +57,29 @@ def condensed(reply: Message) -> object:
         return lease.finish(row, "skipped")
 
 
-@pytest.mark.parametrize(
-    ("work", "module", "name"),
-    [
-        (begun, runs, "close"),
-        (called, tool_calls, "store"),
-        (broken_off, dispatch, "abandon"),
-        (given_up, dispatch, "abandon"),
-        (condensed, snapshots, "keep"),
-    ],
-)
+@pytest.mark.parametrize("work", [begun, called, broken_off, given_up, condensed])
 def test_a_deletion_waits_for_what_is_stored_just_then(
-    conversation: Conversation,
-    monkeypatch: pytest.MonkeyPatch,
-    work: Callable[[Message], object],
-    module: ModuleType,
-    name: str,
+    conversation: Conversation, work: Callable[[Message], object]
 ) -> None:
     """Each takes the conversation before the reply; else the two wait for each other, until the database ends one."""
     pending, half = waiting(conversation), threading.Event()
     if work is condensed:
         begun(pending)
-    go_on = getattr(module, name)
 
-    def slowly(*args: Any) -> Any:
-        half.set()
-        time.sleep(0.2)
-        return go_on(*args)
+    def slowly(reply: Message) -> object:
+        with connection.execute_wrapper(halfway):
+            return work(reply)
 
-    monkeypatch.setattr(module, name, slowly)
-    monkeypatch.setattr(stop, "stop", lambda _: True)  # its worker is of this process, and is told
+    def halfway(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        """Hold what the first statement that locks has locked until a deletion waits for it."""
+        result = execute(sql, params, many, context)
+        if not half.is_set() and (sql.startswith("UPDATE") or sql.endswith("FOR UPDATE")):
+            half.set()
+            time.sleep(0.2)
+        return result
+
     with ThreadPoolExecutor() as threads:
-        working = threads.submit(closing, work, pending)
+        working = threads.submit(closing, slowly, pending)
         assert half.wait(5)
         threads.submit(closing, conversations.delete, conversation).result()
         assert working.exception() is None or isinstance(working.exception(), LeaseLost)

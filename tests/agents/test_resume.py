@@ -16,12 +16,12 @@ from django.utils import timezone
 
 from compression.models import Compaction
 from conversations.agents import dispatch
-from conversations.agents.tools.toolbox import Toolbox
-from conversations.models import AgentRun, Message, ToolCall
+from conversations.models import AgentRun, Message, ToolCall, ToolServer
 from conversations.runtime import queue
 from conversations.turns import recovery, running
 from tests.agents.conftest import ToolChat
 from tests.agents.test_executor import NINE, more, task
+from tests.agents.test_mcp import BAD
 from tests.statements import through
 
 HOLDS = 'UPDATE "conversations_message" SET "lease_expires_at"'
@@ -130,7 +130,7 @@ async def test_what_the_first_worker_brings_after_all_is_refused(agent: ToolChat
     assert not await Message.objects.filter(content="Too late.").aexists()
 
 
-async def test_a_tool_of_a_server_is_not_called_twice(chat: ToolChat, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tool_of_a_server_is_not_called_twice(chat: ToolChat) -> None:
     """It may have taken effect: the model is told so, and decides."""
     chat.llm.enqueue("", calls=[("mail__send", "{}"), NINE])
     chat.llm.enqueue("The worker dies here.", delay=30)
@@ -203,15 +203,12 @@ async def test_stop_at_any_moment_leaves_nothing_open(agent: ToolChat) -> None:
         assert not await AgentRun.objects.filter(status="running").aexists()
 
 
-async def test_a_tool_that_hangs_is_ended_by_stop(chat: ToolChat, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def hang(*_: Any, **__: Any) -> str:
-        await asyncio.sleep(60)
-        return ""
-
-    monkeypatch.setattr(Toolbox, "call", hang)
-    chat.llm.enqueue("", calls=[NINE])
+async def test_a_tool_that_hangs_is_ended_by_stop(chat: ToolChat) -> None:
+    hang = {"name": "hang", "description": "Never answers.", "parameters": {"type": "object"}}
+    await ToolServer.objects.acreate(name="bad", command=BAD, tools=[hang], allowed=["hang"])
+    chat.llm.enqueue("", calls=[("bad__hang", "{}")])
     begun = await chat.send("What is 4 and 5?")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(10):
         while not await ToolCall.objects.filter(status="running").aexists():
             await asyncio.sleep(0.01)
     assert await chat.stop()
