@@ -11,5 +11,5 @@ class ChatsiteConfig(AppConfig):
         if settings.METRICS_DIR:
             import_module("chatsite.multiprocess_metrics").begin()  # before anything that counts is imported
         import_module("chatsite.sign_ins").begin()
-        if settings.CELERY_BROKER_URL:
+        if not import_module("conversations.runtime.queue").is_here():
             import_module("chatsite.celery")  # what is enqueued here goes to its broker

@@ -16,6 +16,7 @@ from django.db import DatabaseError, InterfaceError, connection, connections
 from django.http import HttpRequest, JsonResponse
 
 from conversations.llm import reachability
+from conversations.runtime import queue
 
 FRESH_SECONDS = 1.0
 """For which an answer stands for the next who asks: at most one question a second, however many ask."""
@@ -88,7 +89,7 @@ def _redis() -> str:
 
 
 def _worker() -> str:
-    if not settings.CELERY_BROKER_URL:
+    if queue.is_here():
         return NOT_USED
     return OK if cache.get(WORKER) else f"none was heard of in {HEARD_SECONDS} s"
 

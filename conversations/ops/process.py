@@ -25,7 +25,7 @@ class Process:
         self.work = work
         self.relay = relay.attach(loop, hears=hears)
         self.asking = loop.create_task(admission.run()) if hears else None
-        self.keeping = None if settings.CELERY_BROKER_URL else loop.create_task(maintenance.run())
+        self.keeping = loop.create_task(maintenance.run()) if queue.is_here() else None
         # What was imported stays, and what comes and goes is mostly in no cycle: looking through all of it takes
         # longer than a page may be kept waiting.
         gc.collect()

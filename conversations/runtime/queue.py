@@ -31,7 +31,40 @@ _loose: set[asyncio.Task[Any]] = set()
 """What is kept where there is no server: the loop alone would forget it."""
 
 
-class Embedded:
+class Backend:
+    """Carries a task to where it is done; `is_here` says that this is the process that it was enqueued in."""
+
+    is_here = True
+
+    def enqueue(self, name: str, *args: str) -> None:
+        raise NotImplementedError
+
+
+class Immediate(Backend):
+    """Runs tasks at once, as in a command and in tests: the caller waits for them."""
+
+    def enqueue(self, name: str, *args: str) -> None:
+        async_to_sync(_guarded)(name, *args)
+
+
+class Broker(Backend):
+    """Sends tasks to workers."""
+
+    is_here = False
+
+    def enqueue(self, name: str, *args: str) -> None:
+        from celery import current_app
+
+        try:
+            current_app.send_task(WORK, [name, *args], headers=_origin())
+        except Exception as error:  # of the broker's own library
+            logger.warning(
+                "CELERY_BROKER_URL: the broker cannot be used (%s). What was asked for is stored, and begins later.",
+                type(error).__name__,
+            )
+
+
+class Embedded(Backend):
     """Runs tasks on the loop of the process that they were enqueued in."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -82,9 +115,16 @@ def keep(task: asyncio.Task[Any]) -> asyncio.Task[Any]:
     return task
 
 
+def backend() -> Backend:
+    """Chosen by CELERY_BROKER_URL, and by whether this process serves."""
+    if settings.CELERY_BROKER_URL:
+        return Broker()
+    return _server or Immediate()
+
+
 def is_here() -> bool:
-    """Whether what is enqueued is done in this process."""
-    return not settings.CELERY_BROKER_URL
+    """Whether the tasks that are enqueued here are done in this process, and the upkeep with them."""
+    return backend().is_here
 
 
 def attached_to(loop: asyncio.AbstractEventLoop) -> bool:
@@ -102,12 +142,7 @@ def work(name: str, *args: str, request_id: str | None = None) -> None:
 
 
 def _dispatch(name: str, *args: str) -> None:
-    if settings.CELERY_BROKER_URL:
-        _send(name, *args)
-    elif _server is not None:
-        _server.enqueue(name, *args)
-    else:
-        async_to_sync(_guarded)(name, *args)
+    backend().enqueue(name, *args)
 
 
 def _origin() -> dict[str, str]:
@@ -115,23 +150,11 @@ def _origin() -> dict[str, str]:
     return {name: str(id) for name, id in log_context.ids().items() if name == "request_id"}
 
 
-def _send(name: str, *args: str) -> None:
-    from celery import current_app
-
-    try:
-        current_app.send_task(WORK, [name, *args], headers=_origin())
-    except Exception as error:  # of the broker's own library
-        logger.warning(
-            "CELERY_BROKER_URL: the broker cannot be used (%s). What was asked for is stored, and begins later.",
-            type(error).__name__,
-        )
-
-
 async def _guarded(name: str, *args: str) -> None:
     """A task ends in its rows; what escapes is a bug, written to the log and to nobody's page."""
-    task: Callable[..., Coroutine[Any, Any, None]] = import_string(f"conversations.tasks.{name}")
     with contextlib.suppress(asyncio.CancelledError):
         try:
+            task: Callable[..., Coroutine[Any, Any, None]] = import_string(f"conversations.tasks.{name}")
             # The thread that serves all tasks is never told that a request has ended.
             await sync_to_async(close_old_connections)()
             await task(*args)
