@@ -25,7 +25,7 @@ from conversations.context import goals, settings, usage
 from conversations.context.reliability import trust_of
 from conversations.context.rules import checked
 from conversations.errors import Invalid
-from conversations.llm.profiles import default_profile
+from conversations.llm.profiles import chat_profiles, default_profile, named
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
@@ -118,7 +118,7 @@ def _profile(name: str | None) -> ModelProfile | None:
     if name is None:
         return default_profile()
     name = clean_text("model", name, limit=100)
-    profile = ModelProfile.objects.filter(name=name, enabled=True, role=ModelProfile.Role.CHAT).first()
+    profile = named(name, chat_profiles())
     if profile is None:
         raise Invalid(f"model: there is no model called {name!r}.", field="model")
     return profile

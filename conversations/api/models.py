@@ -10,7 +10,7 @@ from ninja import Router
 from conversations.api.auth import Request
 from conversations.api.schemas import profiles as schema
 from conversations.api.schemas.fields import told
-from conversations.llm.profiles import default_profile, summariser_of
+from conversations.llm.profiles import chat_profiles, default_profile, summariser_of
 from conversations.models import ModelProfile
 
 router = Router(tags=["models"])
@@ -19,9 +19,8 @@ router = Router(tags=["models"])
 @router.get("/models", response=told(schema.Models), summary="List models")
 def list_all(request: Request) -> dict[str, Any]:
     """Those that are enabled for chat. Their keys and addresses are told to nobody."""
-    rows = ModelProfile.objects.filter(enabled=True, role=ModelProfile.Role.CHAT).order_by("id")
     default = default_profile()
-    return {"items": [_told(row, is_default=row == default) for row in rows], "next": None}
+    return {"items": [_told(row, is_default=row == default) for row in chat_profiles()], "next": None}
 
 
 def _told(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from compression.models import Compaction
 from conversations.compaction.lease import LeaseLost
 from conversations.compaction.model_summariser import KeptAnswers, ModelSummariser
 from conversations.context.transcript import HISTORY, Head
-from conversations.llm.profiles import connect, summary_profiles
+from conversations.llm.profiles import connect, enabled, named, summary_profiles
 from conversations.llm.retries import EXHAUSTED, Attempts
 from conversations.models import Conversation, Message, ModelProfile
 
@@ -161,11 +161,9 @@ def _models(
     """The models to summarise with, in order; the one from before a switch if that can read more than the first."""
     if policy.summariser == Extractive.name:
         return [], None, []
-    named = _enabled(policy.summariser)
-    unknown: list[Step] = (
-        [] if named or not policy.summariser else [{"summariser": policy.summariser, "failed": UNKNOWN}]
-    )
-    profiles, before = ([named], None) if named else _usual(head, steering)
+    own = named(policy.summariser)
+    unknown: list[Step] = [] if own or not policy.summariser else [{"summariser": policy.summariser, "failed": UNKNOWN}]
+    profiles, before = ([own], None) if own else _usual(head, steering)
     owner_id = Conversation.objects.values_list("owner_id", flat=True).get(pk=head.id)
     shared: dict[str, Any] = {
         "mode": head.mode,
@@ -183,18 +181,14 @@ def _models(
 
 
 def _usual(head: Head, steering: Steering) -> tuple[list[ModelProfile], ModelProfile | None]:
-    chat = ModelProfile.objects.filter(pk=head.profile_id, enabled=True).first() if head.profile_id else None
+    chat = enabled().filter(pk=head.profile_id).first() if head.profile_id else None
     profiles = summary_profiles(steering.quality, chat) if chat else []
     if not profiles:
         return [], None
     replies = Message.objects.filter(HISTORY, conversation=head.id, role=Message.Role.ASSISTANT).exclude(model="")
-    before = _enabled(replies.order_by("-created_at").values_list("model", flat=True).first() or "")
+    before = named(replies.order_by("-created_at").values_list("model", flat=True).first() or "")
     larger = summary_profiles(steering.quality, before)[:1] if before and before != chat else []
     return profiles, larger[0] if larger and _reads(larger[0]) > _reads(profiles[0]) else None
-
-
-def _enabled(name: str) -> ModelProfile | None:
-    return ModelProfile.objects.filter(name=name, enabled=True).first() if name else None
 
 
 def _reads(profile: ModelProfile) -> float:

@@ -12,7 +12,8 @@ from compression.core.policy import Policy
 from compression.models import Compaction
 from conversations.context.head import Head
 from conversations.errors import Invalid
-from conversations.models import Conversation, ModelProfile
+from conversations.llm.profiles import named
+from conversations.models import Conversation
 from conversations.validation import POLICY, clean_policy
 
 FLOWS = {
@@ -41,7 +42,7 @@ def _require_target(field: str, policy: dict[str, Any]) -> None:
 
 
 def _require_summariser(place: str, name: str) -> None:
-    if name in ("", Extractive.name) or ModelProfile.objects.filter(name=name, enabled=True).exists():
+    if name in ("", Extractive.name) or named(name):
         return
     raise Invalid(f"{place}: there is no model called {name!r}; {Extractive.name!r} is none.", field=place)
 

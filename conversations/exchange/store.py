@@ -19,7 +19,7 @@ from conversations.exchange.agent_runs import store_runs
 from conversations.exchange.document import Call, Line, Run, Source
 from conversations.exchange.fields import within
 from conversations.exchange.restore_state import Restored, put_in_force, restored
-from conversations.llm.profiles import default_profile
+from conversations.llm.profiles import chat_profiles, default_profile, named
 from conversations.messages import images
 from conversations.messages.attachments import noted
 from conversations.messages.copying import FILES
@@ -108,7 +108,7 @@ def _complete(one: Ready) -> None:
 
 
 def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Conversation:
-    model, now = _model(source.model) or default, timezone.now()
+    model, now = named(source.model, chat_profiles()) or default, timezone.now()
     return Conversation(
         owner_id=user.pk,
         title=one_line(source.title) or _first_words(source.lines),
@@ -119,12 +119,6 @@ def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile 
         updated_at=min(source.updated or now, now),
         **source.fields,
     )
-
-
-def _model(name: str) -> ModelProfile | None:
-    """The profile of that name."""
-    rows = ModelProfile.objects.filter(name=name, enabled=True, role=ModelProfile.Role.CHAT)
-    return rows.first() if name else None
 
 
 def _cost(source: Source, line: Line) -> Cost:

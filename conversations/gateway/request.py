@@ -19,6 +19,7 @@ from conversations.gateway.checkpoints import State
 from conversations.gateway.history import History, parse_history
 from conversations.gateway.messages import require_storable
 from conversations.gateway.options import LIMITS, passed
+from conversations.llm.profiles import chat_profiles
 from conversations.models import ModelProfile
 from conversations.validation import clean_text, parse_json
 
@@ -100,13 +101,13 @@ def parse_request(text: str) -> Asked:
 
 def models() -> list[ModelProfile]:
     """Those that can be asked for, by their names."""
-    return list(ModelProfile.objects.filter(enabled=True, role=ModelProfile.Role.CHAT).order_by("id"))
+    return list(chat_profiles())
 
 
 def model_of(name: object) -> ModelProfile:
     """By the name of its profile, else by its own id."""
     name = clean_text("model", name, limit=200)
-    found = ModelProfile.objects.filter(Q(name=name) | Q(model_id=name), enabled=True, role=ModelProfile.Role.CHAT)
+    found = chat_profiles().filter(Q(name=name) | Q(model_id=name))
     profile = found.order_by(Case(When(name=name, then=0), default=1), "id").first()
     if profile is None:
         raise NotFound(f"model: there is no model called {name!r}; GET /v1/models lists them.", code="model_not_found")

@@ -61,9 +61,19 @@ def sync_profiles() -> None:
         gone.exclude(name__in=[row["name"] for row in wanted]).update(enabled=False)
 
 
+def enabled() -> QuerySet[ModelProfile]:
+    """The models that can be asked, in the order in which they were made."""
+    return ModelProfile.objects.filter(enabled=True).order_by("id")
+
+
 def chat_profiles() -> QuerySet[ModelProfile]:
     """Those that a person may choose for a conversation."""
-    return ModelProfile.objects.filter(enabled=True, role=Role.CHAT).order_by("id")
+    return enabled().filter(role=Role.CHAT)
+
+
+def named(name: str, among: QuerySet[ModelProfile] | None = None) -> ModelProfile | None:
+    """The profile of that name `among` the enabled ones; None where there is none, and for ""."""
+    return (enabled() if among is None else among).filter(name=name).first() if name else None
 
 
 def default_profile() -> ModelProfile | None:
@@ -74,7 +84,7 @@ def default_profile() -> ModelProfile | None:
 
 def profile_for(profile_id: int | None) -> ModelProfile:
     """The conversation's own model, or the default one where it is gone or disabled. Raises NotConfigured."""
-    own = ModelProfile.objects.filter(pk=profile_id, enabled=True).first() if profile_id else None
+    own = enabled().filter(pk=profile_id).first() if profile_id else None
     profile = own or default_profile()
     if profile is None:
         raise NotConfigured(NO_MODEL)
@@ -119,7 +129,7 @@ def summariser_of(quality: Quality, chat_profile: ModelProfile) -> str:
 
 
 def _in_role(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | None:
-    own = ModelProfile.objects.filter(enabled=True, role=quality).order_by("id")
+    own = enabled().filter(role=quality)
     return min(own, key=lambda profile: profile.provider != chat_profile.provider, default=None)
 
 

@@ -17,7 +17,8 @@ from django.db import transaction
 from compression import conf
 from conversations.context.policy import flow_of
 from conversations.errors import Invalid, TooLarge
-from conversations.models import Conversation, ModelProfile
+from conversations.llm.profiles import enabled
+from conversations.models import Conversation
 from conversations.models.conversation import MAX_TITLE
 from conversations.ops import first_account
 from conversations.validation import POLICY
@@ -192,7 +193,7 @@ class PolicyForm(forms.Form):
         self.add_error(name if name in self.fields else None, words[:1].upper() + words[1:])
 
     def _offer_summarisers(self, current: str) -> None:
-        names = list(ModelProfile.objects.filter(enabled=True).values_list("name", flat=True))
+        names = list(enabled().values_list("name", flat=True))
         gone = [(current, f"{current} (not there any more)")] if current not in ("", *SUMMARISERS, *names) else []
         widget = self.fields["summariser"].widget
         widget.choices = [*widget.choices, *((name, name) for name in names), *gone]
