@@ -21,14 +21,12 @@ from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import conversations as schema
 from conversations.api.schemas.fields import told
-from conversations.context import goals, settings, usage
+from conversations.context import goals, settings
 from conversations.context.reliability import trust_of
 from conversations.context.rules import checked
 from conversations.errors import Invalid
 from conversations.llm.profiles import chat_profiles, default_profile, named
 from conversations.models import Conversation, ModelProfile
-from conversations.runtime.event_types import EventType
-from conversations.runtime.events import publish
 from conversations.runtime.payloads import conversation_json, goal_json
 from conversations.turns import conversations
 from conversations.validation import clean_text
@@ -48,7 +46,9 @@ Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the 
 def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
     """Empty, with the site's default model unless another is named."""
     fields = body.model_dump(exclude={"model"})
-    row = Conversation.objects.create(owner=request.auth, model=_profile(body.model), **fields)
+    row = Conversation(owner=request.auth, model=_profile(body.model), **fields)
+    row.rules = checked(row, row.rules)
+    row.save()
     return _told(row)
 
 
@@ -81,19 +81,10 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
 def change(request: Request, conversation_id: UUID, body: schema.ConversationChanges) -> dict[str, Any]:
     """What is not named stays as it is. The model is not changed while a reply is written: 409 `reply_running`."""
     conversation = writable_conversation(request.auth, conversation_id)
-    fields: dict[str, Any] = body.model_dump(exclude_unset=True)
-    if "rules" in fields:
-        fields["rules"] = checked(conversation, fields["rules"])
-    if "model" in fields:
-        settings.switch(conversation, _profile(fields.pop("model")))
-    for name, value in fields.items():
-        setattr(conversation, name, value)
-    # These fields alone: a compaction may be writing the others.
-    conversation.save(update_fields=fields)
-    if "title" in fields:
-        publish(conversation.pk, EventType.TITLE_UPDATED, title=conversation.title)
-    if fields.keys() & {"mode", "system_prompt", "policy", "rules", "uses_tools"}:
-        usage.publish_usage(conversation.pk)
+    changes: settings.Changes = body.model_dump(exclude_unset=True)  # type: ignore[assignment]
+    if "model" in changes:
+        changes["model"] = _profile(body.model)
+    settings.change(conversation, **changes)
     return _told(conversation)
 
 

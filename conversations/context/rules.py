@@ -53,13 +53,6 @@ def checked(conversation: Conversation, rules: list[str]) -> list[str]:
     return cleaned
 
 
-def set_rules(conversation: Conversation, rules: list[str]) -> None:
-    """Put these rules in force, and no others. Raises Invalid."""
-    conversation.rules = checked(conversation, rules)
-    conversation.save(update_fields=["rules"])
-    usage.publish_usage(conversation.pk)
-
-
 def detect(conversation_id: UUID, text: str, window: Window) -> None:
     """Take up the rules in what a person typed; in the transaction that stores it, under the conversation's lock."""
     found = find_rules(text)

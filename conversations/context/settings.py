@@ -1,17 +1,23 @@
-"""Which model answers a conversation, and under which instructions of its owner's own."""
+"""A conversation's settings: how each is checked, put in force and told of, whether a page or a program sets it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypedDict, Unpack
 
 from django.db import transaction
 
 from conversations.context import usage
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.context.policy import checked_policy
+from conversations.context.rules import checked as checked_rules
 from conversations.errors import Conflict, Invalid
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.models.conversation import MAX_TITLE
+from conversations.runtime.event_types import EventType
+from conversations.runtime.events import publish
+from conversations.validation import clean_text, one_line
 
 
 def profile_of(conversation: Conversation) -> ModelProfile | None:
@@ -28,34 +34,62 @@ def chosen(profile_id: str) -> ModelProfile:
     return found
 
 
-def switch(conversation: Conversation, profile: ModelProfile | None) -> None:
-    """Have the next requests go to another model. Raises Conflict while a reply is written: it is the old one's.
+class Changes(TypedDict, total=False):
+    """What a person may change of a conversation."""
 
-    Nothing is compressed here: where the history does not fit the new window, the next turn makes room first.
+    title: str
+    model: ModelProfile | None
+    mode: str
+    system_prompt: str
+    policy: dict[str, Any]
+    rules: list[str]
+    uses_tools: bool
+    pinned: bool
+    archived: bool
+
+
+CHECKS: dict[str, Callable[[Conversation, Any], Any]] = {
+    "title": lambda _, title: one_line(clean_text("title", title, limit=MAX_TITLE, allow_blank=True)),
+    "mode": lambda _, mode: _checked_mode(mode),
+    "system_prompt": lambda _, text: clean_system_prompt(text),
+    "policy": lambda _, values: checked_policy(values),
+    "rules": checked_rules,
+}
+"""What may be set, and what becomes of it. The rest is what a form or a schema makes of it."""
+IN_REQUESTS = {"model", "mode", "system_prompt", "policy", "rules", "uses_tools"}
+"""These change how full the window is with the next request, or from where on it is too full."""
+
+
+def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
+    """Put these settings in force, all of them or none, and tell those who listen.
+
+    A policy and rules replace all that were set before. Nothing is compressed here: where the history does not fit
+    another model's window, the next turn makes room first. Raises Invalid, and Conflict where the model is changed
+    while it writes a reply.
     """
-    if conversation.model == profile:
-        return
+    fields = {name: CHECKS[name](conversation, value) if name in CHECKS else value for name, value in changes.items()}
     with transaction.atomic():
-        list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk"))
-        last = Message.objects.filter(conversation=conversation).order_by("-created_at")
-        if last.values_list("status", flat=True).first() == Message.Status.STREAMING:
-            raise Conflict(
-                "A reply is still being written: stop it, or wait for it, then switch the model.", code="reply_running"
-            )
-        conversation.model = profile
-        conversation.save(update_fields=["model"])
-    usage.publish_usage(conversation.pk)
+        if "model" in fields and fields["model"] != conversation.model:
+            _require_no_reply(conversation)
+        for name, value in fields.items():
+            setattr(conversation, name, value)
+        conversation.save(update_fields=fields)  # these alone: a compaction may be writing the others
+    if "title" in fields:
+        publish(conversation.pk, EventType.TITLE_UPDATED, title=conversation.title)
+    if fields.keys() & IN_REQUESTS:
+        usage.publish_usage(conversation.pk)
 
 
-def set_system_prompt(conversation: Conversation, text: str) -> None:
-    """Raises Invalid."""
-    conversation.system_prompt = clean_system_prompt(text)
-    conversation.save(update_fields=["system_prompt"])
-    usage.publish_usage(conversation.pk)
+def _checked_mode(mode: object) -> str:
+    if mode not in Conversation.Mode.values:
+        raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
+    return str(mode)
 
 
-def set_policy(conversation: Conversation, values: dict[str, Any]) -> None:
-    """Put these settings in force, and no others: null stands for the site's own. Raises Invalid."""
-    conversation.policy = checked_policy(values)
-    conversation.save(update_fields=["policy"])
-    usage.publish_usage(conversation.pk)
+def _require_no_reply(conversation: Conversation) -> None:
+    list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk"))
+    last = Message.objects.filter(conversation=conversation).order_by("-created_at")
+    if last.values_list("status", flat=True).first() == Message.Status.STREAMING:
+        raise Conflict(
+            "A reply is still being written: stop it, or wait for it, then switch the model.", code="reply_running"
+        )

@@ -13,8 +13,7 @@ from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.compaction import compaction, trigger
 from conversations.context import prompt, transcript, usage
-from conversations.context.rules import set_rules
-from conversations.context.settings import set_policy
+from conversations.context.settings import change
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
@@ -38,14 +37,14 @@ def api(user: User) -> Api:
 async def test_an_executor_is_told_the_rules_and_instructions_of_its_person_as_they_are_now(agent: ToolChat) -> None:
     agent.conversation.system_prompt = OWN
     await agent.conversation.asave()
-    await sync_to_async(set_rules)(agent.conversation, [RULE])
+    await sync_to_async(change)(agent.conversation, rules=[RULE])
     agent.llm.enqueue("", calls=[task("Book a room.")])
     agent.llm.enqueue("PARTIAL RESULT\nWhich one?")
     agent.llm.enqueue("It asks which one.")
     await agent.asks("Book a room.")
     first = agent.llm.chats[1].messages[0]
     assert first["role"] == "system" and RULE in first["content"] and OWN in first["content"]
-    await sync_to_async(set_rules)(agent.conversation, ["Always say please"])
+    await sync_to_async(change)(agent.conversation, rules=["Always say please"])
     agent.llm.enqueue("", calls=[more("The blue one.")])
     agent.llm.enqueue("Booked.")
     agent.llm.enqueue("It is booked.")
@@ -63,7 +62,7 @@ async def test_an_agent_that_is_not_compressed_asks_no_summariser_and_keeps_to_i
     agent: ToolChat,
 ) -> None:
     await sync_to_async(talked)(agent.conversation, "agent", 40, 150)
-    await sync_to_async(set_policy)(agent.conversation, {"enabled": False})
+    await sync_to_async(change)(agent.conversation, policy={"enabled": False})
     loaded = await trigger.ensure_room(agent.conversation.pk)
     assert not agent.llm.summaries
     assert 5 <= len(loaded.turns) <= 10 and history(loaded) <= 2_500
@@ -73,7 +72,7 @@ async def test_an_agent_that_is_not_compressed_asks_no_summariser_and_keeps_to_i
 
 async def test_small_messages_of_an_agent_that_is_not_compressed_are_ten_at_most(agent: ToolChat) -> None:
     await sync_to_async(talked)(agent.conversation, "agent", 60, 36)
-    await sync_to_async(set_policy)(agent.conversation, {"enabled": False})
+    await sync_to_async(change)(agent.conversation, policy={"enabled": False})
     loaded = await trigger.ensure_room(agent.conversation.pk)
     assert len(loaded.turns) == 10 and "omitted, stored in full" in (loaded.head.compressed_context or "")
 
@@ -103,13 +102,13 @@ async def test_the_budgets_of_planner_and_executor_are_policy(agent: ToolChat) -
     run = await sync_to_async(worked)(agent.conversation)
     await sync_to_async(talked)(run.thread, "executor", 12, 85)
     policy = {"history_tokens": 5_000, "executor_history_tokens": 4_000, "executor_history_messages": 3}
-    await sync_to_async(set_policy)(agent.conversation, policy)
+    await sync_to_async(change)(agent.conversation, policy=policy)
     loaded = await trigger.ensure_room(run.thread.pk)
     assert loaded.head.compressed_at is None
     for conversation, budget in ((agent.conversation, 5_000), (run.thread, 4_000)):
         flow = await sync_to_async(lambda one=conversation: usage.of_flow(transcript.load(one.pk)))()
         assert flow is not None and flow.budget == budget
-    await sync_to_async(set_policy)(agent.conversation, policy | {"executor_history_tokens": 500})
+    await sync_to_async(change)(agent.conversation, policy=policy | {"executor_history_tokens": 500})
     loaded = await trigger.ensure_room(run.thread.pk)
     assert loaded.head.compressed_at is not None and history(loaded) <= 500
 

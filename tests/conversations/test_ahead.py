@@ -217,7 +217,7 @@ async def test_it_is_prepared_once_and_not_where_it_is_switched_off(near: Any, c
         await chat.say("ok")
         await quiet(chat)
     assert await Compaction.objects.acount() == 1
-    await sync_to_async(conversation_settings.set_policy)(chat.conversation, {"ahead": False})
+    await sync_to_async(conversation_settings.change)(chat.conversation, policy={"ahead": False})
     await Compaction.objects.all().adelete()
     await chat.say("ok")
     await chat.idle()

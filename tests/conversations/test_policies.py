@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 
 from compression import conf
 from conversations.context.policy import checked_policy
-from conversations.context.settings import set_policy
+from conversations.context.settings import change
 from conversations.errors import Invalid
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime.events import hub
@@ -21,18 +21,18 @@ HEADINGS = "## Summary\n## Decisions\n## Files\n## State\n## Context"
 def test_a_policy_is_put_in_force_without_what_is_null(conversation: Conversation) -> None:
     stale = Conversation.objects.get()
     stale.title = "Not to be saved"
-    set_policy(stale, {"threshold": 0.7, "level": None, "cooldown": None, "summariser": "extractive"})
+    change(stale, policy={"threshold": 0.7, "level": None, "cooldown": None, "summariser": "extractive"})
     conversation.refresh_from_db()
     assert conversation.policy == {"threshold": 0.7, "summariser": "extractive"}
     assert conversation.title == ""
-    set_policy(conversation, {})
+    change(conversation, policy={})
     assert Conversation.objects.get().policy == {}
 
 
 def test_a_refused_policy_leaves_the_old_one(conversation: Conversation) -> None:
-    set_policy(conversation, {"keep_recent": 2})
+    change(conversation, policy={"keep_recent": 2})
     with pytest.raises(Invalid):
-        set_policy(conversation, {"keep_recent": 2_000})
+        change(conversation, policy={"keep_recent": 2_000})
     assert conversation.policy == Conversation.objects.get().policy == {"keep_recent": 2}
 
 
@@ -94,6 +94,6 @@ def test_the_pure_check_asks_neither_settings_nor_rows() -> None:
 
 async def test_those_who_listen_are_told_how_full_the_window_is_now(conversation: Conversation) -> None:
     with hub.listen(conversation.pk) as listener:
-        await sync_to_async(set_policy)(conversation, {"threshold": 0.6})
+        await sync_to_async(change)(conversation, policy={"threshold": 0.6})
         event = await listener.queue.get()
     assert event.type == "usage.updated"

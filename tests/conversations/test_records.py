@@ -18,7 +18,8 @@ from prometheus_client import REGISTRY
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction
 from conversations.compaction import compaction, edit_summary, snapshots
-from conversations.context import goals, prompt, replay, request_log, rules, transcript
+from conversations.context import goals, prompt, replay, request_log, transcript
+from conversations.context.settings import change
 from conversations.context.transcript import ELIDED
 from conversations.errors import NotFound, Refused
 from conversations.exchange import exports, imports
@@ -245,7 +246,7 @@ async def test_other_models_modes_rules_and_goals_do_not_change_what_was_sent(
         )
         await Conversation.objects.aupdate(mode="developer", model=other)
         await chat.refresh()
-        await sync_to_async(rules.set_rules)(chat.conversation, ["Always answer in French."])
+        await sync_to_async(change)(chat.conversation, rules=["Always answer in French."])
         reply = await chat.say("two")
         body = second.chats[-1].body
         found = await replayed(chat, reply)

@@ -10,7 +10,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from compression.core.tiers import TIERS, tier_budget
-from conversations.context import rules, system_prompt
+from conversations.context import system_prompt
+from conversations.context.settings import change
 from conversations.context.system_prompt import Instructions
 from conversations.errors import Invalid, TooLarge
 from conversations.exchange.imports import import_conversations
@@ -46,7 +47,7 @@ async def test_rules_outlive_every_summary(chat: Chat) -> None:
 
 async def test_a_rule_that_was_removed_stays_away(chat: Chat) -> None:
     await chat.say("Never say never.")
-    await sync_to_async(rules.set_rules)(chat.conversation, [])
+    await sync_to_async(change)(chat.conversation, rules=[])
     await chat.say("Hello.")
     await chat.refresh()
     assert chat.conversation.rules == []
@@ -102,7 +103,7 @@ async def test_a_pasted_style_guide_leaves_room_for_the_conversation(chat: Chat)
 )
 def test_rules_that_cannot_be_are_refused_by_name(conversation: Conversation, value: Any, named: str) -> None:
     with pytest.raises(Invalid, match=named):
-        rules.set_rules(conversation, value)
+        change(conversation, rules=value)
     conversation.refresh_from_db()
     assert conversation.rules == []
 

@@ -19,7 +19,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from compression.core.context import MARKER
 from conversations.context import goals, transcript
-from conversations.context.settings import set_policy
+from conversations.context.settings import change
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, Goal, Message, Paste, ToolCall
@@ -62,7 +62,7 @@ def compact(api: Api, conversation: Conversation, *, summariser: str = "") -> di
     """The next request, once all but the last messages are condensed."""
     if summariser:
         how = {"strategy": "truncate"} if summariser == "truncate" else {"summariser": summariser}
-        set_policy(conversation, conversation.policy | how)
+        change(conversation, policy=conversation.policy | how)
     response = api.post(f"/api/context/{conversation.pk}/compact", {"keep_recent": 2})
     told = api.get(f"/api/tasks/{response.json()['task_id']}/progress").json()
     assert told["status"] == "succeeded", told
@@ -269,7 +269,7 @@ def test_a_name_of_an_import_is_no_speaker_of_the_sites_own(user: User, profile:
 def test_what_was_condensed_once_keeps_its_speaker_when_it_is_condensed_again(
     api: Api, conversation: Conversation, llm: LlmServer
 ) -> None:
-    set_policy(conversation, {"strategy": "rolling"})
+    change(conversation, policy={"strategy": "rolling"})
     say(conversation, 1, "assistant", "", f"{EVIL}. Thanks.")
     fill(conversation, 20)
     llm.default_summary = lambda request: THIN

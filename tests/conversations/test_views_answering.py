@@ -74,7 +74,7 @@ async def test_the_next_turn_folds_for_the_smaller_window_and_goes_to_the_new_mo
     chat: Chat, small: ModelProfile
 ) -> None:
     await sync_to_async(fill)(chat.conversation, 20)
-    await sync_to_async(settings.switch)(chat.conversation, small)
+    await sync_to_async(settings.change)(chat.conversation, model=small)
     reply = await chat.say("Which port has message 3?")
     assert reply.status == "complete", reply.error
     assert chat.llm.chats[-1].body["model"] == "small"

@@ -13,7 +13,8 @@ from django.urls import reverse
 from compression.core.values import Steering
 from compression.models import Compaction, Snapshot
 from conversations.compaction import compaction, emergency, snapshots
-from conversations.context import goals, rules
+from conversations.context import goals
+from conversations.context.settings import change
 from conversations.models import Conversation, Goal, Message, ModelProfile, ToolCall
 from tests.conversations.chat import START, fill
 from tests.conversations.pages import BACKEND, Pages, elements
@@ -51,7 +52,7 @@ def chosen(response: Any, id: str) -> str:
 
 def test_the_panel_is_a_fragment_for_htmx_and_a_page_without(pages: Pages, conversation: Conversation) -> None:
     folded(conversation)
-    rules.set_rules(conversation, ["Never on Fridays"])
+    change(conversation, rules=["Never on Fridays"])
     goals.set_goal(conversation, description="Move alpha", priority="high")
     fragment, page = (pages.get("context", conversation.pk, htmx=htmx).content.decode() for htmx in (True, False))
     assert "<html" not in fragment and "<html" in page
@@ -64,7 +65,7 @@ def test_the_panel_is_a_fragment_for_htmx_and_a_page_without(pages: Pages, conve
 
 def test_every_field_has_a_name_for_those_who_do_not_see_it(pages: Pages, conversation: Conversation) -> None:
     goals.set_goal(conversation, description="Move alpha")
-    rules.set_rules(conversation, ["Never on Fridays"])
+    change(conversation, rules=["Never on Fridays"])
     pages.post("step", conversation.pk, text="Copy it")
     page = elements(pages.get("context", conversation.pk, htmx=True))
     labels = {attributes["for"] for tag, attributes in page.found if tag == "label" and "for" in attributes}
@@ -172,7 +173,7 @@ def test_rules_are_added_edited_in_place_and_removed(pages: Pages, conversation:
 
 
 def test_a_rule_that_is_refused_leaves_the_others_and_keeps_the_words(pages: Pages, conversation: Conversation) -> None:
-    rules.set_rules(conversation, ["Use UTC"])
+    change(conversation, rules=["Use UTC"])
     response = pages.post("rules", conversation.pk, was="Use UTC", rule="w" * 300)
     assert response.status_code == 400 and "w" * 300 in response.content.decode()
     conversation.refresh_from_db()
@@ -255,7 +256,7 @@ def test_two_clicks_begin_one_conversation(pages: Pages, conversation: Conversat
 
 
 def test_a_refused_rule_is_told_in_words_beside_its_field(pages: Pages, conversation: Conversation) -> None:
-    rules.set_rules(conversation, ["Use UTC", "Never on Fridays"])
+    change(conversation, rules=["Use UTC", "Never on Fridays"])
     for was, id in (("Use UTC", "rule-1"), ("", "rule-new")):
         response = pages.post("rules", conversation.pk, rule="x" * 5_000, was=was)
         assert response.status_code == 400

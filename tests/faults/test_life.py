@@ -21,7 +21,8 @@ from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import compaction
 from conversations.compaction import snapshots as states
-from conversations.context import goals, rules, transcript
+from conversations.context import goals, transcript
+from conversations.context.settings import change
 from conversations.errors import Refused
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile
@@ -142,7 +143,7 @@ class Life(RuleBasedStateMachine):
     @rule(text=st.sampled_from(["never deploy on Mondays", "answer in Greek"]))
     def set_goal_and_rules(self, text: str) -> None:
         goals.set_goal(self.conversation, description=text)
-        rules.set_rules(self.conversation, [text])
+        change(self.conversation, rules=[text])
 
     @precondition(lambda self: self.number > 3)
     @rule()

@@ -16,8 +16,7 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 from compression.core.tokens import count_tokens
 from conversations.access import get_conversation
 from conversations.compaction import compaction, snapshots
-from conversations.context import goals, settings, usage
-from conversations.context import rules as rules_
+from conversations.context import goals, settings
 from conversations.context.reliability import trust_of
 from conversations.errors import Invalid, Refused
 from conversations.llm.profiles import chat_profiles
@@ -100,33 +99,26 @@ def context(request: Request, pk: UUID) -> HttpResponse:
 def model(request: Request, conversation: Conversation) -> str:
     """What the choice means is said with it: the section tells how full the new window is."""
     profile = settings.chosen(request.POST.get("model", ""))
-    settings.switch(conversation, profile)
+    settings.change(conversation, model=profile)
     return f"{profile} answers from now on."
 
 
 @changes("system_prompt")
 def system_prompt(request: Request, conversation: Conversation) -> str:
-    settings.set_system_prompt(conversation, request.POST.get("system_prompt", ""))
+    settings.change(conversation, system_prompt=request.POST.get("system_prompt", ""))
     return "Saved: the next request has it."
 
 
 @changes("mode")
 def mode(request: Request, conversation: Conversation) -> str:
-    chosen = request.POST.get("mode", "")
-    if chosen not in Conversation.Mode.values:
-        raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
-    conversation.mode = chosen
-    conversation.save(update_fields=["mode"])
-    usage.publish_usage(conversation.pk)
+    settings.change(conversation, mode=request.POST.get("mode", ""))
     return "Saved."
 
 
 @changes("offer")
 def tools(request: Request, conversation: Conversation) -> str:
     """Whether tools are offered to its model (`on` given), or not."""
-    conversation.uses_tools = "on" in request.POST
-    conversation.save(update_fields=["uses_tools"])
-    usage.publish_usage(conversation.pk)
+    settings.change(conversation, uses_tools="on" in request.POST)
     return "Offered from the next request on." if conversation.uses_tools else "Offered no more."
 
 
@@ -141,7 +133,7 @@ def rules(request: Request, conversation: Conversation) -> str:
         present.append(rule)
     else:
         raise Invalid("rule: must not be empty.", field="rule")
-    rules_.set_rules(conversation, [one for one in present if one.strip()])
+    settings.change(conversation, rules=[one for one in present if one.strip()])
     return "Saved." if rule.strip() else "Removed."
 
 
@@ -152,7 +144,7 @@ def policy(request: Request, pk: UUID) -> HttpResponse:
     form = PolicyForm(conversation, request.POST)
     if form.is_valid():
         try:
-            settings.set_policy(conversation, form.values)
+            settings.change(conversation, policy=form.values)
         except Invalid as refusal:
             form.refuse(refusal)
     if form.errors:

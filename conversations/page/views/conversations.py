@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Unpack
 from uuid import UUID
 
 from django.contrib import messages
@@ -18,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from conversations.access import get_conversation, own_conversations
+from conversations.context import settings
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports, markdown
 from conversations.models import Conversation
@@ -25,19 +27,14 @@ from conversations.page import fragments
 from conversations.page.forms import ImportForm, RenameForm, cleaned
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
-from conversations.runtime.event_types import EventType
-from conversations.runtime.events import publish
 from conversations.turns import conversations
-from conversations.validation import clean_text, one_line
 
 
 @member
 @require_POST
 def rename(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    conversation.title = one_line(clean_text("title", cleaned(RenameForm(request.POST))["title"]))
-    conversation.save(update_fields=["title"])
-    publish(pk, EventType.TITLE_UPDATED, title=conversation.title)
+    settings.change(conversation, title=cleaned(RenameForm(request.POST))["title"])
     return HttpResponse(fragments.title(conversation, headed=_is_open(request, pk)))
 
 
@@ -98,12 +95,10 @@ def import_(request: Request) -> HttpResponse:
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
 
 
-def _listed(request: Request, pk: UUID, **fields: bool) -> HttpResponse:
+def _listed(request: Request, pk: UUID, **changes: Unpack[settings.Changes]) -> HttpResponse:
     """The list as the page that asks shows it, and what the menu of its own conversation offers now."""
     conversation = get_conversation(request.user, pk)
-    for name, value in fields.items():
-        setattr(conversation, name, value)
-    conversation.save(update_fields=fields)
+    settings.change(conversation, **changes)
     path, _, query = (request.htmx.current_url_abs_path or "").partition("?")
     current = _shown_at(path, request.user)
     context = {

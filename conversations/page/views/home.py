@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from conversations import preferences
 from conversations.access import CHATS, own_conversations
-from conversations.context import rules
+from conversations.context import settings
 from conversations.errors import Invalid
 from conversations.exchange import imports
 from conversations.llm.profiles import default_profile
@@ -65,5 +65,5 @@ def new(request: Request) -> HttpResponse:
 def sample(request: Request) -> HttpResponse:
     """A conversation that is worth folding, for somebody who has none yet: imported as any other."""
     (conversation,) = imports.import_conversations(request.user, SAMPLE.read_bytes())
-    rules.set_rules(conversation, SAMPLE_RULES)  # an import puts none in force: this one is ours
+    settings.change(conversation, rules=SAMPLE_RULES)  # an import puts none in force: this one is ours
     return redirect(f"{reverse('chat', args=[conversation.pk])}?sample")
