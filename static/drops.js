@@ -1,18 +1,20 @@
 // Files that are dropped on the list, or on a page without a conversation, are imported one after the other, by the
 // view of the form that is there. On a conversation they are attachments: that is the composer's business.
-"use strict";
+// Listens to dragover, dragleave and drop.
+import { complain } from "./answers.js";
+import { composer, find } from "./page.js";
 
-const side = one("#side"), importing = one("#side form.import");
+const side = find("#side"), importing = find("#side form.import");
 
-const receiving = (words) => {
-  one(".app").classList.toggle("receiving", Boolean(words));
-  one(".app").dataset.receiving = words;
+const showReceiving = (words) => {
+  find(".app").classList.toggle("receiving", Boolean(words));
+  find(".app").dataset.receiving = words;
 };
 const canImport = ({ dataTransfer, target }) => (
-  importing && one("#alert") && dataTransfer?.types.includes("Files") && (composer ? side : one(".app")).contains(target)
+  importing && find("#alert") && dataTransfer?.types.includes("Files") && (composer ? side : find(".app")).contains(target)
 );
 
-// Where what came in is to be seen. Throws the reason why nothing did, in words.
+// Returns the address of the imported conversation. Throws the reason of a refusal, in words.
 const importFile = async (file) => {
   const body = new FormData(), headers = JSON.parse(document.body.getAttribute("hx-headers"));
   body.append("file", file);
@@ -20,28 +22,28 @@ const importFile = async (file) => {
     .catch(() => { throw new Error("The server cannot be reached. Try again in a moment."); });
   if (answer.ok) return answer.headers.get("HX-Redirect");
   if (!answer.headers.has("HX-Retarget")) throw new Error(`The server answered with an error (${answer.status}).`);
-  const told = new DOMParser().parseFromString(await answer.text(), "text/html");
-  throw new Error(one("p", told).firstChild.textContent.trim());
+  const refusal = new DOMParser().parseFromString(await answer.text(), "text/html");
+  throw new Error(find("p", refusal).firstChild.textContent.trim());
 };
 const importFiles = async (files) => {
   const places = [], refusals = [];
   for (const [number, file] of files.entries()) {
-    receiving(files.length > 1 ? `Importing ${number + 1} of ${files.length}…` : "Importing…");
+    showReceiving(files.length > 1 ? `Importing ${number + 1} of ${files.length}…` : "Importing…");
     try { places.push(await importFile(file)); } catch (fault) { refusals.push(`${file.name}: ${fault.message}`); }
   }
-  receiving("");
-  if (!refusals.length) location.assign(places.length > 1 ? one(".brand").href : places[0]);
-  else if (places.length) await htmx.ajax("GET", one(".brand").href, { target: "#conversations", select: "#conversations > *" });
+  showReceiving("");
+  if (!refusals.length) location.assign(places.length > 1 ? find(".brand").href : places[0]);
+  else if (places.length) await htmx.ajax("GET", find(".brand").href, { target: "#conversations", select: "#conversations > *" });
   if (refusals.length) complain(refusals.join(" "));
 };
 
 document.addEventListener("dragover", (event) => {
-  receiving(canImport(event) ? "Drop to import" : "");
+  showReceiving(canImport(event) ? "Drop to import" : "");
   if (canImport(event)) event.preventDefault();
 });
-document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) receiving(""); });
+document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) showReceiving(""); });
 document.addEventListener("drop", (event) => {
-  receiving("");
+  showReceiving("");
   if (!canImport(event)) return;
   event.preventDefault();
   importFiles([...event.dataTransfer.files]);

@@ -1,26 +1,29 @@
-// To a message, or to a source of a summary: on the page, in a fold, or fetched with those around it.
-"use strict";
+// Jumps to a message, or to a source of a summary: on the page, in a compaction, or fetched with those around it.
+// Listens to click, hashchange, DOMContentLoaded and htmx:afterSwap.
+import { showList } from "./controls.js";
+import { find, panel, readStored, store, thread } from "./page.js";
+import { stopFollowing } from "./place.js";
 
-const SEEN = 2000;
+const FLASH_MS = 2000;
 
 const reveal = (place) => {
   if (place.matches("details")) place.open = true;
-  const heir = one("summary", place) ?? place;
+  const heir = find("summary", place) ?? place;
   if (heir === place && place.tabIndex < 0) place.tabIndex = -1;
   place.scrollIntoView({ block: "center" });
   heir.focus({ preventScroll: true });
   place.classList.add("flash");
-  setTimeout(() => place.classList.remove("flash"), SEEN);
+  setTimeout(() => place.classList.remove("flash"), FLASH_MS);
 };
 
-// The message that the address names.
+// Goes to the message that the address names.
 const jump = () => {
   const [, id] = location.hash.match(/^#message-([\da-f-]{36})$/) ?? [];
   if (!thread || !id) return;
-  stuck = false;
-  if (one(".app.listing")) list(false);  // a hit of a search in the drawer of a phone
+  stopFollowing();
+  if (find(".app.listing")) showList(false);  // a hit of a search in the drawer of a phone
   const message = document.getElementById(`message-${id}`);
-  if (!message) return htmx.ajax("GET", `${location.pathname}messages/${id}/around`, "#reader");
+  if (!message) { htmx.ajax("GET", `${location.pathname}messages/${id}/around`, "#reader"); return; }
   panel.close();
   reveal(message);
 };
@@ -39,20 +42,20 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
-  const here = ["reader", "around"].includes(target.id) && one("#around [data-here]");
+  const here = ["reader", "around"].includes(target.id) && find("#around [data-here]");
   if (here) reveal(here);
 });
 
-// What was searched for stands beside the hit that was opened, and on no other page: whoever signs in here meanwhile may be
+// The searched words stand beside the hit that was opened, and on no other page: whoever signs in here meanwhile may be
 // somebody else.
 document.addEventListener("click", ({ target, ctrlKey, metaKey, shiftKey }) => {
-  const link = target.closest("#found .hit a"), words = one("#search")?.value;
+  const link = target.closest("#found .hit a"), words = find("#search")?.value;
   if (!link || link.pathname === location.pathname || ctrlKey || metaKey || shiftKey) return;
-  keep("searched", { words, path: link.pathname }, "sessionStorage");
+  store("searched", { words, path: link.pathname }, "sessionStorage");
 });
 addEventListener("DOMContentLoaded", () => {
-  const field = one("#search"), searched = kept("searched", "sessionStorage");
-  keep("searched", null, "sessionStorage");
+  const field = find("#search"), searched = readStored("searched", "sessionStorage");
+  store("searched", null, "sessionStorage");
   if (!field || searched?.path !== location.pathname) return;
   field.value = searched.words;
   htmx.trigger(field, "input");

@@ -1,9 +1,10 @@
-// Long pastes: a marker in the box stands for each, and only those that a paste of this draft has put there.
-"use strict";
+// Long pastes: a marker in the box stands for each, and only markers that a paste of this draft has put there count.
+// Listens to nothing: the composer hands on what becomes of its box.
+import { copyTemplate, find, panel } from "./page.js";
 
-const LONG = 200;
+export const MAX_PASTED_CHARS = 200; // a longer text becomes a marker
 const marker = (number) => `[LongText#${number}]`;
-const characters = (text) => { let count = 0; for (const _ of text) count += 1; return count; };
+export const countCharacters = (text) => { let count = 0; for (const _ of text) count += 1; return count; };
 
 // How `after` came out of `before`: `removed` characters at `at` gave way to `added`. Where that can be read in more
 // than one way (one of two equal words is gone), it was done where the caret is.
@@ -18,15 +19,15 @@ const changeOf = (before, after, caret) => {
   }
   return { at: head, removed: before.length - tail - head, added: after.length - tail - head };
 };
-// Where markers are after a change; one that it has touched is a marker no more.
-const moved = (places, { at, removed, added }) => places.flatMap(({ number, start }) => {
+// Returns the places of markers after a change; a marker that the change has touched is none any more.
+const moveMarkers = (places, { at, removed, added }) => places.flatMap(({ number, start }) => {
   if (start + marker(number).length <= at) return { number, start };
   return start >= at + removed ? { number, start: start + added - removed } : [];
 });
 
-// The pastes of a box. `texts` has those too that were taken away: undo brings their markers back. `past` has each value
+// Follows the pastes of a box. `texts` has those too that were taken away: undo brings their markers back. `past` has each value
 // with its places, in the order in which the browser's undo goes back over them.
-const pastesOf = (box) => {
+export const trackPastes = (box) => {
   let value, places, texts, last, past, now;
 
   const note = () => { past = [...past.slice(Math.max(0, now - 200), now + 1), { value, places }]; now = past.length - 1; };
@@ -35,7 +36,7 @@ const pastesOf = (box) => {
     for (let place = now + step; past[place]; place += step) if (past[place].value === value) return place;
     return null;
   };
-  const start = (draft) => {
+  const restore = (draft) => {
     value = box.value;
     const own = (draft?.pastes ?? []).filter(({ number, start }) => value.startsWith(marker(number), start));
     places = own.map(({ number, start }) => ({ number, start }));
@@ -52,40 +53,40 @@ const pastesOf = (box) => {
     box.dispatchEvent(new InputEvent("input"));
   };
   const replace = (number, text) => {
-    const place = places.find((place) => place.number === number);
+    const place = places.find((each) => each.number === number);
     if (!place) return;
     box.setSelectionRange(place.start, place.start + marker(number).length);
     type(text);
   };
-  start();
+  restore();
 
   return {
-    start,
+    restore,
     replace,
     text: (number) => texts.get(number),
     get all() { return places.map(({ number, start }) => ({ number, start, text: texts.get(number) })); },
-    // What has become of the box, by typing, cutting, undoing.
+    // Reads the change of the box, by typing, cutting, undoing.
     follow(event) {
       const before = value, undone = event.inputType === "historyUndo";
       value = box.value;
       const known = undone || event.inputType === "historyRedo" ? recall(undone) : null;
       if (known !== null) { places = past[known].places; now = known; return; }
-      places = moved(places, changeOf(before, value, box.selectionEnd));
+      places = moveMarkers(places, changeOf(before, value, box.selectionEnd));
       note();
     },
     add(text) {
       last += 1;
       texts.set(last, text);
       type(marker(last));
-      places = [...places, { number: last, start: box.selectionEnd - marker(last).length }].sort((a, b) => a.start - b.start);
+      places = [...places, { number: last, start: box.selectionEnd - marker(last).length }].toSorted((a, b) => a.start - b.start);
       past[now].places = places;
       return last;
     },
-    // What was sent is there no more; what was typed meanwhile stays.
+    // Takes away the sent text; the words that were typed meanwhile stay.
     drop(length) {
       const pastes = this.all.filter(({ start }) => start >= length).map((paste) => ({ ...paste, start: paste.start - length }));
       box.value = value.slice(length);
-      start({ pastes });
+      restore({ pastes });
     },
     get parts() {
       let end = 0;
@@ -99,23 +100,22 @@ const pastesOf = (box) => {
   };
 };
 
-// --- What is shown of them -------------------------------------------------------------------------------------------
+// --- Chips, marks, and the page of a paste -------------------------------------------------------------------------------------------
 
-const copyOf = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
 const sizeOf = (text) => {
   const tokens = new TextEncoder().encode(text).length / 4;
-  return `${characters(text).toLocaleString("en")} chars · about ${Number(tokens.toPrecision(2)).toLocaleString("en")} tokens`;
+  return `${countCharacters(text).toLocaleString("en")} chars · about ${Number(tokens.toPrecision(2)).toLocaleString("en")} tokens`;
 };
-const pasteChip = (number, text) => {
-  const chip = copyOf("paste-chip"), name = `LongText#${number}`;
+export const pasteChip = (number, text) => {
+  const chip = copyTemplate("paste-chip"), name = `LongText#${number}`;
   chip.dataset.number = number;
-  one("b", chip).textContent = name;
-  one("small", chip).textContent = sizeOf(text);
+  find("b", chip).textContent = name;
+  find("small", chip).textContent = sizeOf(text);
   for (const button of chip.querySelectorAll("button")) button.setAttribute("aria-label", `${button.title}: ${name}`);
   return chip;
 };
-// The same text, to lie unseen behind the words: what is a marker in it stands out, and what only looks like one does not.
-const markersIn = (value, pastes) => {
+// Returns the same text, to lie unseen behind the words: its markers stand out, and words that only look like one do not.
+export const markersIn = (value, pastes) => {
   let end = 0;
   const pieces = pastes.flatMap(({ number, start }) => {
     const place = document.createElement("mark"), before = value.slice(end, start);
@@ -125,11 +125,11 @@ const markersIn = (value, pastes) => {
   });
   return pastes.length ? [...pieces, `${value.slice(end)} `] : [];
 };
-const readPaste = (number, text) => {
-  const page = copyOf("paste-page");
-  one("h2", page).textContent = `LongText#${number}`;
-  one("p", page).textContent = sizeOf(text);
-  one("pre", page).textContent = text;
-  one("#reader").replaceChildren(page);
+export const showPaste = (number, text) => {
+  const page = copyTemplate("paste-page");
+  find("h2", page).textContent = `LongText#${number}`;
+  find("p", page).textContent = sizeOf(text);
+  find("pre", page).textContent = text;
+  find("#reader").replaceChildren(page);
   panel.showModal();
 };

@@ -1,4 +1,4 @@
-"""Pages that lose their server and find it again, as htmx and `static/chat.js` do it.
+"""Pages that lose their server and find it again, as htmx and `static/thread.js` do it.
 
 A page opens its socket anew after a random part of 1, 2, 4, … 64 seconds. When the socket opens or closes it fetches
 what has changed since the version that it shows, and again where the site was busy; what it asks for while it still

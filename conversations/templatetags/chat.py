@@ -191,7 +191,7 @@ def duration(seconds: int) -> str:
 
 @register.filter
 def lasted(seconds: int) -> str:
-    """What has gone by, as `progress.js` counts it on."""
+    """What has gone by, as `elapsed.js` counts it on."""
     return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60:02} s"
 
 

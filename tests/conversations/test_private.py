@@ -83,6 +83,6 @@ def test_an_export_and_a_page_of_the_admin_are_private(client: Client, user: Use
 
 
 def test_static_files_keep_their_own(client: Client, transactional_db: None) -> None:
-    with closing(client.get("/static/chat.js")) as response:
+    with closing(client.get("/static/page.js")) as response:
         assert response.status_code == 200 and "max-age=" in response.headers["Cache-Control"]
         assert "no-store" not in response.headers["Cache-Control"]

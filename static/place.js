@@ -1,0 +1,70 @@
+// Where a reader is: the place in the thread and the keyboard's focus outlast the swaps of htmx.
+// Listens to the scrolling of the thread, to changes of it, and to each swap, before and after.
+import { find, scroller, thread } from "./page.js";
+
+// --- The end of the thread stays in sight if it was --------------------------------------------------------------------
+
+let isFollowing = !location.hash;
+const scrollToEnd = () => {
+  if (!isFollowing || !scroller) return;
+  const box = find("code.streaming", thread)?.parentElement;
+  if (box) box.scrollTop = box.scrollHeight;
+  scroller.scrollTop = scroller.scrollHeight;
+};
+export const followEnd = () => { isFollowing = true; scrollToEnd(); };
+export const stopFollowing = () => { isFollowing = false; };
+
+if (thread && scroller) {
+  const latest = find("#latest");
+  scroller.addEventListener("scroll", () => {
+    const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+    isFollowing = below < 60;
+    if (latest) latest.hidden = below < scroller.clientHeight;
+  }, { passive: true });
+  latest?.addEventListener("click", () => { scroller.focus({ preventScroll: true }); followEnd(); });
+  new MutationObserver(scrollToEnd).observe(thread, { childList: true, subtree: true, characterData: true });
+  new ResizeObserver(scrollToEnd).observe(scroller);
+  scrollToEnd();
+}
+
+// --- The message at the top of the visible part stays there --------------------------------------------------------------
+
+// A message that begins above the visible part and changes its height stays where it was being read.
+let topmost = null;
+export const rememberPlace = () => {
+  const top = scroller.getBoundingClientRect().top;
+  const message = [...thread.querySelectorAll(".message")].find((each) => each.getBoundingClientRect().bottom > top);
+  const { top: at, height } = message?.getBoundingClientRect() ?? {};
+  topmost = message && !isFollowing ? { id: message.id, at, read: Math.max(0, top - at) / height, height } : null;
+};
+const restorePlace = () => {
+  const message = topmost && document.getElementById(topmost.id);
+  if (message) {
+    const { top, height } = message.getBoundingClientRect();
+    scroller.scrollTop += top - topmost.at + topmost.read * (height - topmost.height);
+  }
+  topmost = null;
+};
+
+// --- Focus: a control that a swap takes away hands it on: to itself come back, to a neighbour, or to its heading ------
+
+let heirs = [], rememberedAt = 0;
+const rememberFocus = () => {
+  const at = document.activeElement;
+  // Where one swap has just taken the control away, the next one may bring its heir.
+  if (at === document.body) { if (Date.now() - rememberedAt > 1000) heirs = []; return; }
+  rememberedAt = Date.now();
+  heirs = [
+    at.id, at.closest("[data-focus]")?.dataset.focus, at.closest("section")?.getAttribute("aria-labelledby"),
+    at.closest("dialog") ? "reader-title" : "scroller",
+  ];
+};
+export const restoreFocus = () => {
+  if (document.activeElement !== document.body) return;
+  heirs.map((id) => id && document.getElementById(id)).find((heir) => heir && !heir.disabled)?.focus({ preventScroll: true });
+};
+
+for (const name of ["htmx:beforeSwap", "htmx:oobBeforeSwap"]) document.addEventListener(name, rememberFocus);
+document.addEventListener("htmx:oobAfterSwap", () => { restoreFocus(); restorePlace(); });
+document.addEventListener("htmx:afterSwap", restorePlace);
+document.addEventListener("htmx:afterSettle", restoreFocus);
