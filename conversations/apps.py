@@ -1,4 +1,9 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+INDEX = "conversations.search_index"
 
 
 class ConversationsConfig(AppConfig):
@@ -6,3 +11,15 @@ class ConversationsConfig(AppConfig):
 
     def ready(self) -> None:
         from conversations import checks  # noqa: F401 - registers them
+
+        post_migrate.connect(keep_search_index, sender=self, dispatch_uid=INDEX)
+
+
+def keep_search_index(**_: Any) -> None:
+    """On SQLite, a migration that makes a table anew takes its triggers away."""
+    from django.db import connection
+
+    from conversations.messages import schema
+
+    if {"conversations_message", "conversations_toolcall"} <= set(connection.introspection.table_names()):
+        schema.install()

@@ -12,6 +12,7 @@ from django.db import DatabaseError, InterfaceError, connection, connections
 from django.http import HttpRequest, JsonResponse
 
 from conversations.llm import reach
+from conversations.messages import index
 
 SECONDS = 3.0
 """That all questions together may take."""
@@ -72,12 +73,19 @@ def _worker() -> str:
     return OK if cache.get(WORKER) else f"none was heard of in {HEARD_SECONDS} s"
 
 
+def index_state() -> str:
+    """Of the search index: nobody is kept away for it, as pages and turns go on without it."""
+    found = index.health()
+    return OK if found.is_there and found.filled else str(found)
+
+
 CHECKS = {
     "database": Check(_database),
     "redis": Check(_redis),
     "worker": Check(_worker),
     "model": Check(lambda: reach.fault() or OK),
 }
+SEARCH_INDEX = Check(index_state)
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -90,12 +98,14 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def readyz(request: HttpRequest) -> JsonResponse:
     asked = {name: check.begin() for name, check in CHECKS.items()}
-    wait(asked.values(), timeout=SECONDS)
+    indexed = SEARCH_INDEX.begin()
+    wait([*asked.values(), indexed], timeout=SECONDS)
     late = f"no answer within {SECONDS:g} s"
     found = {name: future.result() if future.done() else late for name, future in asked.items()}
     is_ready = set(found.values()) <= {OK, NOT_USED}
     status, code = ("ready", 200) if is_ready else ("not ready", 503)
-    return JsonResponse({"status": status, "checks": found}, status=code, headers={"Cache-Control": "no-store"})
+    told = {"status": status, "checks": found, "search_index": indexed.result() if indexed.done() else late}
+    return JsonResponse(told, status=code, headers={"Cache-Control": "no-store"})
 
 
 def worker_is_here() -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 
 from conversations import compaction, logged, orphans, titles, turn, upkeep
+from conversations.messages import index
 
 
 async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
@@ -23,6 +24,7 @@ async def suggest_title(conversation_id: str, reply_id: str) -> None:
 
 async def sweep() -> None:
     await sync_to_async(orphans.sweep)()
+    await sync_to_async(index.keep_up)()
 
 
 async def tidy() -> None:

@@ -19,6 +19,7 @@ from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
 from conversations import orphans
 from conversations.llm.profiles import sync_profiles
+from conversations.messages import index
 from conversations.models import Attachment, Errand, Folding, GatewayCall
 
 logger = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ async def run() -> None:
 def _sweep() -> None:
     close_old_connections()
     orphans.sweep()
+    index.keep_up()
 
 
 def tidy() -> None:
@@ -73,6 +75,7 @@ def tidy() -> None:
         figures._default_manager.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
     Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
     Attachment.objects.filter(message=None, created_at__lt=timezone.now() - UNSENT_KEPT).delete()
+    index.heal()
     if connection.vendor == "sqlite":
         checkpoint_wal()
 

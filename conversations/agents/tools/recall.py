@@ -14,8 +14,10 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from conversations.agents.tools.history import READ, SEARCH
 from conversations.agents.tools.spec import ToolFailed
+from conversations.messages import lookup
+from conversations.messages.index import of_conversation
 from conversations.models import Message, ToolCall
-from conversations.terms import contains, excerpt, terms_of
+from conversations.terms import contains, excerpt, pattern, terms_of
 from conversations.transcript import HISTORY
 
 MOST_HITS = 10
@@ -23,25 +25,33 @@ SNIPPET = 200
 """Characters of an excerpt, about."""
 HIGHEST = 1_000_000_000
 """Of a message's number: no database takes any integer there is."""
+COLUMNS = ("role", "name", "content", "created_at")
 KEPT_FREE = 100
 """Characters of a result, for the line that says how to go on."""
 
 
 def search_history(conversation_id: UUID, query: str) -> str:
-    """The latest messages in which, or in whose tools' results, all words occur: a line each. Raises ToolFailed.
+    """The messages that, with their tools' results, answer the query best: a line each. Raises ToolFailed.
 
+    Found by the index as a person's search does; what the index has nothing of, by texts in which all words occur.
     What these two tools gave is not searched: it would be found again with each search.
     """
     terms = terms_of(query)
     if not terms:
         raise ToolFailed("The query has no words.")
-    hits = list(_found(conversation_id, terms)[: MOST_HITS + 1])
+    ranked = lookup.best(
+        _history(conversation_id).select_related("conversation").only(*COLUMNS, "conversation__updated_at"),
+        query,
+        scope=of_conversation(conversation_id),
+        within=conversation_id,
+    )
+    hits = (list(_found(conversation_id, terms)[: MOST_HITS + 1]) if ranked is None else ranked)[: MOST_HITS + 1]
     if not hits:
-        return "No message has all of these words. Try fewer, or others."
+        return "No message has any of these words. Try others."
     numbers = _numbers(conversation_id, [message.created_at for message in hits])
     lines = _fitting([_line(number, message, terms) for number, message in zip(numbers, hits, strict=True)][:MOST_HITS])
     if len(lines) < len(hits):
-        lines.append("There are earlier ones: more words find fewer.")
+        lines.append("There are more: other words may find them.")
     return "\n".join(lines)
 
 
@@ -77,7 +87,7 @@ def _history(conversation_id: UUID) -> QuerySet[Message]:
 def _found(conversation_id: UUID, terms: list[str]) -> QuerySet[Message]:
     in_results = _with(terms).filter(message=OuterRef("pk"))
     rows = _history(conversation_id).filter(contains("content", terms) | Exists(in_results))
-    return rows.reverse().only("role", "name", "content", "created_at")
+    return rows.reverse().only(*COLUMNS)
 
 
 def _with(terms: list[str]) -> QuerySet[ToolCall]:
@@ -93,13 +103,15 @@ def _numbers(conversation_id: UUID, moments: Sequence[datetime]) -> list[int]:
 
 def _line(number: int, message: Message, terms: list[str]) -> str:
     text, of = message.content, ""
-    if not _has_all(text, terms) and (call := _with(terms).filter(message=message).first()):
+    if not pattern(terms).search(text) and (call := _call_with(message, terms)):
         text, of = call.result or "", f", result of {call.name}"
     return f"{_head(number, message)}{of}: {excerpt(text, terms, SNIPPET)}"
 
 
-def _has_all(text: str, terms: list[str]) -> bool:
-    return all(term.casefold() in text.casefold() for term in terms)
+def _call_with(message: Message, terms: list[str]) -> ToolCall | None:
+    """The call of it whose result has any of the terms."""
+    calls = ToolCall.objects.filter(message=message, result__isnull=False).exclude(name__in=(SEARCH, READ))
+    return next((call for call in calls if pattern(terms).search(call.result or "")), None)
 
 
 def _head(number: int, message: Message) -> str:

@@ -1,0 +1,23 @@
+"""The tables and triggers of the full-text index. It is filled in the background, however many messages there are."""
+
+from typing import Any
+
+from django.db import migrations
+
+
+def install(*_: Any) -> None:
+    from conversations.messages import schema
+
+    schema.install()
+
+
+def drop(*_: Any) -> None:
+    from conversations.messages import schema
+
+    schema.drop()
+
+
+class Migration(migrations.Migration):
+    dependencies = [("conversations", "0012_chat_templates_and_token_reports")]
+
+    operations = [migrations.RunPython(install, drop)]

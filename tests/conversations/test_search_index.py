@@ -1,0 +1,231 @@
+"""The full-text index: in step with whatever is written, and made anew where it is missing or broken."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compression.core.index_terms import index_terms
+from conversations import forks, health, search
+from conversations.messages import index, schema
+from conversations.models import Conversation, Message, ToolCall
+from tests.conversations.chat import START
+from tests.conversations.test_search import talk, texts
+
+SCRIPTS = {
+    "English": ("The nightly export moved to Thursday.", "exports"),
+    "German": ("Die Größe der Datenbank überrascht alle.", "GROSSE".replace("SS", "ß")),
+    "French": ("Le déploiement s'arrête à midi.", "deploiement"),
+    "Russian": ("Порт базы данных теперь другой.", "ПОРТ"),
+    "Greek": ("Η Αθήνα είναι όμορφη.", "αθηνα"),
+    "Arabic": ("الميناء مفتوح اليوم", "مفتوح"),
+    "Hebrew": ("הנמל פתוח היום", "פתוח"),
+    "Hindi": ("बंदरगाह आज खुला है", "खुला"),
+    "Thai": ("ท่าเรือเปิดวันนี้", "เปิด"),
+    "Chinese": ("数据库的端口改成了五四三三", "端口"),
+    "Japanese": ("港は来週から閉まります", "来週"),
+    "Korean": ("항구는 오늘 열려 있습니다", "오늘"),
+    "a number": ("It listens on 48213 now.", "48213"),
+    "a path": ("See src/billing/ledger_v2.py for it.", "ledger"),
+}
+
+
+def entries() -> int:
+    index.catch_up()
+    return index.count()
+
+
+@pytest.mark.parametrize(("text", "query"), SCRIPTS.values(), ids=SCRIPTS)
+def test_a_word_of_any_script_is_found(user: User, text: str, query: str) -> None:
+    talk(user, text, "something else", title="-")
+    assert texts(user, query) == [text]
+
+
+@given(text=st.text(max_size=400))
+def test_terms_are_letters_and_digits_alone_and_the_same_again(text: str) -> None:
+    terms = index_terms(text)
+    assert not any(sign in term for term in terms for sign in "_ \"'*&|!():\\\0")
+    assert all(0 < len(term) <= 40 for term in terms) and len(set(terms)) == len(terms)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "the of and a", "AND OR NOT", '"', "((((", "needle*", "NEAR(needle, 2)", "terms:needle", "-needle",
+        "needle' OR 1=1 --",
+        "needle & !", "^needle", "_c* needle", "\u202eneedle", "😀", "\U0001f469\u200d\U0001f467", "%", "\\",
+        "needle <-> pin", "a b c d e f g h i j k l m n",
+        "x" * 200, "é" * 100,
+    ],
+)  # fmt: skip
+def test_no_query_is_a_fault_or_finds_what_is_not_asked_for(user: User, query: str) -> None:
+    talk(user, "a needle", title="-")
+    talk(User.objects.create_user("mallory"), "a needle of another: the of and a OR NOT 😀 é % x", title="-")
+    assert set(texts(user, query)) <= {"a needle"}
+
+
+def test_every_way_of_writing_is_seen(user: User) -> None:
+    conversation = talk(user, "alpha one", "alpha two", title="-")
+    assert texts(user, "alpha") == ["alpha two", "alpha one"]
+    first, second = conversation.messages.all()
+    Message.objects.filter(pk=first.pk).update(content="omega")
+    assert texts(user, "omega") == ["omega"] and texts(user, "alpha") == ["alpha two"]
+    Message.objects.filter(pk=second.pk).update(replaced_by=first)
+    assert texts(user, "alpha") == [] and entries() == 1
+    Message.objects.filter(pk=second.pk).update(replaced_by=None)
+    assert texts(user, "alpha") == ["alpha two"]
+    copy = forks.fork(conversation, second.pk)
+    assert len(texts(user, "omega")) == 2 and entries() == 4
+    conversation.delete()
+    assert len(texts(user, "omega")) == 1 and entries() == 2
+    copy.delete()
+    assert entries() == 0
+
+
+def test_a_reply_is_found_when_it_has_ended(user: User) -> None:
+    conversation = talk(user, "hello", title="-")
+    reply = Message.objects.create(
+        conversation=conversation, role="assistant", status="streaming", created_at=START + timedelta(hours=1)
+    )
+    Message.objects.filter(pk=reply.pk).update(content="a half of the nee")
+    assert entries() == 1
+    Message.objects.filter(pk=reply.pk).update(content="a needle", status="complete")
+    assert texts(user, "needle") == ["a needle"]
+
+
+def test_the_words_of_what_is_deleted_leave_the_index(user: User) -> None:
+    conversation = talk(user, "an unmistakable zanzibar", title="-")
+    ToolCall.objects.create(
+        message=conversation.messages.get(), call_id="1", name="fetch", result="quetzalcoatl", created_at=START
+    )
+    index.catch_up()
+    scope = index.of_conversation(conversation.pk)
+    assert index.propose(scope, index_terms("zanzibar quetzalcoatl")).counts == (1, 1)
+    ToolCall.objects.all().delete()
+    index.catch_up()
+    assert index.propose(scope, index_terms("zanzibar quetzalcoatl")).counts == (1, 0)
+    conversation.delete()
+    index.catch_up()
+    assert index.propose(scope, index_terms("zanzibar quetzalcoatl")).counts == (0, 0)
+
+
+def test_numbers_are_those_of_the_history(user: User) -> None:
+    conversation = talk(user, *(f"message {number}" for number in range(7)), title="-")
+    rows = list(conversation.messages.order_by("created_at"))
+    Message.objects.filter(pk=rows[1].pk).update(status="failed")
+    index.catch_up(most=3)
+    index.catch_up()
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT message_id, number FROM {schema.INDEXED}")
+        numbers = {index._id(key): number for key, number in cursor.fetchall()}
+    assert numbers[rows[1].pk] is None and numbers[rows[0].pk] == 1
+    assert numbers[rows[6].pk] == 6
+
+
+def test_what_is_older_than_the_index_is_filled_in_the_background(user: User) -> None:
+    talk(user, *(f"needle {number}" for number in range(5)), title="-")
+    schema.drop()
+    schema.install()
+    assert not index.fill(2) and not index.health().filled
+    index.keep_up()
+    assert index.health().filled and entries() == 5
+    assert len(texts(user, "needle")) == 5
+
+
+def test_reindex_makes_all_of_it_anew(user: User, capsys: Any) -> None:
+    talk(user, "needle", title="-")
+    index.catch_up()
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {schema.INDEXED}")
+    call_command("reindex")
+    assert "Indexed 1 messages." in capsys.readouterr().out
+    assert texts(user, "needle") == ["needle"]
+
+
+def test_other_rules_for_terms_have_it_filled_anew(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk(user, "needle", title="-")
+    index.keep_up()
+    assert index.health().filled
+    monkeypatch.setattr("compression.core.index_terms.VERSION", 99)
+    assert not index.health().filled
+    index.keep_up()
+    assert index.health().filled and entries() == 1
+
+
+def test_an_index_that_is_missing_heals_and_search_goes_on_meanwhile(
+    user: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    talk(user, "a needle", title="-")
+    schema.drop()
+    try:
+        with caplog.at_level(logging.ERROR):
+            assert texts(user, "needle") == ["a needle"]
+        assert "search index" in caplog.text
+        assert "missing" in health.index_state()
+        index.keep_up()
+        assert health.index_state() == "ok" and entries() == 1
+        assert texts(user, "needles") == ["a needle"]
+    finally:
+        schema.install()
+
+
+def test_a_lost_trigger_is_put_back_and_what_it_missed_is_indexed(user: User) -> None:
+    conversation = talk(user, "a needle", title="-")
+    index.keep_up()
+    on = "" if schema.is_sqlite() else " ON conversations_message"
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TRIGGER {schema.INDEXED}_message_said{on}")
+    conversation.messages.create(role="user", content="a missed one", created_at=START + timedelta(hours=2))
+    assert "missing" in health.index_state()
+    assert index.heal()
+    index.keep_up()
+    assert entries() == 2 and texts(user, "missed") == ["a missed one"]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="of the files of SQLite")
+@pytest.mark.parametrize(
+    "harm", ["DROP TABLE conversations_terms_data", "UPDATE conversations_terms_data SET block = x'00'"]
+)
+def test_a_broken_index_is_made_anew(user: User, harm: str) -> None:
+    talk(user, "a needle", "two", title="-")
+    index.keep_up()
+    with connection.cursor() as cursor:
+        cursor.execute(harm)
+    try:
+        assert texts(user, "needle") == ["a needle"]  # by reading the messages
+        Message.objects.filter(content="two").update(content="three")
+        index.keep_up()
+        index.keep_up()
+        assert index.health().filled and entries() == 2
+        assert texts(user, "three") == ["three"]
+    finally:
+        index.rebuild()
+
+
+def test_a_long_message_is_indexed_within_bounds(user: User) -> None:
+    talk(user, " ".join(f"word{number}" for number in range(60_000)), "x" * 500_000, "字" * 200_000, title="-")
+    assert entries() == 3
+    assert len(texts(user, "word17")) == 1
+
+
+def test_a_page_of_the_ranking_follows_another(user: User) -> None:
+    talk(user, *(f"needle {number} " + "and so on " * number for number in range(9)), title="-")
+    first = search.find(user, "needle", limit=4)
+    second = search.find(user, "needle", limit=20, after=first.next)
+    assert first.next == "best.4" and second.next is None
+    assert len({hit.message.pk for hit in (*first.hits, *second.hits) if hit.message}) == 9
+    assert search.find(user, "needle", after="best.999").hits == ()
+
+
+def test_conversations_of_agents_gateway_and_executors_are_told_apart(user: User) -> None:
+    for kind in Conversation.Kind:
+        talk(user, f"needle of {kind}", title="-", kind=kind)
+    assert sorted(texts(user, "needle")) == ["needle of agent", "needle of chat"]
