@@ -10,8 +10,9 @@ from math import ceil
 from compression.core.policy import AHEAD_BY, Policy
 from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
-from conversations import prompt, transcript, usage
+from conversations import prompt, usage
 from conversations.agents.tools import spec
+from conversations.context import recall
 from conversations.flows import policy_of
 from conversations.models import Conversation
 from conversations.transcript import Loaded
@@ -21,6 +22,7 @@ LABELS = {
     "system": "System prompt",
     "tools": "Tools",
     "summary": "Summary",
+    "recalled": "Recalled",
     "protected": "Protected",
     "live": "Live messages",
 }
@@ -66,7 +68,7 @@ class Meter:
 
 def meter(conversation: Conversation) -> Meter | None:
     """None where no model is connected: a window is a model's."""
-    loaded = transcript.load(conversation.pk)
+    loaded = recall.load(conversation.pk)
     used = usage.measured(loaded)
     if used is None:
         return None
@@ -106,7 +108,7 @@ def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = L
     parts: list[Part] = []
     start = 0.0
     for kind, label in labels.items():
-        if kind == "tools" and not tokens[kind]:
+        if kind in ("tools", "recalled") and not tokens[kind]:
             continue
         width = max(100 * tokens[kind] / window, VISIBLE) if tokens[kind] else 0.0
         parts.append(Part(kind, label, tokens[kind], round(start, 2), round(width, 2)))
@@ -126,6 +128,7 @@ def _labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
         "system": ", ".join(system),
         "tools": _counted(len(head.tools), "tool").capitalize(),
         "summary": f"Summary, {_counted(active.count() if head.compressed_at else 0, 'checkpoint')}",
+        "recalled": f"Recalled, {_counted(len(loaded.recalled.quotes) if loaded.recalled else 0, 'passage')}",
         "protected": f"Protected, {_counted(protected, 'message')}",
         "live": f"Live, {_counted(len(loaded.turns) - protected, 'message')}",
     }

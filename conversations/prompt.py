@@ -1,4 +1,8 @@
-"""What the model is sent: the system prompt, the summary, kept and live messages, in this order and no other."""
+"""What the model is sent: the system prompt, the summary, kept and live messages, in this order and no other.
+
+Passages that are recalled of the compacted part stand right before the question that they are recalled for: all that
+stands before them stays the same from turn to turn, and a provider's cache can serve it.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +69,10 @@ def sendable(prompt: object) -> Prompt:
 
 
 def look(conversation: Conversation) -> Context:
-    """The next request of a conversation, as it stands now."""
-    loaded = transcript.load(conversation.pk)
+    """The next request of a conversation, as it stands now: passages are recalled for its latest question."""
+    from conversations.context import recall
+
+    loaded = recall.load(conversation.pk)
     return Context(assemble(loaded), loaded.usage(system_tokens=system_tokens(loaded.head)))
 
 
@@ -80,6 +86,8 @@ def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
         messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
     visible = shown(loaded.turns) if loaded.head.can_see else ()
     for turn in loaded.turns:
+        if loaded.recalled and turn.id == loaded.recalled.before:
+            messages.append(loaded.recalled.message)
         messages.extend(as_messages(turn, with_images=turn.id in visible))
     return Prompt(tuple(messages), loaded.head.id, loaded.head.tools, may_call)
 

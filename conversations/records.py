@@ -25,6 +25,7 @@ from compression.records import active_checkpoints, value_of
 from conversations import prompt
 from conversations.agents.tools import spec
 from conversations.agents.tools.spec import as_functions
+from conversations.context import recall
 from conversations.llm.base import Spent
 from conversations.llm.profiles import reply_limit, tells_of_tools
 from conversations.models import ModelProfile, Wording
@@ -33,6 +34,8 @@ from conversations.transcript import Loaded
 from conversations.usage import measured
 
 VERSION = 1
+TOKENS = ("system", "summary", "recalled", "protected", "live")
+"""Kinds of parts whose tokens are noted; `recalled` is missing of what was asked before there was any."""
 MOST_DOLLARS = Decimal(999_999)
 """That a row can hold: figures that a provider made up cost more."""
 REMEMBERED = 10_000
@@ -57,7 +60,8 @@ class Sent:
         if any(turn.images for turn in self.loaded.turns):
             return 0
         unheard = spec.tokens(head.tools) if head.tools and not tells_of_tools(self.profile, self.prompt) else 0
-        return prompt.system_tokens(head) - unheard + head.compressed_tokens + total_tokens(self.loaded.turns)
+        quoted = self.loaded.recalled.tokens if self.loaded.recalled else 0
+        return prompt.system_tokens(head) - unheard + head.compressed_tokens + quoted + total_tokens(self.loaded.turns)
 
     @property
     def used(self) -> int:
@@ -95,11 +99,12 @@ def note(sent: Sent) -> dict[str, Any]:
         **_messages_of(sent.loaded),
         "images": head.can_see and any(turn.images for turn in sent.loaded.turns),
         "limit": settings.TOOL_RESULT_MAX_CHARS,
-        "tokens": {name: getattr(usage, name) for name in ("system", "summary", "protected", "live")},
+        "tokens": {name: getattr(usage, name) for name in TOKENS},
         "window": window.size,
         "budget": window.budget,
         "correction": window.correction,
         "hash": digest(sent.prompt.messages),
+        **({"recalled": recall.noted(sent.loaded.recalled)} if sent.loaded.recalled else {}),
         **({} if sent.profile.sends_as_is else {"template": sent.profile.chat_template}),
     }
     saved = window.corrected(stood_for.tokens) - usage.summary if stood_for else 0

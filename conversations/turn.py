@@ -21,6 +21,7 @@ from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.agents.tools.spec import Asked
 from conversations.agents.work import MOST_REQUESTS, LeaseLost, Work
+from conversations.context import recall
 from conversations.errors import Refused
 from conversations.events import hub, publish
 from conversations.insisting import insisted
@@ -194,7 +195,7 @@ async def _answer(running: Running, work: Work) -> None:
     if loaded.is_at_tools and await calls.carry_out(work, loaded):
         loaded = await room.ensure(running.conversation_id)
     try:
-        await _stream(running, work, loaded)
+        await _stream(running, work, await sync_to_async(recall.recalling)(loaded))
     except ContextTooLong:
         if running.pieces:
             raise

@@ -8,8 +8,9 @@ from typing import Any
 
 from compression.core.values import Usage
 from compression.records import active_checkpoints
-from conversations import prompt, transcript
+from conversations import prompt
 from conversations.agents.tools import spec
+from conversations.context import recall
 from conversations.models import Conversation, ModelProfile
 from conversations.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.usage import measured
@@ -33,7 +34,7 @@ class Upcoming:
 
 def upcoming(conversation: Conversation) -> Upcoming:
     """What `prompt.look` tells as a whole."""
-    loaded = transcript.load(conversation.pk)
+    loaded = recall.load(conversation.pk)
     head, messages = loaded.head, prompt.assemble(loaded).messages
     tools = spec.tokens(head.tools)
     opening = [Part("system", messages[0], prompt.system_tokens(head) - tools)]
@@ -43,5 +44,5 @@ def upcoming(conversation: Conversation) -> Upcoming:
         numbers = tuple(checkpoint.number for checkpoint in active_checkpoints(head.id))
         opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))
     window = head.window or ModelProfile().usable_window
-    turns = parts_of(loaded.turns, with_images=head.can_see)
+    turns = parts_of(loaded.turns, with_images=head.can_see, recalled=loaded.recalled)
     return Upcoming(tuple(as_counted([*opening, *turns], window)), measured(loaded))

@@ -7,7 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from compression.core.values import FlowUsage, Usage
-from conversations import prompt, transcript
+from conversations import prompt
+from conversations.context import recall
 from conversations.events import hub, publish
 from conversations.flows import flow_of, policy_of
 from conversations.models import Conversation
@@ -17,7 +18,7 @@ from conversations.transcript import Loaded
 
 def of(conversation: Conversation) -> Usage | None:
     """Tokens of the next request by part; None where no model is set."""
-    return measured(transcript.load(conversation.pk))
+    return measured(recall.load(conversation.pk))
 
 
 def measured(loaded: Loaded) -> Usage | None:
@@ -37,7 +38,7 @@ def tell(conversation_id: UUID) -> None:
     if not hub.is_heard(conversation_id):
         return
     with contextlib.suppress(Conversation.DoesNotExist):  # deleted meanwhile
-        if usage := measured(transcript.load(conversation_id)):
+        if usage := measured(recall.load(conversation_id)):
             publish(conversation_id, "usage.updated", **usage_json(usage))
 
 

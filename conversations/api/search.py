@@ -16,7 +16,11 @@ router = Router(tags=["conversations"])
 
 Words = Annotated[
     str,
-    Query(min_length=1, max_length=search.LONGEST, description='Any of them makes a hit; "words in quotes" must occur as they stand.'),
+    Query(
+        min_length=1,
+        max_length=search.LONGEST,
+        description='Any of them makes a hit; "words in quotes" must occur as they stand.',
+    ),
 ]
 
 

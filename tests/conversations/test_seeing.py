@@ -28,6 +28,8 @@ def pages(user: User) -> Pages:
 @pytest.fixture
 def folded(conversation: Conversation) -> Conversation:
     """Twelve messages, one of them protected, all but the last four folded."""
+    conversation.policy = {"recall": False}
+    conversation.save()
     fill(conversation, 12, protected=(2,))
     compaction.request(conversation, trigger="manual", steering=Steering())
     conversation.refresh_from_db()

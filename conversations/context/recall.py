@@ -1,0 +1,140 @@
+"""Recall for one request: what the index proposes of the compacted part, read, chosen and put before the question.
+
+Two queries, whatever the length of the conversation: the terms are looked up, and the messages that have most of them
+are read with those beside them. Whatever is wrong with the index, the turn goes on without.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any, cast
+from uuid import UUID
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models.expressions import RawSQL
+
+from compression.core import recall
+from compression.core.ranking import presence, rarity
+from compression.core.recall import Quote, Recalled, Said
+from compression.core.tokens import count_tokens
+from conversations import prompt, transcript
+from conversations.flows import policy_of
+from conversations.heads import Head
+from conversations.messages import index
+from conversations.messages.schema import INDEXED, is_sqlite
+from conversations.models import Message
+from conversations.transcript import HISTORY, Loaded
+
+logger = logging.getLogger(__name__)
+
+AMONG = 1_000
+"""Messages that a term is thought to be rare or common among."""
+HITS = 40
+"""Messages that are read, each with the ones beside it."""
+RECENT = 4
+"""Messages before the question whose names and numbers count: two turns."""
+CATCH_UP = 400
+"""Messages that a turn indexes at most where some of its conversation were not yet; upkeep does the rest."""
+
+
+def load(conversation_id: UUID) -> Loaded:
+    """A conversation as its next request is made of it. Raises Conversation.DoesNotExist."""
+    return recalling(transcript.load(conversation_id))
+
+
+def recalling(loaded: Loaded) -> Loaded:
+    """The same, with the passages of its compacted part that bear on the latest message of the person.
+
+    None where nothing is compacted, nothing scores, the policy says no, or there is no room: they give way first.
+    """
+    loaded = replace(loaded, recalled=None)
+    budget = room_for(loaded)
+    question = recall.question_of(loaded.live)
+    if budget < recall.LEAST_BUDGET or question is None:
+        return loaded
+    before = loaded.live[: loaded.live.index(question)][-RECENT:]
+    weights = recall.query_of(question.content, (turn.content for turn in before))
+    try:
+        if connection.in_atomic_block:
+            with transaction.atomic():
+                said, counts = _proposed(loaded.head, list(weights))
+        else:
+            said, counts = _proposed(loaded.head, list(weights))
+    except DatabaseError:
+        logger.exception("search index: it cannot be used; nothing is recalled")
+        return loaded
+    sent = {turn.id for turn in loaded.turns}
+    quotes = recall.chosen(
+        [one for one in said if one.id not in sent],
+        weights,
+        counts=counts,
+        among=max((one.number or 0 for one in said), default=0) + len(loaded.live),
+        budget=budget,
+        count=count_tokens,
+    )
+    found = recall.recalled(question.id, quotes, count_tokens)
+    return replace(loaded, recalled=found if found and found.tokens <= budget else None)
+
+
+def room_for(loaded: Loaded) -> int:
+    """Tokens, by our own count, that recalled passages may take; 0 where nothing is to be recalled."""
+    head = loaded.head
+    if head.compressed_at is None or head.window is None or not policy_of(head).recall:
+        return 0
+    usage = loaded.usage(system_tokens=prompt.system_tokens(head))
+    assert usage is not None
+    room = min(recall.SHARE * head.window.budget, head.window.budget - (usage.total - usage.recalled))
+    return max(0, int((room - 1) / head.window.correction))
+
+
+def noted(found: Recalled) -> dict[str, Any]:
+    """What is kept of it with the reply, to put the same together again."""
+    quotes = [[quote.said.id, quote.said.number, quote.start, quote.end] for quote in found.quotes]
+    return {"before": found.before, "quotes": quotes}
+
+
+def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None:
+    """What was noted, from the messages as they are; None where one of them is not there any more."""
+    ids = {id for id, *_ in note["quotes"]}
+    rows = Message.objects.filter(conversation_id=conversation_id, pk__in=ids)
+    found = {str(row[0]): row for row in rows.values_list("pk", "role", "name", "content", "created_at")}
+    if set(found) != ids:
+        return None
+    quotes = [
+        Quote(Said(id, number, *found[id][1:]), start, end)  # one object for each would not be told from one for all
+        for id, number, start, end in note["quotes"]
+    ]
+    return recall.recalled(note["before"], quotes, count_tokens)
+
+
+def _proposed(head: Head, terms: list[str]) -> tuple[list[Said], dict[str, int]]:
+    """Messages up to the cut that have most of the terms, with those beside them, and how many have each term."""
+    scope = index.of_conversation(head.id)
+    proposed = index.propose(scope, terms, behind=head.id)
+    if proposed.is_behind and index.catch_up(head.id, most=CATCH_UP):
+        proposed = index.propose(scope, terms)
+    counts = dict(zip(terms, proposed.counts, strict=True))
+    weights = [rarity(count, AMONG) for count in proposed.counts]
+    scores = {entry: presence(places, weights) for entry, places in proposed.entries.items()}
+    hits = sorted(scores, key=lambda entry: (scores[entry], entry), reverse=True)[:HITS]
+    return (_read(head, hits) if hits else []), counts
+
+
+def _read(head: Head, entries: list[int]) -> list[Said]:
+    """The messages of these entries and their neighbours, up to the cut: those that are not sent word for word."""
+    marks = ", ".join(["%s"] * len(entries))
+    key = head.id.hex if is_sqlite() else head.id
+    near = (
+        f"SELECT beside.message_id FROM {INDEXED} AS hit JOIN {INDEXED} AS beside "
+        "ON beside.conversation_id = hit.conversation_id AND beside.number BETWEEN hit.number - 1 AND hit.number + 1 "
+        f"WHERE hit.id IN ({marks}) AND hit.conversation_id = %s"
+    )
+    rows = Message.objects.filter(
+        HISTORY,
+        pk__in=RawSQL(near, (*entries, key)),
+        conversation_id=head.id,
+        created_at__lte=cast(Any, head.compressed_at),
+    ).annotate(number=RawSQL(f"(SELECT number FROM {INDEXED} WHERE message_id = conversations_message.id)", ()))
+    found = rows.order_by("created_at").values_list("pk", "number", "role", "name", "content", "created_at")
+    return [Said(str(pk), *rest) for pk, *rest in found if str(pk) not in head.verbatim_ids]
