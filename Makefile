@@ -7,7 +7,7 @@ PYTHON := $(VENV)/bin/python
 PIP_HOW := -qq --disable-pip-version-check --no-compile --require-hashes
 .DEFAULT_GOAL := run
 
-.PHONY: run setup test check lock bench bench-load bench-retention torture clean
+.PHONY: run setup test check lock bench bench-load bench-memory bench-retention torture clean
 
 run: setup
 	@$(PYTHON) manage.py fetch_model
@@ -36,6 +36,9 @@ bench: $(VENV)/installed-dev
 
 bench-load: $(VENV)/installed-dev
 	@$(PYTHON) -m benchmarks.load
+
+bench-memory: $(VENV)/installed-dev
+	@$(PYTHON) -m benchmarks.memory
 
 bench-retention: $(VENV)/installed-bench
 	@$(PYTHON) -m benchmarks.retention

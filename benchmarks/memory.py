@@ -1,0 +1,194 @@
+"""What a request still tells of a long conversation: `python -m benchmarks.memory`, without any model.
+
+Real chats are lived: their messages come one by one, and before each question of the person there is made room as in
+every turn, by the extractive summariser. Then each of their questions is put as the next message, and the request that
+would leave for the model is judged: the share of the answer's words, less the question's, that stand anywhere in it.
+With recall and without; the tokens are those of the requests. Then, what recall costs over many messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import statistics
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.goals import end, held, sized
+from benchmarks.measures import content
+from benchmarks.site import site
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+CHATS = sized(
+    {"beam": (16_384, 32_768), "locomo": (8_192,)},
+    small={"locomo": (8_192,)},
+)
+"""The windows that each set of chats is lived in."""
+MOST = sized(100, small=1)
+"""Chats of a set."""
+MESSAGES = sized(100_000, small=2_000)
+LOOKS = sized(300, small=20)
+GOAL_P50, GOAL_P99 = 10.0, 25.0
+"""Milliseconds of CPU."""
+
+
+class Told(NamedTuple):
+    share: float
+    tokens: int
+    kind: str
+
+
+def main() -> None:
+    with site():
+        for name, windows in CHATS.items():
+            files = sorted((DATA / name).glob("*.json"))[:MOST]
+            for window in windows:
+                lived(name, [json.loads(file.read_text(encoding="utf-8")) for file in files], window)
+        cost()
+    end()
+
+
+def lived(name: str, chats: list[dict[str, Any]], window: int) -> None:
+    found: dict[bool, list[Told]] = {True: [], False: []}
+    whole: list[float] = []
+    compactions = 0
+    for chat in chats:
+        conversation, count = live(chat, window)
+        compactions += count
+        words = content("\n".join(message["content"] for message in chat["messages"]))
+        for question in chat["qa"]:
+            if not (answer := content(str(question["answer"])) - content(question["question"])):
+                continue
+            whole.append(len(answer & words) / len(answer))
+            for recalls in found:
+                found[recalls].append(ask(conversation, question, answer, recalls))
+    if not whole:
+        print(f"{name}: not there")
+        return
+    print(f"{name}, window {window:,}, {len(chats)} chats, {len(whole)} questions, {compactions} compactions")
+    print(f"   whole history       {statistics.mean(whole):.3f}")
+    for recalls, rows in found.items():
+        share, tokens = statistics.mean(row.share for row in rows), statistics.mean(row.tokens for row in rows)
+        print(f"   recall {'on' if recalls else 'off':<12} {share:.3f}  {tokens:,.0f} tokens a request", flush=True)
+    kinds = sorted({row.kind for row in found[True]})
+    for kind in kinds:
+        with_it, without = (
+            statistics.mean(row.share for row in found[recalls] if row.kind == kind) for recalls in (True, False)
+        )
+        print(f"      {kind:<26} {with_it:.3f} on, {without:.3f} off")
+
+
+def live(chat: dict[str, Any], window: int) -> tuple[Any, int]:
+    """The conversation after all of its messages, and how often it was compacted."""
+    from compression.models import Compaction
+    from conversations import room
+    from conversations.messages import index
+    from conversations.models import Conversation, Message, ModelProfile
+    from conversations.transcript import message_tokens
+
+    ModelProfile.objects.update(window=window, token_correction=1.0)
+    policy = {"summariser": "extractive", "cooldown": 0, "ahead": False}
+    conversation = Conversation.objects.create(owner_id=1, model_id=1, policy=policy)
+    latest = datetime.min
+    for number, message in enumerate(chat["messages"]):
+        said = datetime.fromisoformat(message["created_at"])
+        latest = said if number == 0 or said > latest else latest + timedelta(microseconds=1)
+        Message.objects.create(
+            conversation=conversation, role=message["role"], content=message["content"], name=message.get("name") or "",
+            created_at=latest, token_count=message_tokens(message["content"], role=message["role"]),
+        )  # fmt: skip
+        if message["role"] == "user":
+            asyncio.run(room.ensure(conversation.pk))
+    index.keep_up()
+    done = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.SUCCEEDED)
+    return conversation, done.count()
+
+
+def ask(conversation: Any, question: dict[str, Any], answer: frozenset[str], recalls: bool) -> Told:
+    """What the request for a question tells; it is not kept, so that each finds the same conversation."""
+    from conversations import prompt, room
+    from conversations.context import recall
+    from conversations.models import Conversation, Message
+    from conversations.transcript import message_tokens
+    from conversations.usage import measured
+
+    Conversation.objects.filter(pk=conversation.pk).update(policy=conversation.policy | {"recall": recalls})
+    last = conversation.messages.latest("created_at")
+    text = question["question"]
+    row = Message.objects.create(
+        conversation=conversation, role="user", content=text, token_count=message_tokens(text),
+        created_at=last.created_at + timedelta(minutes=1),
+    )  # fmt: skip
+    loaded = recall.recalling(room.transcript.load(conversation.pk))
+    used = measured(loaded)
+    told = content("\n".join(str(one["content"]) for one in prompt.assemble(loaded).messages[:-1]))
+    row.delete()
+    assert used is not None
+    kind = str(question.get("kind", question.get("category", "")))
+    return Told(len(answer & told) / len(answer), used.total, kind)
+
+
+def cost() -> None:
+    """Recall in one conversation of many messages, and a rare word among all of them."""
+    from django.contrib.auth import get_user_model
+
+    from conversations import search, transcript
+    from conversations.context import recall
+    from conversations.messages import index
+    from conversations.models import Conversation, Message
+
+    chance = random.Random(7)
+    # A thousand words said often, and many said seldom, as in texts of people.
+    words = [
+        f"{chance.choice('bdfgklmnprst')}{chance.choice('aeiou')}{chance.choice('bdgklmnprst')}{number}"
+        for number in range(30_000)
+    ]
+    weights = [1 / (rank + 3) for rank in range(len(words))]
+    conversation = Conversation.objects.create(owner_id=1, model_id=1)
+    start = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+    for first in range(0, MESSAGES, 5_000):
+        rows = [
+            Message(
+                conversation=conversation, role=("user", "assistant")[number % 2], token_count=60,
+                content=" ".join(chance.choices(words, weights, k=40)) + ".",
+                created_at=start + timedelta(seconds=number),
+            )
+            for number in range(first, min(first + 5_000, MESSAGES))
+        ]  # fmt: skip
+        Message.objects.bulk_create(rows)
+    Message.objects.filter(created_at=start + timedelta(seconds=17)).update(content="The zanzibar of it all.")
+    began = time.perf_counter()
+    while index.catch_up(most=10_000, seconds=60):
+        pass
+    print(f"{MESSAGES:,} messages indexed in {time.perf_counter() - began:.1f} s")
+    conversation.compressed_at = start + timedelta(seconds=MESSAGES - 20)
+    conversation.compressed_context, conversation.compressed_tokens = "[Compressed Message Summary]\n\nTalk.", 12
+    conversation.save()
+    last = conversation.messages.latest("created_at")
+    samples = []
+    for _ in range(LOOKS):
+        question = "What about " + " ".join(chance.choices(words, weights, k=8)) + "?"
+        Message.objects.filter(pk=last.pk).update(role="user", content=question)
+        index.catch_up()
+        loaded = transcript.load(conversation.pk)
+        used = time.process_time()
+        recall.recalling(loaded)
+        samples.append(1e3 * (time.process_time() - used))
+    samples.sort()
+    p50, p99 = samples[len(samples) // 2], samples[int(len(samples) * 0.99)]
+    print(
+        f"recall over {MESSAGES:,} messages: {held(p50, GOAL_P50, '{:.1f}', what='recall, p50')} ms p50, "
+        f"{held(p99, GOAL_P99, '{:.1f}', what='recall, p99')} ms p99 of CPU"
+    )
+    user = get_user_model().objects.get(pk=1)
+    for word in ("zanzibar", words[0]):
+        began = time.perf_counter()
+        hits = len(search.find(user, word).hits)
+        print(f"a search for {word!r}: {1e3 * (time.perf_counter() - began):.0f} ms, {hits} on the first page")
+
+
+if __name__ == "__main__":
+    main()
