@@ -43,7 +43,7 @@ Flow = Annotated[
     "/conversations/{uuid:conversation_id}/context", response=told(schema.Context), summary="See what would be sent"
 )
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    """Exactly what would be sent next."""
+    """Exactly what would be sent next, with the passages that are recalled for the latest question."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     context = prompt.look(conversation)
     checkpoints = Checkpoint.objects.filter(conversation=conversation, active=True)

@@ -71,7 +71,10 @@ class Checkpoint(BaseModel):
 
 
 class Context(BaseModel):
-    messages: list[SentMessage] = about("Exactly what would be sent next, without the message to come.")
+    messages: list[SentMessage] = about(
+        "Exactly what would be sent next, without the message to come. Passages are recalled for the latest question; "
+        "for the message to come they are looked for anew."
+    )
     usage: Usage | None = about("What that takes; null where no model is set.")
     compressed_at: datetime | None = about("Where history is cut; null: nothing is condensed.", CUT)
     checkpoints: list[Checkpoint] = about("The summaries in force, in order.")
