@@ -130,11 +130,13 @@ def _read(head: Head, entries: list[int]) -> list[Said]:
         "ON beside.conversation_id = hit.conversation_id AND beside.number BETWEEN hit.number - 1 AND hit.number + 1 "
         f"WHERE hit.id IN ({marks}) AND hit.conversation_id = %s"
     )
-    rows = Message.objects.filter(
-        HISTORY,
-        pk__in=RawSQL(near, (*entries, key)),
-        conversation_id=head.id,
-        created_at__lte=cast(Any, head.compressed_at),
-    ).annotate(number=RawSQL(f"(SELECT number FROM {INDEXED} WHERE message_id = conversations_message.id)", ()))
-    found = rows.order_by("created_at").values_list("pk", "number", "role", "name", "content", "created_at")
-    return [Said(str(pk), *rest) for pk, *rest in found if str(pk) not in head.verbatim_ids]
+    # By their ids alone: with the conversation in it, SQLite would read all of that in search of them.
+    rows = Message.objects.filter(HISTORY, pk__in=RawSQL(near, (*entries, key))).annotate(
+        number=RawSQL(f"(SELECT number FROM {INDEXED} WHERE message_id = conversations_message.id)", ())
+    )
+    found = rows.order_by().values_list("conversation_id", "pk", "number", "role", "name", "content", "created_at")
+    return [
+        Said(str(pk), *rest)
+        for conversation_id, pk, *rest in found
+        if conversation_id == head.id and str(pk) not in head.verbatim_ids and rest[-1] <= cast(Any, head.compressed_at)
+    ]

@@ -105,6 +105,14 @@ def propose(scope: str, terms: Sequence[str], *, begins: bool = False, behind: U
     return Proposed(dict(entries), tuple(counts), is_behind)
 
 
+def messages_of(entries: Sequence[int]) -> list[UUID]:
+    """The ids of the messages of these entries."""
+    with connection.cursor() as cursor:
+        marks = ", ".join(["%s"] * len(entries))
+        cursor.execute(f"SELECT message_id FROM {INDEXED} WHERE id IN ({marks})", list(entries))
+        return [_id(key) for (key,) in cursor.fetchall()]
+
+
 def catch_up(conversation_id: UUID | None = None, *, most: int = 2_000, seconds: float = 1.0) -> int:
     """Index what was noted, of one conversation or of all, as far as the bounds allow; how many messages that were."""
     done, until = 0, time.monotonic() + seconds

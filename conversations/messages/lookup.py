@@ -12,12 +12,10 @@ from uuid import UUID
 
 from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
-from django.db.models.expressions import RawSQL
 
 from compression.core.index_terms import folded, index_terms, says_little
 from compression.core.ranking import bm25, occurrences, presence, rarity
 from conversations.messages import index
-from conversations.messages.schema import INDEXED
 from conversations.models import Message, ToolCall
 from conversations.terms import terms_of
 
@@ -78,9 +76,7 @@ def best(rows: QuerySet[Message], query: str, *, scope: str, within: UUID | None
     weights = [rarity(count, AMONG) for count in proposed.counts]
     scores = {entry: presence(places, weights) for entry, places in proposed.entries.items()}
     pool = sorted(scores, key=lambda entry: (scores[entry], entry), reverse=True)[:POOL]
-    marks = ", ".join(["%s"] * len(pool))
-    which = RawSQL(f"SELECT message_id FROM {INDEXED} WHERE id IN ({marks})", tuple(pool))
-    read = list(rows.filter(pk__in=which))
+    read = list(rows.filter(pk__in=index.messages_of(pool)))
     return _ranked(read, asked, dict(zip(asked.terms, weights, strict=True)), results=within is not None) or None
 
 

@@ -270,7 +270,7 @@ def test_the_numbers_of_a_long_history_are_counted_without_its_content(conversat
     with CaptureQueriesContext(connection) as queries:
         assert search_history(conversation.pk, "message").startswith("#2000 ")
         assert read_history(conversation.pk, 1_999).startswith("#1999 ")
-    assert len(queries) == 7 and len(rows) == 2_000
+    assert len(queries) == 8 and len(rows) == 2_000
 
 
 def test_nothing_of_another_conversation_is_found(conversation: Conversation) -> None:

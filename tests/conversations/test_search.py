@@ -132,13 +132,13 @@ def test_pages_follow_each_other_without_a_gap_or_a_repetition(user: User, limit
     assert len(whole) == len(set(whole)) == 20
 
 
-def test_a_search_is_four_queries_however_much_there_is(user: User, django_assert_num_queries: Any) -> None:
-    """Titles, what waits to be indexed, what the index proposes, and those messages."""
+def test_a_search_is_five_queries_however_much_there_is(user: User, django_assert_num_queries: Any) -> None:
+    """Titles, what waits to be indexed, what the index proposes, which messages those are, and themselves."""
     for _ in range(5):
         talk(user, *["a word"] * 10, title="word")
     index.catch_up()
     pages = Pages(user)
-    with django_assert_num_queries(4 + len(("session", "user"))):
+    with django_assert_num_queries(5 + len(("session", "user"))):
         assert pages.get("search", q="word", htmx=True).content.decode().count('class="hit"') == search.LIMIT
 
 
