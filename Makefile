@@ -5,9 +5,11 @@ VENV ?= .venv
 PYTHON := $(VENV)/bin/python
 # Python compiles what is imported; all that is installed would take half of the time.
 PIP_HOW := -qq --disable-pip-version-check --no-compile --require-hashes
+ON_POSTGRESQL := tests/conversations tests/compression tests/agents
+SECOND_TRIES := $(abspath $(VENV))/second-tries
 .DEFAULT_GOAL := run
 
-.PHONY: run setup test check lock bench bench-load bench-memory bench-retention torture clean
+.PHONY: run setup test needs check lock bench bench-load bench-memory bench-retention torture clean
 
 run: setup
 	@$(PYTHON) manage.py fetch_model
@@ -15,11 +17,18 @@ run: setup
 
 setup: $(VENV)/installed
 
-test: $(VENV)/installed-dev check
+test: needs check
 	@$(PYTHON) manage.py fetch_model
-	@$(PYTHON) -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not browser"
-	@$(PYTHON) -m tests.servers postgres $(PYTHON) -m pytest -q -n 2 -m "not once" tests/conversations tests/compression tests/agents
-	@$(PYTHON) -m pytest -q -n 2 -m browser
+	@rm -f $(SECOND_TRIES); status=0; export SECOND_TRIES=$(SECOND_TRIES); \
+	$(PYTHON) -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder -m "not browser" || status=1; \
+	$(PYTHON) -m tests.servers postgres $(PYTHON) -m pytest -q -n 2 -m "not once" $(ON_POSTGRESQL) || status=1; \
+	$(PYTHON) -m pytest -q -n 2 -m browser || status=1; \
+	$(PYTHON) -m tests.needs report; \
+	cat $(SECOND_TRIES) 2> /dev/null; exit $$status
+
+# The servers and the browser that tests use: installed where that needs no password, else told after the tests.
+needs: $(VENV)/installed-dev
+	@$(PYTHON) -m tests.needs install
 
 check: $(VENV)/installed-dev
 	@$(VENV)/bin/ruff check .
@@ -34,7 +43,8 @@ bench: $(VENV)/installed-dev
 		$(PYTHON) -m benchmarks.$$part || missed=1; \
 	done; exit $$missed
 
-bench-load: $(VENV)/installed-dev
+bench-load: needs
+	@$(PYTHON) -m tests.needs require postgresql redis
 	@$(PYTHON) -m benchmarks.load
 
 bench-memory: $(VENV)/installed-dev
@@ -43,11 +53,13 @@ bench-memory: $(VENV)/installed-dev
 bench-retention: $(VENV)/installed-bench
 	@$(PYTHON) -m benchmarks.retention
 
-torture: $(VENV)/installed-dev
+torture: needs
+	@$(PYTHON) -m tests.needs require postgresql redis
 	@$(PYTHON) -m tests.core.torture --count 10000
 	@IN_A_ROW=60 $(PYTHON) -m pytest -q tests/core/test_strategies.py
 	@LIVES=300 $(PYTHON) -m pytest -q -s tests/faults/test_life.py
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s tests/faults/test_schema.py
+	@$(PYTHON) -m tests.torture.attacks
 	@$(PYTHON) -m tests.torture
 
 lock:

@@ -9,6 +9,7 @@ from benchmarks import systems
 from benchmarks.conversations import Conversation
 from compression.core.facts import CRITICAL, Fact, find_facts, is_critical, kept_facts, with_facts
 from compression.core.retention import GATE_FACTS, REPAIR_SHARE, repaired
+from compression.core.said import Said, said_by
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Transcript, Window
 
@@ -24,7 +25,7 @@ def report(conversations: Sequence[Conversation], budgets: Sequence[int]) -> Non
 
 
 def _counted(conversation: Conversation, budget: int) -> Counter[str]:
-    facts = find_facts(_texts(conversation))
+    facts = find_facts(_said(conversation))
     summary = systems.extractive(conversation, budget)
     draft = Draft(Transcript((), Window(budget, reserve=0)), max_tokens=budget, facts=facts, summary=summary)
     critical = [fact for fact in facts[:GATE_FACTS] if is_critical(fact)]
@@ -51,8 +52,6 @@ def _fitting(summary: str, missing: Sequence[Fact], budget: int) -> list[Fact]:
     return found
 
 
-def _texts(conversation: Conversation) -> Iterator[str]:
+def _said(conversation: Conversation) -> Iterator[Said]:
     for turn in conversation.turns:
-        yield turn.content
-        for tool in turn.tools:
-            yield tool.arguments
+        yield from said_by(turn)

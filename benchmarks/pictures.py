@@ -33,9 +33,9 @@ from benchmarks.invented import (
     TASK,
     TOLD,
 )
-from tests.journeys.conftest import CHROMIUM
 from tests.journeys.site import Person, Site
 from tests.llm_server import LlmServer
+from tests.needs import CHROMIUM, require
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 KEPT = 4
@@ -57,6 +57,7 @@ SIZES = {"": (1280, 860), "-phone": (390, 844)}
 
 
 def main() -> None:
+    require(["chromium"])
     DOCS.mkdir(exist_ok=True)
     with (
         LlmServer() as llm,
@@ -64,7 +65,7 @@ def main() -> None:
         Site(Path(folder), llm_url=llm.url, window=4_000, OPENAI_MODEL="gpt-5-mini") as place,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM.find()), args=["--no-sandbox"])
         page = browser.new_context(viewport={"width": 1280, "height": 860}).new_page()
         person = Person(page, place)
         person.sets_up()

@@ -46,6 +46,8 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     task_ignore_result=True,
+    task_serializer="json",
+    accept_content=["json"],  # who can write to the broker can send a pickle, and loading one runs code
     task_publish_retry=False,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,

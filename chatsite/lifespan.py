@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from contextlib import ExitStack
 from typing import Any
 
@@ -38,11 +39,13 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
 
 
 def _begin(held: ExitStack) -> None:
-    from conversations import upkeep
+    from conversations import first_account, upkeep
 
     require_settings()
     require_migrated()
     upkeep.begin(alone=held.enter_context(only_server()))
+    if said := first_account.invitation(""):
+        print(said, file=sys.stderr, flush=True)
 
 
 def _line(error: Exception) -> str:

@@ -23,9 +23,18 @@ class BodyTooLarge(Refused):
     code = "body_too_large"
     status = 413
 
-    def __init__(self) -> None:
-        most = settings.MAX_BODY_BYTES
+    def __init__(self, most: int = 0) -> None:
+        most = most or settings.MAX_BODY_BYTES
         super().__init__(f"body: at most {most:,} bytes may be sent at once.", field="body", limit=most)
+
+
+class Unknown(Refused):
+    code = "unauthenticated"
+    status = 401
+
+    def __init__(self, most: int) -> None:
+        said = f"body: sign in first, or send a valid key. Without, at most {most:,} bytes may be sent."
+        super().__init__(said, field="body", limit=most)
 
 
 class TooSlow(Refused):
@@ -44,6 +53,14 @@ class Busy(Refused):
     def __init__(self) -> None:
         said = "The site is busy. Nothing was stored: try again in a moment."
         super().__init__(said, retry_after=self.retry_after)
+
+
+class SignedOut(Refused):
+    code = "unauthenticated"
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("What this request was let in by was taken back meanwhile. Sign in, or send a valid key.")
 
 
 class Stopping(Refused):

@@ -7,6 +7,7 @@ checked by `compression.conf` and `conversations.checks`.
 import contextlib
 import os
 from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
 from chatsite import logs
-from chatsite.secret_key import read_or_make
+from conversations import keeping
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 TRUTH = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
@@ -39,22 +40,35 @@ def listed(name: str, default: list[str]) -> list[str]:
     return list(read(name, default, lambda value: [part.strip() for part in value.split(",") if part.strip()]))
 
 
+def networks(value: str) -> list[IPv4Network | IPv6Network]:
+    """Raises ValueError."""
+    everybody = value.strip() == "*"
+    parts = ["0.0.0.0/0", "::/0"] if everybody else [part.strip() for part in value.split(",") if part.strip()]
+    return [ip_network(part, strict=False) for part in parts]
+
+
 DEBUG = switch("DEBUG", False)
 ALLOWED_HOSTS = listed("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = listed("CSRF_TRUSTED_ORIGINS", [])
 BEHIND_TLS = switch("BEHIND_TLS", False)
+# Proxies whose X-Forwarded-For is believed: addresses and networks; * is everybody's.
+FORWARDED_ALLOW_IPS = read("FORWARDED_ALLOW_IPS", [], networks, "addresses or networks, with commas between them")
+# Only `manage.py serve` knows where it listens, and says so.
+LISTENS_ON_LOOPBACK = False
 DATA_DIR = Path(read("DATA_DIR", BASE_DIR / "var")).resolve()
 with contextlib.suppress(OSError):
     DATA_DIR.mkdir(parents=True, exist_ok=True)
 if not (DATA_DIR.is_dir() and os.access(DATA_DIR, os.W_OK)):
     raise ImproperlyConfigured(f"DATA_DIR must be a folder that can be written: {DATA_DIR}.")
 
+keeping.begin(DATA_DIR)
+
 DATABASE_URL = read("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'chatsite.sqlite3'}"
 SECRET_KEY = read("SECRET_KEY")
 if not SECRET_KEY:
     if not DATABASE_URL.startswith("sqlite"):
         raise ImproperlyConfigured("SECRET_KEY must be set where DATABASE_URL is not SQLite.")
-    SECRET_KEY = read_or_make(DATA_DIR / "secret_key")
+    SECRET_KEY = keeping.read_or_make(DATA_DIR / "secret_key")
 
 try:
     DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
@@ -63,6 +77,8 @@ except Exception:
     raise ImproperlyConfigured("DATABASE_URL must look like postgres://user:password@host:5432/name.") from None
 if DATABASES["default"]["ENGINE"] not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):
     raise ImproperlyConfigured("DATABASE_URL must be of SQLite or PostgreSQL.")
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    keeping.begin(*(Path(f"{DATABASES['default']['NAME']}{part}") for part in ("", "-wal", "-shm")))
 # Kept open by the threads of `chatsite.threads`.
 DATABASES["default"] |= {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
@@ -83,9 +99,17 @@ METRICS_TOKEN = read("METRICS_TOKEN")
 # Where several processes add up what each has counted; one alone keeps it in memory.
 METRICS_DIR = read("METRICS_DIR") or (str(DATA_DIR / "metrics") if REDIS_URL else "")
 LOG_FORMAT = read("LOG_FORMAT", "line")
-# Of one process: the counters of a busy minute, and figures of days that are over.
+# Of one process: the counters of a busy minute.
 CACHES: dict[str, Any] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}
+}
+# Figures of days that are over are objects, kept as pickles: in the process's own memory, wherever the rest is.
+FIGURES: dict[str, Any] = {
+    "figures": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "figures",
+        "OPTIONS": {"MAX_ENTRIES": 50},
+    }
 }
 if REDIS_URL:
     # Not named "default": a socket would subscribe to that one by itself. One message carries the events of a moment
@@ -102,10 +126,18 @@ if REDIS_URL:
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": "chatsite",
             # What cannot be read from it is read from the database.
-            "OPTIONS": {"IGNORE_EXCEPTIONS": True, "SOCKET_CONNECT_TIMEOUT": 0.5, "SOCKET_TIMEOUT": 0.5},
+            "OPTIONS": {
+                "IGNORE_EXCEPTIONS": True,
+                "SOCKET_CONNECT_TIMEOUT": 0.5,
+                "SOCKET_TIMEOUT": 0.5,
+                "CLIENT_CLASS": "chatsite.cached.Client",
+                "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
+            },
         }
     }
     SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
+CACHES |= FIGURES
+SESSION_SERIALIZER = "django.contrib.sessions.serializers.JSONSerializer"
 
 INSTALLED_APPS = [
     "chatsite",  # first: it says where what others count is kept
@@ -135,6 +167,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "chatsite.sign_ins.limited",
     "chatsite.middleware.api_apart",
 ]
 ROOT_URLCONF = "chatsite.urls"
@@ -235,7 +268,7 @@ AUTO_TITLES = switch("AUTO_TITLES", True)
 COMPRESSION_ENABLED = switch("COMPRESSION_ENABLED", True)
 COMPRESSION_AHEAD = switch("COMPRESSION_AHEAD", True)
 COMPRESSION_SUMMARY_ROLE = read("COMPRESSION_SUMMARY_ROLE", "system")
-COMPRESSION_THRESHOLD = read("COMPRESSION_THRESHOLD", 0.8, float, "a number from 0.5 to 0.95")
+COMPRESSION_THRESHOLD = read("COMPRESSION_THRESHOLD", None, float, "a number from 0.5 to 0.95")
 COMPRESSION_STRATEGY = read("COMPRESSION_STRATEGY", "checkpoints")
 COMPRESSION_KEEP_RECENT = read("COMPRESSION_KEEP_RECENT", 4, int, "a whole number")
 COMPRESSION_COOLDOWN_SECONDS = read("COMPRESSION_COOLDOWN_SECONDS", 30, int, "a number of seconds")

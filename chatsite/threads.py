@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from enum import Enum
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
@@ -22,8 +23,13 @@ IDLE = 8
 """Threads that are kept for the next requests."""
 PAGES_AT_ONCE = 8
 """That are made at the same time: more would wait for each other with each row that they read, and take longer."""
+FILES_AT_ONCE = 8
+"""Uploads and imports that have begun: they wait for each other, and pages shall not wait for them."""
 PAGES_WAITING = 1_000
 """Pages that may wait for a thread, as after a restart, when all that are open come back."""
+SIGN_INS_AT_ONCE = 2
+"""Passwords that are hashed at the same time: each takes half a second of a processor."""
+SIGN_INS_WAITING = 50
 MAX_WAITING = 200
 """The same of other requests."""
 WAIT_SECONDS = 20.0
@@ -76,9 +82,33 @@ class Places:
             turn.get_loop().call_soon_threadsafe(_give, turn)
 
 
-_pages, _calls = Places(waiting=PAGES_WAITING), Places()
+class Kind(Enum):
+    """What a request asks for: each kind has places of its own."""
+
+    PAGE = "page"
+    """Never waits for a model."""
+    CALL = "call"
+    """Of the API or the gateway: may wait for a model, for as long as a reply takes."""
+    FILE = "file"
+    """Comes in with a file, and waits for others until it is its turn to be read."""
+    SIGN_IN = "sign-in"
+    """Hashes a password."""
+
+
+_places = {
+    Kind.PAGE: Places(waiting=PAGES_WAITING),
+    Kind.CALL: Places(),
+    Kind.FILE: Places(),
+    Kind.SIGN_IN: Places(waiting=SIGN_INS_WAITING),
+}
 _idle: list[ThreadPoolExecutor] = []
 _at_work: set[RequestThread] = set()
+
+
+def _at_once(kind: Kind) -> int:
+    """How many requests of a kind may have begun at the same time."""
+    limits = {Kind.PAGE: PAGES_AT_ONCE, Kind.FILE: FILES_AT_ONCE, Kind.SIGN_IN: SIGN_INS_AT_ONCE}
+    return limits.get(kind, settings.MAX_REQUESTS)
 
 
 class RequestThread:
@@ -86,11 +116,9 @@ class RequestThread:
     a body that is still on its way takes no place.
     """
 
-    def __init__(self, *, is_page: bool) -> None:
-        """A page never waits for a model; a call of the API may, for as long as a reply takes."""
+    def __init__(self, kind: Kind) -> None:
         self.executor = _idle.pop() if _idle else ThreadPoolExecutor(max_workers=1, thread_name_prefix="request")
-        self._places = _pages if is_page else _calls
-        self._most: int = PAGES_AT_ONCE if is_page else settings.MAX_REQUESTS
+        self._kind = kind
         self.context = ThreadSensitiveContext(executor=self.executor)
         self.is_gone = False
         self._is_taken = False
@@ -98,7 +126,7 @@ class RequestThread:
 
     async def take(self) -> None:
         """Wait for a place. Raises Places.Full."""
-        await self._places.take(self._most)
+        await _places[self._kind].take(_at_once(self._kind))
         self._is_taken = True
 
     def letting_go(self, send: Any) -> Any:
@@ -120,6 +148,13 @@ class RequestThread:
         # Only after what this request has left in it: nobody shall wait behind that.
         self.executor.submit(self.put_back)
 
+    def after(self, work: Callable[[], Any]) -> None:
+        """Do it when the thread has done what this request has left in it."""
+        if self.is_gone:
+            work()
+        else:
+            self.executor.submit(work)
+
     def put_back(self) -> None:
         """The last work of a request in its thread."""
         _at_work.discard(self)
@@ -129,12 +164,12 @@ class RequestThread:
             connections.close_all()
             self.executor.shutdown(wait=False)
         if self._is_taken:
-            self._places.leave()
+            _places[self._kind].leave()
 
 
 @asynccontextmanager
-async def request_thread(*, is_page: bool = True) -> AsyncIterator[RequestThread]:
-    thread = RequestThread(is_page=is_page)
+async def request_thread(kind: Kind = Kind.PAGE) -> AsyncIterator[RequestThread]:
+    thread = RequestThread(kind)
     try:
         async with thread.context:
             yield thread

@@ -16,6 +16,10 @@ from compression.models import PromptTemplate
 
 SUMMARY_ROLES = ("system", "user", "assistant")
 MAX_SUMMARY_TOKENS = 4_000
+OF_EXECUTORS = "executor_"
+"""What the settings begin with that a conversation has for its executors."""
+SHARED = ("enabled", "summariser")
+"""Of a conversation's own settings, those that its executors have too."""
 
 
 def policy(overrides: Mapping[str, Any] | None = None, *, flow: str = "chat") -> Policy:
@@ -23,7 +27,7 @@ def policy(overrides: Mapping[str, Any] | None = None, *, flow: str = "chat") ->
 
     A conversation may also name the `preset` of another flow.
     """
-    own = dict(overrides or {})
+    own = {name: value for name, value in (overrides or {}).items() if not name.startswith(OF_EXECUTORS)}
     settled = Policy(
         enabled=settings.COMPRESSION_ENABLED,
         ahead=settings.COMPRESSION_AHEAD,
@@ -35,6 +39,19 @@ def policy(overrides: Mapping[str, Any] | None = None, *, flow: str = "chat") ->
         strategy=settings.COMPRESSION_STRATEGY,
     )
     return replace(settled, **PRESETS[own.pop("preset", flow)] | own)
+
+
+def executor_policy(overrides: Mapping[str, Any]) -> Policy:
+    """What holds for the executors of an agent's conversation that says so much of its own.
+
+    Whether anything is summarised, and by whom, holds for all of it; else the flow stays as it is, but for the budget
+    that the conversation names for its executors.
+    """
+    shared = {name: value for name, value in overrides.items() if name in SHARED}
+    budget = {
+        name.removeprefix(OF_EXECUTORS): value for name, value in overrides.items() if name.startswith(OF_EXECUTORS)
+    }
+    return policy(shared | budget, flow="executor").without_model
 
 
 def template(mode: str) -> str:
@@ -66,7 +83,7 @@ def check_settings(**_: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = [
         Error(f"{name} must be from {low} to {high}, not {getattr(settings, name)}.", id="compression.E001")
         for name, (low, high) in RANGES.items()
-        if not low <= getattr(settings, name) <= high
+        if getattr(settings, name) is not None and not low <= getattr(settings, name) <= high
     ]
     if settings.COMPRESSION_SUMMARY_ROLE not in SUMMARY_ROLES:
         found.append(

@@ -13,7 +13,11 @@ from compression.ids import uuid7
 
 
 class Compaction(models.Model):
-    """One run of the pipeline. The row is at once its lock, its log, its progress and its audit."""
+    """One run of the pipeline. The row is at once its lock, its log, its progress and its audit.
+
+    `parts` are the passages to summarise. `eta_ms` is what was left at `advanced_at`, null where nobody knows;
+    `started_at` is when its worker took it up. `answers` are the keys of the kept summaries that it was made of.
+    """
 
     class Trigger(models.TextChoices):
         AUTO = "auto"
@@ -30,6 +34,7 @@ class Compaction(models.Model):
         FAILED = "failed"
         SKIPPED = "skipped"
         DISCARDED = "discarded"
+        CANCELLED = "cancelled"
         UNDONE = "undone"
 
     class Flow(models.TextChoices):
@@ -48,6 +53,11 @@ class Compaction(models.Model):
     status = models.CharField(max_length=16, choices=Status, default=Status.PENDING)
     stage = models.CharField(max_length=32, blank=True)
     percent = models.PositiveSmallIntegerField(default=0)
+    parts = models.PositiveSmallIntegerField(default=0)
+    parts_done = models.PositiveSmallIntegerField(default=0)
+    eta_ms = models.PositiveIntegerField(null=True, editable=False)
+    advanced_at = models.DateTimeField(null=True, editable=False)
+    started_at = models.DateTimeField(null=True, editable=False)
     strategy = models.CharField(max_length=16, blank=True)
     summariser = models.CharField(max_length=200, blank=True)
     level = models.PositiveSmallIntegerField(null=True)
@@ -69,6 +79,7 @@ class Compaction(models.Model):
     summary_preview = models.CharField(max_length=100, blank=True)
     steps = models.JSONField(default=list, blank=True)
     prepared = models.JSONField(null=True, editable=False)
+    answers = models.JSONField(default=list, blank=True, editable=False)
     error = models.TextField(blank=True)
     lease_token = models.UUIDField(default=uuid7, editable=False)
     lease_expires_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -8,8 +8,7 @@ from conversations import room, transcript, usage
 from conversations.errors import Conflict, Invalid
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.models.conversation import MAX_SYSTEM_PROMPT
-from conversations.validation import clean_text
+from conversations.own_prompt import clean_system_prompt
 
 
 def profile_of(conversation: Conversation) -> ModelProfile | None:
@@ -50,11 +49,6 @@ def set_system_prompt(conversation: Conversation, text: str) -> None:
     conversation.system_prompt = clean_system_prompt(text)
     conversation.save(update_fields=["system_prompt"])
     usage.tell(conversation.pk)
-
-
-def clean_system_prompt(text: object) -> str:
-    """Without what surrounds it, so that an empty one is empty. Raises Invalid."""
-    return clean_text("system_prompt", text, limit=MAX_SYSTEM_PROMPT, allow_blank=True).strip()
 
 
 def outlook(conversation: Conversation) -> str:

@@ -1,3 +1,4 @@
+from importlib import import_module
 from typing import Any
 
 from django.apps import AppConfig
@@ -10,9 +11,14 @@ class ConversationsConfig(AppConfig):
     name = "conversations"
 
     def ready(self) -> None:
-        from conversations import checks  # noqa: F401 - registers them
+        from django.db.backends.signals import connection_created
 
+        from conversations import admission, holding
+
+        import_module("conversations.checks")  # registers them
+        connection_created.connect(holding.prepare, dispatch_uid="holding")
         post_migrate.connect(keep_search_index, sender=self, dispatch_uid=INDEX)
+        admission.begin()
 
 
 def keep_search_index(**_: Any) -> None:

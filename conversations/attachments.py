@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -47,11 +47,12 @@ def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
     """Keep a file for the next message of its owner; the same one again is the first one's row.
 
     Raises Invalid, with the field `file`: for an empty one, one that is neither an image nor text, one that is too
-    large, and one too many. Raises NotFound where the conversation was deleted meanwhile.
+    large, and one too many. Raises NotFound where the conversation was deleted meanwhile, TooMany or Busy where too
+    many images are being read.
     """
     if not data:
         raise Invalid("file: is empty.", field="file")
-    made = _image(data) if is_image(data) else _text(data)
+    made = _image(data, by=conversation.owner_id) if is_image(data) else _text(data)
     made["digest"] = hashlib.sha256(made["data"]).hexdigest()
     with transaction.atomic():
         if not list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk")):
@@ -160,8 +161,8 @@ def _text_of(row: Attachment, message: Message | None, data: bytes = b"") -> str
     return message.content[row.start : row.start + (row.length or 0)] if message else ""
 
 
-def _image(data: bytes) -> dict[str, Any]:
-    image = read_image(data)
+def _image(data: bytes, *, by: Hashable) -> dict[str, Any]:
+    image = read_image(data, by=by)
     return {
         "kind": Kind.IMAGE,
         "media_type": image.media_type,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import Context
 from functools import partial
 from typing import Any
@@ -129,12 +129,12 @@ def _send(name: str, *args: str) -> None:
 
 async def _guarded(name: str, *args: str) -> None:
     """A task ends in its rows; what escapes is a bug, written to the log and to nobody's page."""
-    task: Coroutine[Any, Any, None] = import_string(f"conversations.tasks.{name}")(*args)
+    task: Callable[..., Coroutine[Any, Any, None]] = import_string(f"conversations.tasks.{name}")
     with contextlib.suppress(asyncio.CancelledError):
         try:
             # The thread that serves all tasks is never told that a request has ended.
             await sync_to_async(close_old_connections)()
-            await task
+            await task(*args)
         except (OperationalError, InterfaceError) as error:
             logger.error("task %s: the database cannot be used (%s)", name, type(error).__name__)
         except Exception:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from conversations import questions, replies, rules, states
+from conversations import provenance, questions, replies, rules, states
 from conversations.agents import runs
 from conversations.attachments import copies_of
 from conversations.errors import Conflict, NotFound
@@ -51,7 +51,7 @@ def edit(
     old = message_of(conversation, message_id)
     if old.role != Role.USER:
         raise Conflict("Only a person's message can be edited.", code="not_a_question")
-    asked = questions.checked(conversation, content, attached=copies_of(old), pastes=pastes)
+    asked = questions.checked(conversation, content, attached=copies_of(old), pastes=pastes, earlier=old)
     with transaction.atomic():
         lock(conversation)
         old = message_of(conversation, message_id)
@@ -100,7 +100,7 @@ def replace(old: Message, *, by: Message) -> None:
     """Take `old` and everything after it out of the history, up to what was just stored in place of it."""
     rows = Message.objects.filter(conversation_id=old.conversation_id, replaced_by=None)
     replaced = rows.filter(created_at__gte=old.created_at, created_at__lt=by.created_at)
-    unsaid = list(replaced.filter(role=Role.USER).values_list("content", flat=True))
+    unsaid = [provenance.typed(row) for row in replaced.filter(role=Role.USER).only("role", "content", "origin")]
     replaced.update(replaced_by=by)
     rules.forget(old.conversation_id, unsaid)
     runs.close(old.conversation_id)

@@ -18,6 +18,15 @@ from conversations.markdown import MAX_MARKDOWN, clean, parser
 OPENING = 90
 """Characters of a source that its links say."""
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?;。！？；])(?=\s)")
+_LABEL = r"(?:[^\W\d_][\w /&-]{0,40}:\s*)?"
+_NOTHING = re.compile(
+    rf"\W*+{_LABEL}\W*+(?:none|nothing|nil|n/?a|not applicable|unknown|tbd|no(?= )|not any)"
+    r"(?: (?:yet|so far|at all|at present|currently|known|open|pending|new|further|else|were|was|are|is|have|has|been|"
+    r"mentioned|stated|given|noted|recorded|specified|discussed|made|decided|changed|identified|provided|remaining|"
+    r"files?|facts?|decisions?|goals?|tasks?|questions?|steps?|items?|artifacts?|constraints?|preferences?))*+\W*+",
+    re.IGNORECASE,
+)
+"""A statement that its section holds none, with or without the name of what it is none of."""
 BREAKS = ("softbreak", "hardbreak")
 ENDS = (".", "!", "?", ";", "。", "！", "？", "；")
 
@@ -32,6 +41,11 @@ class Statement:
     def text(self) -> str:
         return "".join(" " if piece.type in BREAKS else piece.content for piece in self.pieces)
 
+    @property
+    def claim(self) -> str:
+        """The text that may have a source; "" where it says that there is nothing."""
+        return "" if _NOTHING.fullmatch(self.text) else self.text
+
 
 def rendered(summary: str, sources: Sequence[str]) -> SafeString:
     """Sanitised HTML, in which the number n leads to `#source-n`, the n-th of `sources`.
@@ -43,7 +57,7 @@ def rendered(summary: str, sources: Sequence[str]) -> SafeString:
     tokens = parser.parse(summary)
     lines = [(line, list(_statements(line))) for line in _lines(tokens)]
     statements = [statement for _, line in lines for statement in line]
-    for statement, found in zip(statements, cite([one.text for one in statements], sources), strict=True):
+    for statement, found in zip(statements, cite([one.claim for one in statements], sources), strict=True):
         if found:
             statement.pieces.append(_numbers(found, sources))
     for token, line in lines:

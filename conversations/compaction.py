@@ -8,7 +8,6 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from statistics import median
 from typing import Any
 from uuid import UUID
 
@@ -25,12 +24,13 @@ from compression.ids import uuid7
 from compression.models import Compaction
 from conversations import ahead, background, emergency, lease, limits, prompt, transcript
 from conversations.errors import TooMany
-from conversations.figures import figures_of
+from conversations.figures import figures_of, record_spending
 from conversations.flows import policy_of
 from conversations.ladder import climb, ladder
-from conversations.lease import BY_HAND, LeaseLost, advance, claim, finish, renewed, start
+from conversations.lease import BY_HAND, LeaseLost, claim, finish, renewed, start
 from conversations.llm.summariser import ModelSummariser
 from conversations.models import Conversation, ModelProfile
+from conversations.progress import Progress, eta_seconds
 from conversations.states import Superseded, commit, rollback, undo
 from conversations.transcript import Loaded
 from conversations.usage import tell as tell_usage
@@ -46,7 +46,6 @@ RUNS_A_MINUTE = 10
 SETTLE_SECONDS = 0.1
 STOPPED = "It was stopped before it was done."
 LATE = "Its worker was not heard of for too long."
-RECENT_RUNS = 20
 SAVE = {Compaction.Trigger.EMERGENCY: emergency.commit, Compaction.Trigger.AHEAD: ahead.store}
 """What becomes of a draft, where it is not put in force as any other is."""
 
@@ -87,8 +86,9 @@ async def run(compaction_id: UUID) -> None:
     fields: dict[str, Any] = {"error": STOPPED}
     handed_back = False
     try:
-        async with renewed(row):
-            await _compact(row)
+        progress = Progress(row)
+        async with renewed(row, news=progress.news):
+            await _compact(row, progress)
         return
     except asyncio.CancelledError:
         handed_back = row.trigger in BY_HAND
@@ -97,7 +97,7 @@ async def run(compaction_id: UUID) -> None:
         raise
     except LeaseLost:
         status, fields = Compaction.Status.DISCARDED, {"error": LATE}
-        handed_back = row.trigger in BY_HAND
+        handed_back = row.trigger in BY_HAND or await sync_to_async(_is_over)(row)
         if handed_back:
             await sync_to_async(lease.active)(row.conversation_id)  # has it taken up again, unless another has
     except (Superseded, Conversation.DoesNotExist):
@@ -115,17 +115,6 @@ async def run(compaction_id: UUID) -> None:
         await sync_to_async(tell_usage)(row.conversation_id)
 
 
-def eta_seconds(row: Compaction) -> int | None:
-    """The median duration of the last runs with that summariser, times the share that is left; None: not known."""
-    if not row.is_active:
-        return 0
-    runs = Compaction.objects.filter(status=Compaction.Status.SUCCEEDED, duration_ms__isnull=False)
-    if row.summariser:
-        runs = runs.filter(summariser=row.summariser)
-    recent = [ms or 0 for ms in runs.order_by("-created_at").values_list("duration_ms", flat=True)[:RECENT_RUNS]]
-    return round(median(recent) / 1000 * (100 - row.percent) / 100) if recent else None
-
-
 def _require_rate(owner_id: int) -> None:
     since = timezone.now() - timedelta(minutes=1)
     recent = Compaction.objects.filter(
@@ -138,7 +127,12 @@ def _require_rate(owner_id: int) -> None:
         raise TooMany(f"At most {RUNS_A_MINUTE} compactions a minute. Try again in {wait} s.", retry_after=wait)
 
 
-async def _compact(row: Compaction) -> None:
+def _is_over(row: Compaction) -> bool:
+    """Whether someone else has ended it: it was cancelled, or another one went before it."""
+    return not Compaction.objects.filter(pk=row.pk, status__in=Compaction.ACTIVE).exists()
+
+
+async def _compact(row: Compaction, progress: Progress) -> None:
     loaded = await sync_to_async(transcript.load)(row.conversation_id)
     steering = Steering(**row.steering)
     policy, save = policy_of(loaded.head), SAVE.get(Compaction.Trigger(row.trigger), commit)
@@ -147,31 +141,42 @@ async def _compact(row: Compaction) -> None:
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
     begin = await sync_to_async(source)(loaded, rebuild=with_model)
     ways = await ladder(loaded.head, steering, policy=policy, source=begin, with_model=with_model)
-    climbed = await climb(
-        ways,
-        partial(_drafted, row, begin, policy, steering),
-        least=policy.min_retention,
-        pinned=loaded.head.rules,
-    )
-    figures = await sync_to_async(figures_of)(ways.rungs, climbed.draft)
-    await sync_to_async(save)(
-        row,
-        loaded.head,
-        climbed.draft,
-        summariser=climbed.summariser.name,
-        strategy=policy.strategy,
-        steps=[*row.steps, *climbed.steps],
-        **figures,
-    )
+    try:
+        climbed = await climb(
+            ways,
+            partial(_drafted, progress, begin, policy, steering),
+            least=policy.min_retention,
+            pinned=loaded.head.rules,
+        )
+        figures = await sync_to_async(figures_of)(row, ways.rungs, climbed)
+        await sync_to_async(save)(
+            row,
+            loaded.head,
+            climbed.draft,
+            summariser=climbed.summariser.name,
+            strategy=policy.strategy,
+            steps=[*row.steps, *climbed.steps],
+            **figures,
+        )
+    except BaseException:
+        if row.is_active:
+            await asyncio.shield(sync_to_async(record_spending)(row, ways.rungs))
+        raise
 
 
-async def _drafted(row: Compaction, source: Transcript, policy: Policy, steering: Steering, rung: Summariser) -> Draft:
-    async def on_stage(stage: str, percent: int) -> None:
-        await advance(row, stage, percent, summariser=rung.name)
-
+async def _drafted(
+    progress: Progress, source: Transcript, policy: Policy, steering: Steering, rung: Summariser
+) -> Draft:
+    progress.begin(rung)
     try:
         draft = await pipeline.compact(
-            source, policy, steering=steering, summariser=rung, count=count_tokens, on_stage=on_stage
+            source,
+            policy,
+            steering=steering,
+            summariser=rung,
+            count=count_tokens,
+            on_stage=progress.on_stage,
+            on_part=progress.on_part,
         )
     except CompactionFailed:
         await _settle(rung, accepted=False)
@@ -199,4 +204,5 @@ async def _end(row: Compaction, status: str, fields: dict[str, Any]) -> None:
     try:
         await sync_to_async(finish)(row, status, **fields)
     except LeaseLost:
-        logger.warning("compaction %s ended after its lease: %s", row.pk, fields["error"])
+        if not await sync_to_async(_is_over)(row):
+            logger.warning("compaction %s ended after its lease: %s", row.pk, fields["error"])

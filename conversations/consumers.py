@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,12 +17,13 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 
 from conversations import fragments, limits, metrics, turn
 from conversations.access import own_conversations
+from conversations.admission import Admission, watched
 from conversations.events import hub
 from conversations.growing import Growing, so_far
 from conversations.listener import RESYNC, Event, Listener
 
 # Codes of an application: the server under it can send no others.
-DENIED, UNSUPPORTED, POLICY, BROKEN = 4403, 4003, 4008, 4011
+SIGNED_OUT, DENIED, UNSUPPORTED, POLICY, BROKEN = 4401, 4403, 4003, 4008, 4011
 FRAMES = 50
 """That a client may send before it is taken for a flood: the page sends none."""
 
@@ -43,7 +45,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self.growing, self.plain = Growing(""), ""
         self.conversation_id: UUID = self.scope["url_route"]["kwargs"]["pk"]
         user = self.scope["user"]
-        if not (user.is_authenticated and await own_conversations(user).filter(pk=self.conversation_id).aexists()):
+        if not user.is_authenticated:
+            await self.accept()  # or its page would try again and again, and never hear why
+            await self.close(SIGNED_OUT)
+            return
+        if not await own_conversations(user).filter(pk=self.conversation_id).aexists():
             await self.close(DENIED)
             return
         if not self.open.enter_context(limits.one_more_socket(user.pk)):
@@ -58,6 +64,20 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._forget_handshake()
         writer = asyncio.create_task(self._write(listener))
         self.open.callback(writer.cancel)
+        self.closing: set[asyncio.Task[None]] = set()
+        admission = self.open.enter_context(watched(Admission(partial(self._sign_out, writer))))
+        admission.by_session(user, self.scope["session_key"])
+
+    def _sign_out(self, writer: asyncio.Task[None]) -> None:
+        """Nothing more is said, and the page goes to the sign-in."""
+        writer.cancel()
+        task = asyncio.get_running_loop().create_task(self._end())
+        self.closing.add(task)
+        task.add_done_callback(self.closing.discard)
+
+    async def _end(self) -> None:
+        with suppress(Disconnected, OSError):
+            await self.close(SIGNED_OUT)
 
     def _forget_handshake(self) -> None:
         """What a browser sends to open a socket: 2 KB that all middleware shares, for as long as the page is open."""

@@ -7,13 +7,15 @@ from decimal import Decimal
 from typing import Any
 
 from compression.core.ports import Summariser
-from compression.core.values import Draft
+from compression.models import Compaction
+from conversations.ladder import Climb
 from conversations.llm.base import Spent
 from conversations.llm.summariser import ModelSummariser
 
 
-def figures_of(rungs: Sequence[Summariser], draft: Draft) -> dict[str, Any]:
+def figures_of(row: Compaction, rungs: Sequence[Summariser], climbed: Climb) -> dict[str, Any]:
     """What the row says of a compaction that succeeded."""
+    draft, writer = climbed.draft, climbed.summariser
     pre = draft.condensed_tokens + draft.transcript.context_tokens
     post = draft.context_tokens
     return {
@@ -28,16 +30,28 @@ def figures_of(rungs: Sequence[Summariser], draft: Draft) -> dict[str, Any]:
         "facts_kept": draft.retention.kept,
         "facts_repaired": draft.retention.repaired,
         "summary_preview": " ".join(draft.summary.replace("## Summary", "").split())[:100],
-    } | _spent(rungs)
+        "answers": writer.answers if isinstance(writer, ModelSummariser) else [],
+    } | _spent(row, rungs)
 
 
-def _spent(rungs: Sequence[Summariser]) -> dict[str, Any]:
-    """What was paid for, whether its summary was used or not; the cost is not known where a price is missing."""
+def record_spending(row: Compaction, rungs: Sequence[Summariser]) -> None:
+    """What a run was paid that comes to nothing, whoever has ended its row."""
+    if any(isinstance(rung, ModelSummariser) and rung.has_asked for rung in rungs):
+        Compaction.objects.filter(pk=row.pk).update(**_spent(row, rungs))
+
+
+def _spent(row: Compaction, rungs: Sequence[Summariser]) -> dict[str, Any]:
+    """What was paid for, whether its summary was used or not, by an earlier worker of the row too.
+
+    The cost is not known where a price is missing.
+    """
     models = [rung for rung in rungs if isinstance(rung, ModelSummariser)]
     if not models:
         return {}
-    spent = sum((model.spent for model in models), Spent(0, 0))
+    before = Spent(row.prompt_tokens, row.completion_tokens, row.cached_tokens)
+    spent = sum((model.spent for model in models), before)
     costs = [_cost(model) for model in models if model.has_asked]
+    costs += [row.cost_usd] if row.prompt_tokens else []
     return {
         "prompt_tokens": spent.prompt,
         "completion_tokens": spent.completion,

@@ -31,4 +31,6 @@ def of_all_flows(conversation: Conversation) -> QuerySet[Compaction]:
 
 def policy_of(head: Head) -> Policy:
     """What holds for a conversation."""
-    return conf.policy(head.policy, flow=flow_of(head.kind))
+    if head.kind == Conversation.Kind.EXECUTOR:
+        return conf.executor_policy(head.policy)
+    return conf.policy(head.policy, flow=flow_of(head.kind)).without_model

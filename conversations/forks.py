@@ -14,7 +14,7 @@ from compression.core.context import summaries
 from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
-from conversations import goals, rules, states, transcript
+from conversations import goals, provenance, rules, states, transcript
 from conversations.agents import call_rows
 from conversations.branches import message_of
 from conversations.copied_files import copy_files, name_copies
@@ -22,6 +22,7 @@ from conversations.errors import Conflict, NotFound
 from conversations.exchange.calls import CUT_OFF
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.models.conversation import MAX_TITLE
+from conversations.provenance import SUMMED_UP
 from conversations.transcript import HISTORY
 
 COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind", "uses_tools")
@@ -36,8 +37,10 @@ Calls = dict[tuple[UUID, str], ToolCall]
 LAST = datetime.max.replace(tzinfo=UTC)
 
 
-def fork(conversation: Conversation, message_id: UUID) -> Conversation:
+def fork(conversation: Conversation, message_id: UUID, *, kind: str | None = None) -> Conversation:
     """A copy of the history up to and including a message, with the compression that holds there.
+
+    `kind` (chat or agent) is that of the copy where it is another: what an agent begins from may be any history.
 
     Nothing of the copy refers to the original. Raises NotFound, or Conflict where the message is not of the history.
     """
@@ -45,12 +48,13 @@ def fork(conversation: Conversation, message_id: UUID) -> Conversation:
         source = _locked(conversation)
         last = _last(source, message_id)
         state = _state_at(source.pk, last.created_at)
-        copy = _like(source, title=_titled(source, FORKED) if source.title else "")
+        copy = _like(source, title=_titled(source, FORKED) if source.title else "", **_as_kind(source, kind))
         ids = _copy_messages(source, copy, up_to=last.created_at) | _copy_goal(source, copy, state)
         _copy_compression(state, copy, ids)
-        _copy_runs(source, copy, ids)
+        if copy.kind == source.kind:
+            _copy_runs(source, copy, ids)
         later = Message.objects.filter(conversation=source, role=Message.Role.USER, created_at__gt=last.created_at)
-        rules.forget(copy.pk, later.values_list("content", flat=True))
+        rules.forget(copy.pk, map(provenance.typed, later.only("role", "content", "origin")))
     copy.refresh_from_db()
     return copy
 
@@ -69,10 +73,18 @@ def fresh(conversation: Conversation) -> Conversation:
             content=content,
             token_count=transcript.message_tokens(content),
             created_at=timezone.now(),
+            origin=SUMMED_UP,
         )
         _copy_goal(source, copy, states.state(transcript.head_of(source.pk)))
     copy.refresh_from_db()
     return copy
+
+
+def _as_kind(source: Conversation, kind: str | None) -> dict[str, Any]:
+    """An agent plans with tools: where there were none, it has them now."""
+    if kind is None or kind == source.kind:
+        return {}
+    return {"kind": kind} | ({"uses_tools": True} if kind == Conversation.Kind.AGENT else {})
 
 
 def _locked(conversation: Conversation) -> Conversation:

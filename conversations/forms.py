@@ -15,6 +15,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from compression import conf
+from conversations import first_account
 from conversations.errors import Invalid, TooLarge
 from conversations.flows import flow_of
 from conversations.models import Conversation, ModelProfile
@@ -27,6 +28,19 @@ class SetupForm(UserCreationForm):
 
     class Meta(UserCreationForm.Meta):
         model = User
+
+    def __init__(self, *args: Any, needs_token: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if needs_token:
+            self.fields["token"] = forms.CharField(label="Token", max_length=200)
+
+    def clean_token(self) -> str:
+        token: str = self.cleaned_data["token"]
+        if not first_account.is_right(token):
+            raise forms.ValidationError(
+                "This is not the token. The server printed it, with its address, when it began."
+            )
+        return token
 
     def save_first(self) -> User | None:
         """The account; None where another one was made meanwhile."""
@@ -79,8 +93,16 @@ MAIN = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahea
 """Of a policy, what most people come for."""
 PERCENT = ("threshold", "target_ratio")
 TEXTS = ("preset", "strategy", "summariser", "prompt")
-UNSET = {"preset": "Chat", "level": "by size", "summariser": "automatic", "target_tokens": "none"}
+UNSET = {
+    "preset": "Chat",
+    "level": "by size",
+    "summariser": "automatic",
+    "target_tokens": "none",
+    "history_tokens": "none",
+}
 """What holds where neither the site nor a preset says anything, in words."""
+ROOM = "by its room"
+"""Where a local model folds by itself: see `core.policy.Policy`."""
 
 
 def _text(label: str, unit: str) -> forms.CharField:
@@ -111,6 +133,10 @@ class PolicyForm(forms.Form):
     summary_max_tokens = _text("Summary length", "tokens")
     level = _choice("Detail", LEVELS)
     summariser = _choice("Summariser", SUMMARISERS)
+    history_tokens = _text("History budget", "tokens")
+    history_messages = _text("And more than", "messages")
+    executor_history_tokens = _text("Executors' budget", "tokens")
+    executor_history_messages = _text("And more than", "messages")
     prompt = forms.CharField(
         label="Prompt of the summariser", required=False, strip=False, widget=forms.Textarea({"rows": 8})
     )
@@ -122,10 +148,17 @@ class PolicyForm(forms.Form):
         self.values: dict[str, Any] = {}
         self._offer_summarisers(own.get("summariser", ""))
         preset = {"preset": own["preset"]} if own.get("preset") else {}
-        site = conf.policy(preset, flow=flow_of(conversation.kind))
+        if conversation.kind != Conversation.Kind.AGENT:
+            del self.fields["executor_history_tokens"], self.fields["executor_history_messages"]
+        site, theirs = conf.policy(preset, flow=flow_of(conversation.kind)), conf.executor_policy({})
         for name, field in self.fields.items():
             field.show_hidden_initial = True
-            self._show_default(name, _told(name, getattr(site, name, None)))
+            is_theirs = name.startswith(conf.OF_EXECUTORS)
+            held = getattr(theirs if is_theirs else site, name.removeprefix(conf.OF_EXECUTORS), None)
+            self._show_default(name, _told(name, held if name != "history_messages" else held or None))
+        if site.threshold is None:
+            by_itself = ROOM if conversation.model and conversation.model.is_local else _told("threshold", site.full_at)
+            self._show_default("threshold", by_itself)
 
     def clean(self) -> None:
         """What was changed in this form, over what is the conversation's own now: another tab may have saved too."""

@@ -30,7 +30,7 @@ TAGS = {
     *("mprescripts", "none", "mtable", "mtr", "mtd"),
 }
 ATTRIBUTES = {
-    "math": {"display"},
+    "math": {"display", "data-tex"},
     "mi": {"mathvariant"},
     "mo": {"stretchy", "fence", "separator", "form", "accent", "largeop", "movablelimits", "symmetric"},
     "mspace": {"width"},
@@ -113,7 +113,9 @@ def _rendered(self: Any, tokens: Sequence[Token], idx: int, options: Any, env: A
     token = tokens[idx]
     display = token.meta["display"]
     mathml = "" if token.meta["too_much"] else as_mathml(token.content, display)
-    html = mathml or f"<code>{escape(token.markup)}</code>"
+    html = (
+        mathml.replace("<math", f'<math data-tex="{escape(token.markup)}"', 1) or f"<code>{escape(token.markup)}</code>"
+    )
     if token.block:
         html = f"<div {_scrolls('formula display')}>{html}</div>\n"
     elif display:

@@ -16,9 +16,11 @@ from conversations import meter as meters
 from conversations.growing import Growing
 from conversations.listener import Event
 from conversations.models import Attachment, Conversation, Message, Paste
+from conversations.progress import elapsed_seconds, eta_seconds
 from conversations.trust import trust_of
 
 METERS = ("meter", "notice", "pills", "cannot_call")
+FIRST_STAGE = "identify"
 QUIET = Compaction.Trigger.AHEAD
 """Prepared in the background: the page stays usable and says nothing."""
 
@@ -129,10 +131,13 @@ def trust(conversation: Conversation) -> str:
 def status(conversation: Conversation, *, finished: Compaction | None = None) -> str:
     """The compression that runs and blocks, else how the `finished` one ended, else nothing."""
     running = busy(conversation)
-    notice = None if running else finished
-    eta = compaction.eta_seconds(running) if running else None
-    context = {"conversation": conversation, "running": running, "eta": eta, "notice": notice}
-    return render_to_string("conversations/_status.html", context)
+    context = {"conversation": conversation, "running": running, "notice": None if running else finished}
+    return render_to_string("conversations/_status.html", context | progress_context(running))
+
+
+def progress_context(running: Compaction | None) -> dict[str, Any]:
+    """How far it is, for `_progress.html`."""
+    return {"eta": eta_seconds(running), "elapsed": elapsed_seconds(running)} if running else {}
 
 
 def busy(conversation: Conversation) -> Compaction | None:
@@ -158,6 +163,15 @@ def _ended(conversation: Conversation, data: dict[str, Any]) -> str:
 
 def _compressing(conversation: Conversation, data: dict[str, Any]) -> str:
     return by_itself("#compression-status", status(conversation))
+
+
+def _progressing(conversation: Conversation, data: dict[str, Any]) -> str:
+    """Its figures alone: what stands beside them, and may have the keyboard, stays."""
+    running = busy(conversation)
+    if running is None or data["stage"] == FIRST_STAGE:
+        return _compressing(conversation, data)
+    html = render_to_string("conversations/_progress.html", {"running": running} | progress_context(running))
+    return by_itself("#compression-progress", html)
 
 
 def _compressed(conversation: Conversation, data: dict[str, Any]) -> str:
@@ -191,7 +205,7 @@ HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {
     "message.done": _ended,
     "message.failed": _ended,
     "compression.started": _compressing,
-    "compression.progress": _compressing,
+    "compression.progress": _progressing,
     "compression.completed": _compressed,
     "usage.updated": _used,
     "title.updated": _titled,

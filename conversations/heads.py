@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 
 from compression.core.values import Window
 from compression.models import Compaction
@@ -21,7 +22,10 @@ STREAMING = RawSQL("'streaming'", ())
 
 
 class Head(NamedTuple):
-    """A conversation's own row, as a turn needs it."""
+    """A conversation's own row, as a turn needs it.
+
+    `system_prompt`, `policy` and `rules` of an executor's are those of the agent's conversation that it works for.
+    """
 
     id: UUID
     mode: str
@@ -91,11 +95,17 @@ def tools_for(conversation: Head | Conversation) -> tuple[Spec, ...]:
     return offered(conversation.kind, is_compressed=conversation.compressed_at is not None)
 
 
+def _of_the_person(name: str) -> Coalesce:
+    """What a person has set, wherever that stands: an executor's own row has none of it."""
+    return Coalesce(f"parent__{name}", name)
+
+
 def _head_columns(conversation: UUID) -> QuerySet[Conversation, Any]:
     active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
     active = active.exclude(trigger=Compaction.Trigger.AHEAD)  # nobody waits for what is only prepared
     return Conversation.objects.filter(pk=conversation).values_list(
-        "id", "mode", "system_prompt", "policy", "rules", "goal_text", "kind", "compressed_context",
+        "id", "mode", _of_the_person("system_prompt"), _of_the_person("policy"), _of_the_person("rules"),
+        "goal_text", "kind", "compressed_context",
         "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version", Exists(active),
         Exists(Message.objects.filter(conversation=OuterRef("pk"), status=STREAMING)),
         "model_id", "model__provider", "model__window", "model__max_reply_tokens", "model__is_local",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from math import inf
 from threading import Lock, Thread
+from time import monotonic
+from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
@@ -14,12 +18,15 @@ from django.http import HttpRequest, JsonResponse
 from conversations.llm import reach
 from conversations.messages import index
 
+FRESH_SECONDS = 1.0
+"""For which an answer stands for the next who asks: at most one question a second, however many ask."""
 SECONDS = 3.0
 """That all questions together may take."""
 HEARD_SECONDS = 30
 """How long a worker is thought to be there that was heard of."""
 WORKER = "worker"
 OK, NOT_USED = "ok", "not used"
+LATE = f"no answer within {SECONDS:g} s"
 
 
 class Check:
@@ -32,6 +39,7 @@ class Check:
         self._ask = ask
         self._lock = Lock()
         self._pending: Future[str] | None = None
+        self._latest, self._at = "", -inf
 
     def begin(self) -> Future[str]:
         with self._lock:
@@ -41,7 +49,20 @@ class Check:
                 Thread(target=self._answer, args=[self._pending], name="check", daemon=True).start()
             return self._pending
 
+    async def latest(self) -> str:
+        """On a loop: what was found within FRESH_SECONDS, else what is found now; at least within SECONDS."""
+        if monotonic() - self._at > FRESH_SECONDS:
+            pending = self.begin()
+            if monotonic() - self._at > SECONDS:  # else it is asked, and nobody has to wait for that
+                await asyncio.wait([asyncio.wrap_future(pending)], timeout=SECONDS)
+                return pending.result() if pending.done() else LATE
+        return self._latest
+
     def _answer(self, future: Future[str]) -> None:
+        self._find(future)
+        self._latest, self._at = future.result(), monotonic()
+
+    def _find(self, future: Future[str]) -> None:
         try:
             future.set_result(self._ask())
         except (DatabaseError, InterfaceError) as error:
@@ -100,12 +121,26 @@ def readyz(request: HttpRequest) -> JsonResponse:
     asked = {name: check.begin() for name, check in CHECKS.items()}
     indexed = SEARCH_INDEX.begin()
     wait([*asked.values(), indexed], timeout=SECONDS)
-    late = f"no answer within {SECONDS:g} s"
-    found = {name: future.result() if future.done() else late for name, future in asked.items()}
-    is_ready = set(found.values()) <= {OK, NOT_USED}
-    status, code = ("ready", 200) if is_ready else ("not ready", 503)
-    told = {"status": status, "checks": found, "search_index": indexed.result() if indexed.done() else late}
+    found = {name: future.result() if future.done() else LATE for name, future in asked.items()}
+    code, told = _readiness(found, indexed.result() if indexed.done() else LATE)
     return JsonResponse(told, status=code, headers={"Cache-Control": "no-store"})
+
+
+async def is_well() -> tuple[int, dict[str, Any]]:
+    """The same as `healthz`, without a thread of those that serve."""
+    is_good = await CHECKS["database"].latest() == OK
+    return (200, {"status": OK}) if is_good else (503, {"status": "no database"})
+
+
+async def is_ready() -> tuple[int, dict[str, Any]]:
+    *found, indexed = await asyncio.gather(*(check.latest() for check in (*CHECKS.values(), SEARCH_INDEX)))
+    return _readiness(dict(zip(CHECKS, found, strict=True)), indexed)
+
+
+def _readiness(found: dict[str, str], indexed: str) -> tuple[int, dict[str, Any]]:
+    is_good = set(found.values()) <= {OK, NOT_USED}
+    status = "ready" if is_good else "not ready"
+    return (200 if is_good else 503), {"status": status, "checks": found, "search_index": indexed}
 
 
 def worker_is_here() -> None:

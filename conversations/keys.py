@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from conversations import logged, throttles
+from conversations import admission, logged, throttles
 from conversations.errors import Conflict, NotFound
 from conversations.models import ApiKey
 from conversations.models.api_key import digest, key_of
@@ -45,7 +45,8 @@ def make(user: AbstractBaseUser, name: str) -> Made:
 
 def revoke(user: AbstractBaseUser, key_id: int) -> ApiKey:
     """From now on it lets nobody in; one that was revoked before stays as it is. Raises NotFound."""
-    _mine(user).filter(pk=key_id, revoked_at=None).update(revoked_at=timezone.now())
+    if _mine(user).filter(pk=key_id, revoked_at=None).update(revoked_at=timezone.now()):
+        admission.tell()  # what it has open is closed
     key = _mine(user).filter(pk=key_id).first()
     if key is None:
         raise NotFound("You have no such key.")

@@ -138,7 +138,7 @@ async def climb(
 
 def lost_rules(draft: Draft, pinned: Sequence[str]) -> tuple[str, ...]:
     """Rules that a person set in what is condensed, and that stand neither in the summary nor among the pinned ones."""
-    words = (turn.content for turn in draft.condensed if turn.role == "user")
+    words = (turn.typed for turn in draft.condensed)
     said = {normalised(rule) for text in (summaries(draft.folded), *words) for rule in find_rules(text)}
     said -= {normalised(rule) for rule in pinned}
     rules = [fact for fact in draft.facts if fact.kind == "rule" and normalised(fact.text) in said]
@@ -170,6 +170,7 @@ def _models(
         "template": conf.template(head.mode),
         "answers": KeptAnswers(owner_id, head.id),
         "attempts": Attempts(),
+        "quality": steering.quality,
     }
     models = [
         ModelSummariser(profile, connect(profile), others=number, **shared)
@@ -213,7 +214,8 @@ def _holds(model: ModelSummariser, source: Transcript, policy: Policy, steering:
 
 def _is_resting(conversation_id: UUID, name: str) -> bool:
     """Whether a model failed the last times it was asked, the last one just now; after a rest it gets one trial."""
-    rows = Compaction.objects.filter(conversation_id=conversation_id, finished_at__isnull=False).order_by("-created_at")
+    ended = Compaction.objects.filter(conversation_id=conversation_id, finished_at__isnull=False)
+    rows = ended.exclude(status=Compaction.Status.CANCELLED).order_by("-created_at")
     tried = [
         (row.finished_at, row.summariser != name)
         for row in rows.only("finished_at", "summariser", "steps")[:LOOKED_AT]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -36,9 +36,21 @@ OUTDATED = "The conversation changed before this was needed."
 ABANDONED = "The worker stopped before it was done."
 RESUMED = {"summariser": "", "action": "taken up again after its worker had stopped"}
 """The step of a row that another worker goes on with: this is done once."""
-ANEW: dict[str, Any] = {"status": Compaction.Status.PENDING, "stage": "", "percent": 0}
+ANEW: dict[str, Any] = {
+    "status": Compaction.Status.PENDING,
+    "stage": "",
+    "percent": 0,
+    "parts": 0,
+    "parts_done": 0,
+    "eta_ms": None,
+    "started_at": None,
+}
 GIVE_UP = timedelta(minutes=10)
 """After which what no worker has taken up is not waited for any more."""
+WATCH_SECONDS = 1.0
+"""Between two looks of a worker at its row: whether it is still its own, and what it has to say of its progress."""
+_watches: dict[UUID, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+"""Of the rows that workers of this process are at."""
 
 
 RESULTS = (Compaction.Status.SUCCEEDED, Compaction.Status.READY)
@@ -173,7 +185,7 @@ def start(compaction_id: UUID, token: UUID) -> Compaction | None:
     """Take up a pending row, which is ours by `token` then; None where another worker has, or where it is over."""
     rows = Compaction.objects.filter(pk=compaction_id)
     rows.filter(status=Compaction.Status.PENDING).update(
-        status=Compaction.Status.RUNNING, lease_token=token, lease_expires_at=expiry()
+        status=Compaction.Status.RUNNING, lease_token=token, lease_expires_at=expiry(), started_at=timezone.now()
     )
     return rows.filter(lease_token=token).first()
 
@@ -220,31 +232,90 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
     )
 
 
-async def advance(row: Compaction, stage: str, percent: int, *, summariser: str) -> None:
+async def advance(row: Compaction, stage: str, percent: int, *, summariser: str, **more: Any) -> None:
     """Note how far the work is, and who is at it. Raises LeaseLost."""
-    if not await sync_to_async(held(row).update)(stage=stage, percent=percent, summariser=summariser):
+    if not await sync_to_async(held(row).update)(stage=stage, percent=percent, summariser=summariser, **more):
         raise LeaseLost
-    publish(row.conversation_id, "compression.progress", id=str(row.pk), stage=stage, percent=percent)
+    row.stage = stage
+    _tell(row, percent)
+
+
+def _tell(row: Compaction, percent: int) -> None:
+    publish(row.conversation_id, "compression.progress", id=str(row.pk), stage=row.stage, percent=percent)
+
+
+def wake(compaction_id: UUID) -> None:
+    """Have the worker of this process that is at a row, if any is, look at it now."""
+    if watch := _watches.get(compaction_id):
+        loop, woken = watch
+        with contextlib.suppress(RuntimeError):  # a loop that has ended
+            loop.call_soon_threadsafe(woken.set)
+
+
+def quiet() -> dict[str, Any]:
+    """Nothing new to say of a row."""
+    return {}
 
 
 @asynccontextmanager
-async def renewed(row: Compaction) -> AsyncIterator[None]:
-    """Keep the lease for as long as the work takes."""
+async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = quiet) -> AsyncIterator[None]:
+    """Keep the lease for as long as the work takes; once it is lost the work is cut short, and LeaseLost raised.
+
+    `news` gives the columns of the row that have changed since it was asked last.
+    """
+    work = asyncio.current_task()
+    assert work is not None
+    watch = _Watch(row, news, work)
+    _watches[row.pk] = watch.loop, watch.woken
     with logged.noted(compaction_id=str(row.pk), conversation_id=str(row.conversation_id)):
-        heartbeat = asyncio.create_task(_renew(row))
+        watching = asyncio.create_task(watch.run())
         try:
             yield
+        except asyncio.CancelledError:
+            if watch.has_cut and work.cancelling() == 1:
+                raise LeaseLost from None
+            raise  # it is to end for another reason too
         finally:
-            heartbeat.cancel()
+            if _watches.get(row.pk) == (watch.loop, watch.woken):
+                del _watches[row.pk]
+            watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await heartbeat
+                await watching
+            if watch.has_cut:
+                work.uncancel()
 
 
-async def _renew(row: Compaction) -> None:
-    while True:
-        await asyncio.sleep(beat_seconds())
-        try:
-            await sync_to_async(held(row).update)(lease_expires_at=expiry())
-        except (DatabaseError, InterfaceError):
-            logger.exception("the lease of compaction %s could not be renewed", row.pk)
-            await sync_to_async(close_old_connections)()  # nobody else does, while this is all that is asked of it
+class _Watch:
+    """A look at the row at every beat, and every second; cancels `work` once the row is not ours any more."""
+
+    def __init__(self, row: Compaction, news: Callable[[], dict[str, Any]], work: asyncio.Task[Any]) -> None:
+        self.row, self.news, self.work = row, news, work
+        self.loop, self.woken = asyncio.get_running_loop(), asyncio.Event()
+        self.has_cut = False
+
+    async def run(self) -> None:
+        renewed_at, is_ours = self.loop.time(), True
+        while is_ours:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.woken.wait(), min(WATCH_SECONDS, beat_seconds()))
+            self.woken.clear()
+            changed = self.news()
+            percent = changed.get("percent")
+            if self.loop.time() - renewed_at >= beat_seconds():
+                renewed_at, changed = self.loop.time(), changed | {"lease_expires_at": expiry()}
+            try:
+                is_ours = await sync_to_async(_still_held)(self.row, changed)
+            except (DatabaseError, InterfaceError):
+                logger.exception("the lease of compaction %s could not be renewed", self.row.pk)
+                await sync_to_async(close_old_connections)()  # nobody else does, while this is all that is asked of it
+            else:
+                if percent is not None and is_ours:
+                    _tell(self.row, percent)
+        if self.row.is_active:  # else it is its worker that has ended it
+            self.has_cut = True
+            self.work.cancel()
+
+
+def _still_held(row: Compaction, changed: dict[str, Any]) -> bool:
+    """Whether the row is ours; what has `changed` is stored where it is."""
+    return bool(held(row).update(**changed)) if changed else held(row).exists()

@@ -15,17 +15,14 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
 
 from conversations import formulas
+from conversations.colours import NotColoured, coloured
 from conversations.controls import visible
+from conversations.tables import tables
 
 MAX_MARKDOWN = 40_000
 """Characters; a longer text is shown as it is, so that rendering takes under a second whatever it holds."""
-MAX_HIGHLIGHTED = 20_000
 NESTING = 20
 SCHEMES = ("http://", "https://", "mailto:")
 SCROLLS = 'tabindex="0" role="group" aria-label="{}"'
@@ -64,7 +61,13 @@ class Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         words = tokens[idx].info.split(maxsplit=1)
-        return code_box(tokens[idx].content, words[0] if words else "", plain=env.get("plain_code", False))
+        language, plain = words[0] if words else "", env.get("plain_code", False)
+        try:
+            return code_box(tokens[idx].content, language, plain=plain)
+        except NotColoured as refusal:
+            # Of a text that has taken too long the rest is plain, too.
+            env["plain_code"], env["is_final"] = True, env.get("is_final", True) and refusal.is_final
+            return code_box(tokens[idx].content, language, plain=True)
 
     def code_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return code_box(tokens[idx].content, "")
@@ -125,19 +128,40 @@ parser = MarkdownIt("js-default", {"maxNesting": NESTING}, renderer_cls=Renderer
 # A path of this site is no model's to name; and what reads like one is a footnote, or a file.
 parser.validateLink = lambda url: url.lower().startswith(SCHEMES)  # type: ignore[method-assign]
 parser.use(formulas.formulas)
+parser.use(tables)
 parser.core.ruler.push("signs", signs)
-formatter = HtmlFormatter[str](nowrap=True)
+
+
+class _NotFinal(Exception):
+    """HTML that may have colours at another time."""
 
 
 def html_of(text: str, *, plain_code: bool = False) -> SafeString:
     """Sanitised HTML. Colours are most of what code costs: `plain_code` has none."""
+    return _html_of(text, {"plain_code": plain_code})
+
+
+def render(text: str) -> SafeString:
+    """The same, once: a message that has ended does not change."""
+    try:
+        return _rendered(text)
+    except _NotFinal as error:
+        return mark_safe(error.args[0])
+
+
+def _html_of(text: str, env: dict[str, Any]) -> SafeString:
     if len(text) > MAX_MARKDOWN:
         return mark_safe(f'<div class="plain">{escape(text)}</div>')
-    return mark_safe(clean(parser.render(_NUMBER.sub(r"\1\\\2", text), {"plain_code": plain_code})))
+    return mark_safe(clean(parser.render(_NUMBER.sub(r"\1\\\2", text), env)))
 
 
-render = lru_cache(maxsize=500)(html_of)
-"""The same, once: a message that has ended does not change."""
+@lru_cache(maxsize=500)
+def _rendered(text: str) -> SafeString:
+    env: dict[str, Any] = {}
+    html = _html_of(text, env)
+    if not env.get("is_final", True):
+        raise _NotFinal(html)
+    return html
 
 
 def blocks(text: str) -> list[Token]:
@@ -153,7 +177,7 @@ def in_a_line(text: str) -> str:
 
 
 def code_box(code: str, language: str, *, plain: bool = False, written_to: str = "") -> str:
-    """`written_to` is the id of the place that further code is put to."""
+    """`written_to` is the id of the place that further code is put to. Raises NotColoured where it is not plain."""
     place = f' class="streaming" id="{escape(written_to)}"' if written_to else ""
     label = escape(f"Code, {language}" if language else "Code")
     inner = escape(code) if plain else coloured(code, language)
@@ -162,12 +186,3 @@ def code_box(code: str, language: str, *, plain: bool = False, written_to: str =
         f'<button type="button">Copy</button></div>'
         f"<pre {SCROLLS.format(label)}><code{place}>{inner}</code></pre></div>"
     )
-
-
-def coloured(code: str, language: str) -> str:
-    if not language or len(code) > MAX_HIGHLIGHTED:
-        return escape(code)
-    try:
-        return highlight(code, get_lexer_by_name(language, stripnl=False), formatter)
-    except ClassNotFound:
-        return escape(code)

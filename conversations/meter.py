@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
 
-from compression.core.policy import AHEAD_BY, Policy
+from compression.core.policy import AHEAD_BY, Due, Policy
 from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
 from conversations import prompt, usage
@@ -26,6 +26,13 @@ LABELS = {
     "protected": "Protected",
     "live": "Live messages",
 }
+REASONS: dict[str, str] = {
+    "threshold": "the threshold",
+    "reply": "so that there is room for the reply",
+    "local": "a local model's text has filled three quarters of its room; a threshold of your own goes before that",
+    "flow": "the agent's own budget of history",
+}
+"""Why a compaction is due where it is, by `policy.Reason`."""
 RECENT = 5
 """Turns whose size says how large the next ones will be."""
 FORESEEN = 99
@@ -45,7 +52,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """`threshold`, in percent, is where folding begins; `reserve` is kept free for the reply.
+    """`threshold`, in percent, is where folding begins, and `reason` the limit that it is; `reserve` is kept free for
+    the reply.
 
     `turns` is about how many more there will be until then (0: it folds before the next reply; None: nobody can say,
     or it does not fold by itself). `cost` is the most that the next request's tokens can cost, in US dollars (None: not
@@ -56,6 +64,7 @@ class Meter:
     window: int
     percent: int
     threshold: int
+    reason: str
     reserve: int
     parts: tuple[Part, ...]
     folds: bool
@@ -64,6 +73,14 @@ class Meter:
     is_near: bool
     flow: FlowUsage | None
     """Of an agent: how much its planner uses of its own budget."""
+
+
+def compacts_at(loaded: Loaded, used: Usage) -> Due | None:
+    """Where the next request is preceded by a compaction; None where that is only done once it overflows."""
+    policy = policy_of(loaded.head)
+    if not policy.enabled:
+        return None
+    return policy.due_at(used, messages=len(loaded.turns), local=bool(loaded.head.is_local))
 
 
 def meter(conversation: Conversation) -> Meter | None:
@@ -78,13 +95,14 @@ def meter(conversation: Conversation) -> Meter | None:
         used=used.total,
         window=window.size,
         percent=used.percent,
-        threshold=round(100 * due / window.size),
+        threshold=round(100 * due.tokens / window.size),
+        reason=REASONS[due.reason],
         reserve=window.reserve,
         parts=shares(_tokens(loaded, used), window.size, _labels(conversation, loaded)),
         folds=policy.enabled,
-        turns=_turns_left(loaded, used, due) if policy.enabled else None,
+        turns=_turns_left(loaded, used, due.tokens) if policy.enabled else None,
         cost=price(conversation, used.total),
-        is_near=_is_near(conversation, policy, used, due),
+        is_near=_is_near(conversation, policy, used, due.tokens),
         flow=usage.of_flow(loaded),
     )
 

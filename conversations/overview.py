@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import cast
 
-from django.core.cache import cache
+from django.core.cache import caches
 
 from compression import analytics
 from compression.analytics import Run
@@ -83,7 +83,7 @@ def read(days: Days, *, today: date) -> Overview:
 
 def _kept(days: Days) -> Overview:
     key = f"overview:{FORM}:{days.first}:{days.last}"
-    return cast(Overview, cache.get_or_set(key, lambda: _read(days), KEPT_SECONDS))
+    return cast(Overview, caches["figures"].get_or_set(key, lambda: _read(days), KEPT_SECONDS))
 
 
 def _read(days: Days) -> Overview:

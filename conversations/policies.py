@@ -32,9 +32,9 @@ def checked_policy(values: object, *, field: str = "policy") -> dict[str, Any]:
 def _require_target(field: str, policy: dict[str, Any]) -> None:
     """A compaction that comes out where the next one is due would be followed by one at once."""
     resolved = conf.policy(policy)
-    if "target_ratio" in policy and resolved.target_ratio >= resolved.threshold:
+    if "target_ratio" in policy and resolved.target_ratio >= resolved.full_at:
         place = f"{field}.target_ratio"
-        raise Invalid(f"{place}: must be below the threshold, which is {resolved.threshold:g}.", field=place)
+        raise Invalid(f"{place}: must be below the threshold, which is {resolved.full_at:g}.", field=place)
 
 
 def _require_summariser(place: str, name: str) -> None:

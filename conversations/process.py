@@ -8,7 +8,7 @@ import gc
 
 from django.conf import settings
 
-from conversations import background, relay, upkeep
+from conversations import admission, background, relay, upkeep
 
 GC_THRESHOLDS = 20_000, 20, 50
 
@@ -21,6 +21,7 @@ class Process:
         assert work is not None
         self.work = work
         self.relay = relay.attach(loop, hears=hears)
+        self.asking = loop.create_task(admission.run()) if hears else None
         self.keeping = None if settings.CELERY_BROKER_URL else loop.create_task(upkeep.run())
         # What was imported stays, and what comes and goes is mostly in no cycle: looking through all of it takes
         # longer than a page may be kept waiting.
@@ -30,10 +31,11 @@ class Process:
 
     async def stop(self) -> None:
         """Finish what can be finished in STOP_GRACE_SECONDS, and hand back the rest."""
-        if self.keeping:
-            self.keeping.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self.keeping
+        for task in (self.keeping, self.asking):
+            if task:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
         await self.work.stop(grace=settings.STOP_GRACE_SECONDS)
         if self.relay:
             relay.detach()

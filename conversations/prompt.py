@@ -13,11 +13,11 @@ from uuid import UUID
 
 from django.conf import settings
 
-from compression.core.values import Turn, Usage
+from compression.core.values import Turn, Usage, Window
 from conversations import system_prompt, transcript
 from conversations.agents.tools import spec
 from conversations.agents.tools.spec import Spec
-from conversations.heads import Head
+from conversations.heads import Head, tools_for
 from conversations.llm.known import UNKNOWN_WINDOW
 from conversations.models import Conversation
 from conversations.system_prompt import Instructions
@@ -88,7 +88,7 @@ def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
     for turn in loaded.turns:
         if loaded.recalled and turn.id == loaded.recalled.before:
             messages.append(loaded.recalled.message)
-        messages.extend(as_messages(turn, with_images=turn.id in visible))
+        messages.extend(as_messages(turn, with_images=turn.id in visible, instructs=instructs(loaded.head)))
     return Prompt(tuple(messages), loaded.head.id, loaded.head.tools, may_call)
 
 
@@ -109,6 +109,34 @@ def system_tokens(head: Head) -> int:
     return system_prompt.tokens(instructions_of(head)) + spec.tokens(head.tools)
 
 
+def opening_tokens(
+    conversation: Conversation,
+    *,
+    window: Window | None,
+    rules: Sequence[str] | None = None,
+    goal: str | None = None,
+    calls: bool | None = None,
+) -> int:
+    """The same of a conversation that may not be stored yet, with other rules or another goal where these are given.
+
+    An executor's has its agent's prompt and rules. `calls` says whether the model that it will be sent to can call
+    tools (None: its own).
+    """
+    person = conversation.parent or conversation
+    can_call = bool(conversation.model and conversation.model.can_call) if calls is None else calls
+    tools = tools_for(conversation) if conversation.uses_tools and can_call else ()
+    instructions = Instructions(
+        conversation.mode,
+        person.system_prompt,
+        conversation.goal_text if goal is None else goal,
+        tuple(person.rules if rules is None else rules),
+        window.size if window else UNKNOWN_WINDOW,
+        conversation.kind,
+        bool(tools),
+    )
+    return system_prompt.tokens(instructions) + spec.tokens(tools)
+
+
 def shown(turns: Sequence[Turn]) -> Collection[str]:
     """The ids of those whose images are sent: the latest, as many as a request can hold."""
     found: set[str] = set()
@@ -123,13 +151,17 @@ def shown(turns: Sequence[Turn]) -> Collection[str]:
     return found
 
 
-def as_messages(turn: Turn, *, with_images: bool = False) -> Iterator[dict[str, Any]]:
+def instructs(head: Head) -> bool:
+    """Whether a system message in its history is one to the model: a gateway's caller instructs as it likes."""
+    return head.kind == Conversation.Kind.GATEWAY
+
+
+def as_messages(turn: Turn, *, with_images: bool = False, instructs: bool = False) -> Iterator[dict[str, Any]]:
     """A message of the history as it is sent, then the results of its calls, which were cut when they were read.
 
-    Images are named where they are not sent.
+    Images are named where they are not sent. A system message that does not instruct is sent as a record.
     """
-    if turn.role == "tool":
-        # A result whose call is not known: no provider takes it as one.
+    if turn.role in transcript.TOLD_AS and not (instructs and turn.role == "system"):
         content = transcript.ELIDED if turn.elided else turn.content
         yield {"role": "user", "content": transcript.as_sent(turn.role, content)}
         return

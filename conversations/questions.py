@@ -12,18 +12,16 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from compression.core.rules import find_rules
-from conversations import image_files, replies, rules, system_prompt, titles, transcript
-from conversations.agents.tools import spec
+from conversations import image_files, prompt, replies, rules, titles, transcript
 from conversations.attachments import Attached, attach, chosen, noted
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
 from conversations.events import publish
-from conversations.heads import tools_for
 from conversations.llm.base import NotConfigured
 from conversations.llm.profiles import profile_for
 from conversations.models import Conversation, Message, ModelProfile, Paste
 from conversations.pastes import Pasted
+from conversations.provenance import origin_of, typed_in
 from conversations.shapes import message_json
-from conversations.system_prompt import Instructions
 from conversations.text_files import Place, inlined
 from conversations.validation import clean_text
 
@@ -51,6 +49,12 @@ class Asked:
     attached: tuple[Attached, ...] = ()
     places: tuple[Place, ...] = ()
     pastes: tuple[Pasted, ...] = ()
+    origin: dict[str, Any] | None = None
+
+    @property
+    def typed(self) -> str:
+        """Without what was pasted, or comes from files or elsewhere."""
+        return typed_in(self.content, self.origin)
 
     @property
     def images(self) -> list[dict[str, Any]] | None:
@@ -95,9 +99,17 @@ def begin(
 
 
 def checked(
-    conversation: Conversation, content: str, *, attached: Sequence[Attached] = (), pastes: Sequence[Pasted] = ()
+    conversation: Conversation,
+    content: str,
+    *,
+    attached: Sequence[Attached] = (),
+    pastes: Sequence[Pasted] = (),
+    earlier: Message | None = None,
 ) -> Asked:
-    """Raises Invalid, Conflict (no model is set, or one that sees no images) or TooLarge."""
+    """What is said, in place of an `earlier` message where there is one.
+
+    Raises Invalid, Conflict (no model is set, or one that sees no images) or TooLarge.
+    """
     words = clean_text("content", content, allow_blank=bool(attached))
     profile = _profile_of(conversation)
     images = sum(one.is_image for one in attached)
@@ -109,7 +121,9 @@ def checked(
         )
     whole, places = inlined(words, [(one.row.name, one.text) for one in attached if not one.is_image])
     tokens = transcript.message_tokens(whole) + images * image_files.TOKENS
-    asked = Asked(words, whole, tokens, profile, tuple(attached), tuple(places), tuple(pastes))
+    quoted = [(one.start, one.length) for one in pastes]
+    origin = origin_of(whole, words=words, pastes=quoted, earlier=earlier)
+    asked = Asked(words, whole, tokens, profile, tuple(attached), tuple(places), tuple(pastes), origin)
     _require_fit(conversation, asked)
     return asked
 
@@ -122,6 +136,7 @@ def store_question(conversation: Conversation, asked: Asked, **fields: Any) -> B
         role=Role.USER,
         content=asked.content,
         images=asked.images,
+        origin=asked.origin,
         token_count=asked.tokens,
         created_at=asked_at,
         **fields,
@@ -134,7 +149,7 @@ def store_question(conversation: Conversation, asked: Asked, **fields: Any) -> B
         Paste.objects.bulk_create(
             Paste(message=question, number=one.number, start=one.start, length=one.length) for one in asked.pastes
         )
-    rules.detect(conversation.pk, asked.words, asked.profile.usable_window)
+    rules.detect(conversation.pk, asked.typed, asked.profile.usable_window)
     return Begun(question, reply)
 
 
@@ -148,17 +163,9 @@ def _profile_of(conversation: Conversation) -> ModelProfile:
 def _require_fit(conversation: Conversation, asked: Asked) -> None:
     """A message that is too large even alone is refused before it is stored."""
     profile, window = asked.profile, asked.profile.usable_window
-    tools = tools_for(conversation) if profile.can_call and conversation.uses_tools else ()
-    instructions = Instructions(
-        conversation.mode,
-        conversation.system_prompt,
-        conversation.goal_text,
-        tuple(rules.with_found(conversation.rules, find_rules(asked.words), window)),
-        window.size,
-        conversation.kind,
-        bool(tools),
-    )
-    system = window.corrected(system_prompt.tokens(instructions) + spec.tokens(tools))
+    in_force = rules.with_found(conversation.rules, find_rules(asked.typed), window)
+    opening = prompt.opening_tokens(conversation, window=window, rules=in_force, calls=profile.can_call)
+    system = window.corrected(opening)
     message = window.corrected(asked.tokens)
     if system + message > window.budget:
         raise TooLarge(

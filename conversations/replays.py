@@ -27,6 +27,7 @@ from conversations.context import recall
 from conversations.errors import NotFound
 from conversations.llm import chat_templates
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
+from conversations.provenance import from_of, places_of
 from conversations.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.transcript import BEGINNING, SAID, images_of, message_tokens, truncated
 
@@ -209,4 +210,18 @@ def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Tu
     tokens = noted["elided"].get(id, row.token_count)
     protected, elided = id in noted["protected"], id in noted["elided"]
     images, role = images_of(row.images), cast(Role, row.role)
-    return Turn(id, role, row.content, row.created_at, tokens, row.name, tools, protected, elided, images)
+    places = places_of(row.origin)
+    return Turn(
+        id,
+        role,
+        row.content,
+        row.created_at,
+        tokens,
+        row.name,
+        tools,
+        protected,
+        elided,
+        images,
+        from_of(row.origin),
+        places,
+    )

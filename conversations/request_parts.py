@@ -79,7 +79,9 @@ def tools_part(definitions: str, tokens: int) -> Part:
     return Part("tools", {"role": "system", "content": definitions}, tokens)
 
 
-def parts_of(turns: Sequence[Turn], *, with_images: bool, recalled: Recalled | None = None) -> Iterator[Part]:
+def parts_of(
+    turns: Sequence[Turn], *, with_images: bool, instructs: bool = False, recalled: Recalled | None = None
+) -> Iterator[Part]:
     """Each message of each turn; what was counted for a turn is that of its results, and the rest of its own.
 
     What was recalled stands before the question that it was recalled for.
@@ -90,7 +92,7 @@ def parts_of(turns: Sequence[Turn], *, with_images: bool, recalled: Recalled | N
             yield Part("recalled", dict(recalled.message), recalled.tokens, quotes=recalled.quotes)
         kind: Kind = "protected" if turn.protected else "live"
         images = turn.images if turn.id in visible else ()
-        own, *results = as_messages(turn, with_images=bool(images))
+        own, *results = as_messages(turn, with_images=bool(images), instructs=instructs)
         left = turn.tokens
         costs = []
         for result in results:

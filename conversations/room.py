@@ -28,6 +28,7 @@ from conversations.usage import measured, parts, tell, too_large
 logger = logging.getLogger(__name__)
 
 Trigger = Compaction.Trigger
+UNCOMPRESSED = " Its compaction was cancelled: press Compact, or try again, and let it end."
 SETTLE_SECONDS = 0.1
 LEAST_PAUSE = 10
 """Seconds between two attempts to prepare a summary, whatever the policy's own pause is."""
@@ -36,21 +37,22 @@ LEAST_PAUSE = 10
 async def ensure(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
     """The conversation as it can be sent now, compressed first where that is due.
 
-    `overflowed` says that the provider found the last request too long. Raises TooLarge, naming the parts, where
-    it does not fit even so.
+    `overflowed` says that the provider found the last request too long. A compaction that a person cancels is gone
+    without, if that fits. Raises TooLarge, naming the parts, where it does not fit even so.
     """
     loaded = await sync_to_async(transcript.load)(conversation_id)
     if loaded.head.is_compacting:
         loaded = await _settled(conversation_id)
+    cancelled = False
     if overflowed or await sync_to_async(is_due)(loaded):
-        loaded = await _compressed(conversation_id)
-    if _is_over(loaded):
-        loaded = await _relieved(loaded)
+        loaded, cancelled = await _compressed(conversation_id)
+    if _is_over(loaded) and not cancelled:
+        loaded, cancelled = await _relieved(loaded)
     usage = measured(loaded)
     if usage is None:
         raise NotConfigured("This conversation has no model any more. Choose one.")
     if usage.over_budget:
-        raise TooLarge(too_large(usage), **parts(usage))
+        raise TooLarge(f"{too_large(usage)}{UNCOMPRESSED if cancelled else ''}", **parts(usage))
     return loaded
 
 
@@ -60,7 +62,7 @@ def prepare(conversation_id: UUID) -> None:
     policy, usage = policy_of(loaded.head), measured(loaded)
     if (
         usage is None
-        or not policy.is_near(usage)
+        or not policy.is_near(usage, local=bool(loaded.head.is_local))
         or _is_resting(loaded, max(policy.cooldown, LEAST_PAUSE), attempts=True)
     ):
         return
@@ -70,33 +72,36 @@ def prepare(conversation_id: UUID) -> None:
             background.enqueue("compact", str(row.pk))
 
 
-async def _compressed(conversation_id: UUID) -> Loaded:
-    """By what was prepared if that is enough; what is still being prepared is waited for."""
+async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:
+    """By what was prepared if that is enough; what is still being prepared is waited for. And: was it cancelled?"""
     loaded = await _settled(conversation_id)
     if await sync_to_async(ahead.put_in_force)(conversation_id):
         loaded = await sync_to_async(transcript.load)(conversation_id)
         if not await sync_to_async(is_full)(loaded):
-            return loaded
+            return loaded, False
     status = await _compress_now(conversation_id)
     loaded = await _settled(conversation_id)
     if status == Compaction.Status.DISCARDED and await sync_to_async(is_due)(loaded):
         # A person undid or protected something meanwhile: what was computed no longer held.
-        await _compress_now(conversation_id)
+        status = await _compress_now(conversation_id)
         loaded = await _settled(conversation_id)
-    return loaded
+    return loaded, status == Compaction.Status.CANCELLED
 
 
-async def _relieved(loaded: Loaded) -> Loaded:
-    """Over the budget even so: the last resorts, each once at most and only where it is still needed."""
-    id = loaded.head.id
+async def _relieved(loaded: Loaded) -> tuple[Loaded, bool]:
+    """Over the budget even so: the last resorts, each once at most and only where it is still needed.
+
+    And: was the last one cancelled?
+    """
+    id, status = loaded.head.id, ""
     for resort in (emergency.age, emergency.elide):
         if _is_over(loaded) and await sync_to_async(resort)(loaded):
             loaded = await _settled(id)
     if _is_over(loaded):
-        await _compress_now(id, trigger=Trigger.EMERGENCY)
+        status = await _compress_now(id, trigger=Trigger.EMERGENCY)
         loaded = await _settled(id)
     await sync_to_async(tell)(id)
-    return loaded
+    return loaded, status == Compaction.Status.CANCELLED
 
 
 def _is_over(loaded: Loaded) -> bool:
@@ -142,14 +147,15 @@ def is_full(loaded: Loaded) -> bool:
     policy, usage = policy_of(loaded.head), measured(loaded)
     if usage is None:
         return False
-    if usage.over_budget or not policy.enabled:
-        return usage.over_budget
+    if usage.over_budget:
+        return True
     due = policy.is_due(usage, messages=len(loaded.turns), local=bool(loaded.head.is_local))
     return due and (not policy.has_budget or pays(compaction.source(loaded, rebuild=False), policy, count=count_tokens))
 
 
 def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> bool:
-    """Just compressed of itself, or undone by a person who has said nothing since; with `attempts`, or just tried."""
+    """Just compressed of itself, or undone or cancelled by a person who has said nothing since; with `attempts`, or
+    just tried."""
     rows = Compaction.objects.filter(conversation_id=loaded.head.id)
     since = timezone.now() - timedelta(seconds=cooldown)
     recent = Q(trigger=Trigger.AUTO, created_at__gt=since) | Q(
@@ -157,6 +163,9 @@ def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> boo
     )
     if attempts:
         recent |= Q(trigger=Trigger.AHEAD, created_at__gt=since)
+    asked = [turn.created_at for turn in loaded.live if turn.role == "user"]
+    if asked:
+        recent |= Q(status=Compaction.Status.CANCELLED, finished_at__gt=asked[-1])
     if rows.filter(recent).exists():
         return True
     undone = Snapshot.objects.filter(conversation_id=loaded.head.id, purpose=Snapshot.Purpose.RECOVERY)

@@ -7,11 +7,12 @@ from functools import partial
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from compression.core.rules import LONGEST, find_rules
 from compression.core.tokens import count_tokens
 from compression.core.values import Window
-from conversations import usage
+from conversations import provenance, usage
 from conversations.errors import Invalid
 from conversations.llm.known import UNKNOWN_WINDOW
 from conversations.models import Conversation, Message
@@ -60,7 +61,7 @@ def set_rules(conversation: Conversation, rules: list[str]) -> None:
 
 
 def detect(conversation_id: UUID, text: str, window: Window) -> None:
-    """Take up the rules in what a person wrote; in the transaction that stores it, under the conversation's lock."""
+    """Take up the rules in what a person typed; in the transaction that stores it, under the conversation's lock."""
     found = find_rules(text)
     if not found:
         return
@@ -73,14 +74,19 @@ def detect(conversation_id: UUID, text: str, window: Window) -> None:
 
 
 def forget(conversation_id: UUID, unsaid: Iterable[str]) -> None:
-    """Let go of the rules that were found in these texts and stand nowhere else in the history any more."""
+    """Let go of the rules that were typed in these texts, and nowhere else in the history."""
     rows = Conversation.objects.filter(pk=conversation_id)
     before = rows.values_list("rules", flat=True).get()
     found = {rule.casefold() for text in unsaid for rule in find_rules(text)} if before else set()
     said = Message.objects.filter(HISTORY, conversation_id=conversation_id, role=Message.Role.USER)
-    gone = {rule for rule in before if rule.casefold() in found and not said.filter(content__icontains=rule).exists()}
+    gone = {rule for rule in before if rule.casefold() in found and not _is_typed(rule, said)}
     if gone:
         rows.update(rules=[rule for rule in before if rule not in gone])
+
+
+def _is_typed(rule: str, said: QuerySet[Message]) -> bool:
+    rows = said.filter(content__holds=rule).only("role", "content", "origin")
+    return any(rule.casefold() in provenance.typed(row).casefold() for row in rows)
 
 
 def with_found(rules: Sequence[str], found: Iterable[str], window: Window) -> list[str]:

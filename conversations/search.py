@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from conversations.access import CHATS, own_conversations
 from conversations.bubbles import State, state_of
 from conversations.errors import Invalid
+from conversations.holding import bounded
 from conversations.messages import lookup
 from conversations.messages.index import of_owner
 from conversations.models import Conversation, Message
@@ -80,7 +81,7 @@ def find(user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | Non
     Messages come with the best first, by the index: any of the words, in whatever form, makes a hit; "words in quotes"
     and words with signs in them must occur as they stand, in whatever case. Of what the index has nothing, messages in
     which all words occur anywhere are found, the latest first. Replaced messages are not found.
-    Raises Invalid for a query that is too long or no text, and for an `after` that no page had.
+    Raises Invalid for a query that is too long, no text, or takes too long, and for an `after` that no page had.
     """
     query = clean_text("q", query, limit=LONGEST, allow_blank=True)
     terms = terms_of(query)
@@ -90,14 +91,15 @@ def find(user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | Non
     if not terms:
         return Found(())
     rows: list[Conversation | Message] = []
-    if place is None or place.said_at is None:
-        rows += _titles(user, terms, place)[: limit + 1]
-        place = None
-        if len(rows) <= limit and (found := _ranked(user, query, terms, 0, limit - len(rows))).is_ranked:
-            titles = tuple(_hit(row, terms) for row in rows)
-            return Found(titles + found.hits, found.next, is_ranked=True)
-    if len(rows) <= limit:
-        rows += _messages(user, terms, place)[: limit + 1 - len(rows)]
+    with bounded("q"):
+        if place is None or place.said_at is None:
+            rows += _titles(user, terms, place)[: limit + 1]
+            place = None
+            if len(rows) <= limit and (found := _ranked(user, query, terms, 0, limit - len(rows))).is_ranked:
+                titles = tuple(_hit(row, terms) for row in rows)
+                return Found(titles + found.hits, found.next, is_ranked=True)
+        if len(rows) <= limit:
+            rows += _messages(user, terms, place)[: limit + 1 - len(rows)]
     hits = tuple(_hit(row, terms) for row in rows[:limit])
     return Found(hits, _write(hits[-1]) if len(rows) > limit else None)
 

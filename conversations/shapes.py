@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compression.core.policy import Due
 from compression.core.values import FlowUsage, Usage
 from compression.models import Compaction
 from conversations.models import AgentRun, AgentStep, Attachment, Conversation, Goal, Message, Paste, ToolCall
@@ -150,6 +151,11 @@ def usage_json(usage: Usage) -> dict[str, Any]:
         "window": usage.window.size,
         "percent": usage.percent,
     }
+
+
+def due_json(due: Due, usage: Usage) -> dict[str, Any]:
+    tokens = int(due.tokens)
+    return {"tokens": tokens, "percent": round(100 * tokens / usage.window.size, 1), "reason": due.reason}
 
 
 def compaction_json(compaction: Compaction) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from compression.core.digest import extend
 from compression.core.values import Draft
-from compression.models import Checkpoint, Compaction, Snapshot
+from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
 from compression.records import store_checkpoints
 from conversations import goals, lease, transcript
 from conversations.errors import Conflict, NotFound
@@ -95,6 +95,7 @@ def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> 
 
 def _go_back(conversation: Conversation, snapshot: Snapshot) -> None:
     _require_same_history(conversation.pk, snapshot)
+    _forget_summaries(conversation, snapshot)
     restore(conversation.pk, snapshot)
     conversation.refresh_from_db()
 
@@ -105,8 +106,17 @@ def clear(conversation: Conversation) -> None:
         lock(conversation.pk)
         head = transcript.head_of(conversation.pk)
         if head.compressed_at or head.elided:
-            restore(conversation.pk, uncompressed(conversation.pk))
+            before = uncompressed(conversation.pk)
+            _forget_summaries(conversation, before)
+            restore(conversation.pk, before)
     conversation.refresh_from_db()
+
+
+def _forget_summaries(conversation: Conversation, snapshot: Snapshot) -> None:
+    """What a person undoes by going back to a state is not handed out again: the model is asked anew."""
+    done = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.SUCCEEDED)
+    keys = done.exclude(pk__in=snapshot.compaction_ids).values_list("answers", flat=True)
+    KeptSummary.objects.filter(owner_id=conversation.owner_id, key__in={key for some in keys for key in some}).delete()
 
 
 def lock(conversation_id: UUID) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from django.db import connection
 from django.db.models import Q
 
 from compression.core.stemming import stem
@@ -29,20 +28,8 @@ def contains(field: str, terms: list[str]) -> Q:
     """That all of the terms occur in it, in whatever case."""
     found = Q()
     for term in terms:
-        one = Q()
-        for spelling in _spellings(term):
-            one |= Q(**{f"{field}__icontains": spelling})
-        found &= one
+        found &= Q(**{f"{field}__holds": term})
     return found
-
-
-def _spellings(term: str) -> list[str]:
-    """How a word may be written. SQLite knows upper and lower case of ASCII alone, so that other letters are looked
-    for in the usual cases: as they are, small, large, and with a large first letter. What mixes them otherwise
-    ("ÜBeR") is found as it is written."""
-    if term.isascii() or connection.vendor != "sqlite":
-        return [term]
-    return list(dict.fromkeys([term.lower(), term.upper(), term.capitalize(), term.title(), term]))
 
 
 def excerpt(text: str, terms: list[str], length: int = SNIPPET) -> str:

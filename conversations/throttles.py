@@ -17,6 +17,8 @@ from conversations.errors import TooMany
 MINUTE = 60
 GUESSES_A_MINUTE = 30
 """Of one address, with keys and sessions that are not valid."""
+SIGN_INS_A_MINUTE = 30
+"""Of one address, with wrong passwords or a wrong token for the first account, whatever the names."""
 
 RIGHT_KEPT = 10_000
 
@@ -41,6 +43,17 @@ def require_guesses(address: str, *, digest: str = "") -> None:
         return
     if digest not in _right:
         raise _too_many("Too many wrong keys came from this address.")
+
+
+def require_sign_ins(address: str) -> None:
+    """Before a password is hashed. Raises TooMany where this address has failed to sign in too often."""
+    if (cache.get(_minute(f"sign-ins:{_source(address)}")) or 0) >= SIGN_INS_A_MINUTE:
+        raise _too_many("Too many attempts to sign in came from this address.")
+
+
+def note_sign_in(address: str) -> None:
+    """An attempt from this address was wrong."""
+    _count(f"sign-ins:{_source(address)}")
 
 
 def note_right(digest: str) -> None:

@@ -26,6 +26,7 @@ from compression.records import active_checkpoints
 from conversations.heads import Head, head_of
 from conversations.models import Conversation, Message
 from conversations.prepared import Prepared
+from conversations.provenance import from_of, places_of
 
 SAID = Q(status=Message.Status.COMPLETE) | (
     Q(status__in=(Message.Status.STOPPED, Message.Status.INTERRUPTED)) & ~Q(content="")
@@ -39,6 +40,9 @@ CONTINUE = "Continue exactly where you stopped."
 TRUNCATED = "… [truncated]"
 NO_RESULT = "[no result recorded]"
 ORPHAN = "[Result of a tool]\n"
+RECORD = "[System message of an earlier conversation, as a record]\n"
+TOLD_AS = {"tool": ORPHAN, "system": RECORD}
+"""What is said before messages that no provider takes where they stand, or that must not instruct the model."""
 ELIDED = "[This result was left out to make room; it is stored in full.]"
 
 
@@ -168,8 +172,12 @@ def message_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str = "
 
 
 def as_sent(role: str, content: str) -> str:
-    """A message's text as a model gets it: a result whose call is not known is told by a person, as one."""
-    return f"{ORPHAN}{content}" if role == "tool" else content
+    """A message's text as a model gets it.
+
+    A result whose call is not known is told by a person, as one; so is a system message of a history: what the model
+    is to follow is its system prompt alone.
+    """
+    return f"{TOLD_AS[role]}{content}" if role in TOLD_AS else content
 
 
 def tool_tokens(use: ToolUse) -> int:
@@ -191,7 +199,7 @@ def _columns(messages: QuerySet[Message]) -> QuerySet[Message, Any]:
         messages.filter(HISTORY)
         .order_by("created_at", "tool_calls__id")
         .values_list(
-            "id", "role", "content", "created_at", "token_count", "name", "is_protected", "images",
+            "id", "role", "content", "created_at", "token_count", "name", "is_protected", "images", "origin",
             "tool_calls__call_id", "tool_calls__name", "tool_calls__arguments", "tool_calls__result",
         )
     )  # fmt: skip
@@ -204,7 +212,7 @@ def _live(conversation: UUID, after: datetime) -> QuerySet[Message, Any]:
 def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Turn, ...]:
     turns: list[Turn] = []
     for row in rows:
-        use = _tool_use(row[8:]) if row[8] is not None else None
+        use = _tool_use(row[9:]) if row[9] is not None else None
         if use and turns and turns[-1].id == str(row[0]):
             turns[-1] = _turn(row, (*turns[-1].tools, use))
         else:
@@ -213,8 +221,9 @@ def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Turn, ...]:
 
 
 def _turn(row: Sequence[Any], tools: tuple[ToolUse, ...]) -> Turn:
-    id, role, content, created_at, tokens, name, protected, images = row[:8]
-    return Turn(str(id), role, content, created_at, tokens, name, tools, protected, images=images_of(images))
+    id, role, content, created_at, tokens, name, protected, images, origin = row[:9]
+    turn = Turn(str(id), role, content, created_at, tokens, name, tools, protected, images=images_of(images))
+    return replace(turn, origin=from_of(origin), quoted=places_of(origin)) if origin else turn
 
 
 def images_of(noted: Sequence[Mapping[str, Any]] | None) -> tuple[Image, ...]:

@@ -16,7 +16,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 
 from compression.ids import milliseconds_since, uuid7
-from conversations import orphans, prompt, replies, reply_lease, room, titles, usage
+from conversations import cancelling, orphans, prompt, replies, reply_lease, room, titles, usage
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
 from conversations.agents.tools.spec import Asked
@@ -53,6 +53,8 @@ class Running:
     pieces: list[str] = field(default_factory=list)
     written: int = 0
     stopping: bool = False
+    makes_room: bool = False
+    """It may wait for a compaction, its own or another one."""
     sent: Sent | None = None
     spent: Spent | None = None
     first_token_ms: int | None = None
@@ -151,8 +153,13 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
 
 
 def stop(conversation: Conversation) -> bool:
-    """End the reply that is being written and keep its text; False where there is none."""
-    return _stop_here(conversation.pk) or orphans.stop(conversation.pk)
+    """End the reply that is being written, and what it waits for, and keep its text; False where there is none."""
+    running = _running.get(conversation.pk)
+    if running is not None:
+        running.stopping = True  # first: a reply that waits for a compaction must not begin once that is cancelled
+    if running is None or running.makes_room or running.sent is None:  # not asked yet: it is about to wait, or waits
+        cancelling.cancel_waited_for(conversation.pk)
+    return _stop_here(conversation.pk) or orphans.stop(conversation.pk) or running is not None
 
 
 def _stop_here(conversation_id: UUID) -> bool:
@@ -191,16 +198,26 @@ def heard(conversation_id: UUID, reply_id: str) -> str:
 async def _answer(running: Running, work: Work) -> None:
     work.reply_id = running.reply_id
     await sync_to_async(replies.settle_model)(running.conversation_id)
-    loaded = await room.ensure(running.conversation_id)
+    loaded = await _with_room(running)
     if loaded.is_at_tools and await calls.carry_out(work, loaded):
-        loaded = await room.ensure(running.conversation_id)
+        loaded = await _with_room(running)
     try:
         await _stream(running, work, await sync_to_async(recall.recalling)(loaded))
     except ContextTooLong:
         if running.pieces:
             raise
-        loaded = await room.ensure(running.conversation_id, overflowed=True)
+        loaded = await _with_room(running, overflowed=True)
         await _stream(running, work, loaded)
+
+
+async def _with_room(running: Running, *, overflowed: bool = False) -> Loaded:
+    """The conversation as it can be sent. Raises CancelledError where a person stopped what it waited for."""
+    running.makes_room = True
+    loaded = await room.ensure(running.conversation_id, overflowed=overflowed)
+    running.makes_room = False
+    if running.stopping:
+        raise asyncio.CancelledError
+    return loaded
 
 
 async def _stream(running: Running, work: Work, loaded: Loaded) -> None:

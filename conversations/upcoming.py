@@ -44,5 +44,5 @@ def upcoming(conversation: Conversation) -> Upcoming:
         numbers = tuple(checkpoint.number for checkpoint in active_checkpoints(head.id))
         opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))
     window = head.window or ModelProfile().usable_window
-    turns = parts_of(loaded.turns, with_images=head.can_see, recalled=loaded.recalled)
+    turns = parts_of(loaded.turns, with_images=head.can_see, instructs=prompt.instructs(head), recalled=loaded.recalled)
     return Upcoming(tuple(as_counted([*opening, *turns], window)), measured(loaded))

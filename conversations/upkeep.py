@@ -34,7 +34,7 @@ FOLDINGS_KEPT = timedelta(hours=1)
 """Locks whose holder died."""
 UNSENT_KEPT = timedelta(days=1)
 """Files that wait for a message which nobody sends."""
-PURGED = (Compaction.Status.FAILED, Compaction.Status.SKIPPED, Compaction.Status.DISCARDED)
+PURGED = tuple(Compaction.Status[name] for name in ("FAILED", "SKIPPED", "DISCARDED", "CANCELLED"))
 
 
 def begin(*, alone: bool) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import isfinite
 from typing import Any
 
 from compression.core.instructions import LONGEST_TEMPLATE, fault_of
-from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, PRESETS, STRATEGIES
+from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD, PRESETS, STRATEGIES
 from conversations.errors import Invalid
 
 MAX_CONTENT = 200_000
 """Characters of one message."""
+MAX_VALUES = 1_000_000
+"""Commas and brackets of a request's JSON."""
 MAX_PROMPT = LONGEST_TEMPLATE
 """Characters of a summary's prompt."""
 
@@ -51,8 +54,14 @@ def clean_prompt(field: str, value: object) -> str:
     return text
 
 
-def parse_json(text: str) -> Any:
-    """JSON and nothing looser: no key twice, no NaN, no number beyond a float. Raises Invalid, naming the place."""
+def parse_json(text: str, *, most: int = MAX_VALUES) -> Any:
+    """JSON and nothing looser: no key twice, no NaN, no number beyond a float. Raises Invalid, naming the place.
+
+    `most` is for the commas and brackets of the text, those within its strings too: numbers without end are read in
+    one piece, in which nothing else is done.
+    """
+    if len(text) > most and sum(map(text.count, ",{[")) > most:
+        raise Invalid(f"not JSON that is read here: more than {most:,} commas and brackets.", limit=most)
     with json_faults():
         return STRICT.decode(text)
 
@@ -115,6 +124,9 @@ def _or(
     return lambda value: value == also or allowed(value), f"{what}, or {named}"
 
 
+_HISTORY_TOKENS = _between(MIN_HISTORY_TOKENS, 10_000_000, whole=True)
+_HISTORY_MESSAGES = _between(1, 1_000, whole=True)
+
 POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
     "preset": _one_of(*PRESETS),
     "enabled": (lambda value: isinstance(value, bool), "true or false"),
@@ -132,14 +144,18 @@ POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
     "level": _or(_between(1, 3, whole=True), also=None, named="null"),
     "summariser": _text(200),
     "prompt": _text(MAX_PROMPT),
+    "history_tokens": _HISTORY_TOKENS,
+    "history_messages": _HISTORY_MESSAGES,
+    "executor_history_tokens": _HISTORY_TOKENS,
+    "executor_history_messages": _HISTORY_MESSAGES,
 }
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} appears twice")
+        times = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {next(key for key in times if times[key] > 1)!r} appears twice")
     return found
 
 

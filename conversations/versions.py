@@ -15,8 +15,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from compression.ids import uuid7
-from conversations import branches, replies, rules
-from conversations.attachments import words_of
+from conversations import branches, provenance, replies, rules
 from conversations.bubbles import history, whole
 from conversations.copied_files import copy_files, name_copies
 from conversations.errors import Conflict, NotFound
@@ -150,8 +149,8 @@ def _copy(rows: QuerySet[Message], begin: datetime, **fields: object) -> Message
 
 
 def _take_up_rules(conversation: Conversation, first: Message) -> None:
-    """What a person orders in the messages that are in the history again; their files order nothing."""
+    """What a person typed as an order in the messages that are in the history again."""
     window = (conversation.model or ModelProfile()).usable_window
     said = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
-    for message in said.prefetch_related("attachments"):
-        rules.detect(conversation.pk, words_of(message), window)
+    for message in said:
+        rules.detect(conversation.pk, provenance.typed(message), window)

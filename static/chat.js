@@ -172,6 +172,9 @@ for (const [name, offline] of [["htmx:wsOpen", false], ["htmx:wsClose", true]]) 
   document.addEventListener(name, () => one(".app").classList.toggle("offline", offline));
 }
 
+// Signed out, here or elsewhere: the site says where this page goes now.
+document.addEventListener("htmx:wsClose", ({ detail }) => { if (detail.event?.code === 4401) location.reload(); });
+
 // --- What went wrong ---------------------------------------------------------------------------------------------
 
 // A dialog covers the page, and what is said on it.

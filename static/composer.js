@@ -36,6 +36,12 @@ if (composer) {
     return keep(key, draft);
   };
 
+  // Why nothing was sent, until it can be.
+  const note = one("#not-sent");
+  const say = (words) => { if (note.textContent !== words) note.textContent = words; };
+  const unsay = () => { if (note.textContent && one("#send").offsetParent && !composer.matches(".htmx-request")) say(""); };
+  new MutationObserver(unsay).observe(thread, { childList: true, subtree: true, attributeFilter: ["data-status"] });
+
   renew();
   // Each of two tabs has its own, and a new one the last.
   const draft = kept(key, "sessionStorage") ?? kept(key);
@@ -46,7 +52,9 @@ if (composer) {
     const sends = "enterSends" in composer.dataset ? !event.shiftKey : event.ctrlKey || event.metaKey;
     if (event.key !== "Enter" || !sends || event.isComposing) return;
     event.preventDefault();
-    if (one("#send").offsetParent) composer.requestSubmit(one("#send"));
+    if (composer.matches(".htmx-request")) say("Your last message is on its way; your text stays here.");
+    else if (one("#send").offsetParent) composer.requestSubmit(one("#send"));
+    else if (box.value.trim()) say("A reply is being written: Stop it or wait; your text stays here.");
   });
   box.addEventListener("paste", (event) => {
     const text = event.clipboardData.getData("text/plain"), { files } = event.clipboardData;
@@ -68,7 +76,9 @@ if (composer) {
   });
   composer.addEventListener("htmx:beforeRequest", (event) => { if (event.target === composer) sent = box.value; });
   composer.addEventListener("htmx:afterRequest", (event) => {
-    if (event.target !== composer || !event.detail.successful) return;
+    if (event.target !== composer) return;
+    setTimeout(unsay);
+    if (!event.detail.successful) return;
     if (box.value.startsWith(sent)) pastes.drop(sent.length);
     renew();
     changed();
@@ -80,14 +90,17 @@ if (composer) {
   const goOn = () => (matchMedia("(hover: hover)").matches ? box : scroller).focus({ preventScroll: true });
   one("#stop").addEventListener("click", goOn);
 
-  // Files: each goes up by itself at once, and its chip comes back. Those that wait are sent with the next message.
+  // Files: they go up by themselves, one after the other, and each one's chip comes back. Those that wait are sent with
+  // the next message.
   const tray = one("#attachments"), chooser = one("#files"), main = one(".main");
+  let upload = Promise.resolve();
   const attach = (files) => {
     for (const file of files) {
       const chip = copyOf("upload-chip");
       one("b", chip).textContent = file.name;
       tray.append(chip);
-      htmx.ajax("POST", tray.dataset.upload, { source: chip, target: chip, swap: "outerHTML", values: { file } }).catch(() => {});
+      const begin = () => chip.isConnected && htmx.ajax("POST", tray.dataset.upload, { source: chip, target: chip, swap: "outerHTML", values: { file } });
+      upload = upload.then(begin).catch(() => {});
     }
   };
   // Another message, once other files go with it; and one with files may do without words. A file that was there
@@ -134,7 +147,7 @@ if (composer) {
     const busy = Boolean(one("[data-busy]", status));
     if (busy === box.disabled) return;
     if (busy) focused = composer.contains(document.activeElement) ? document.activeElement : null;
-    for (const control of [box, ...composer.querySelectorAll(".bar > button, .tray button")]) control.disabled = busy;
+    for (const control of [box, ...composer.querySelectorAll(".bar > button:not(#stop), .tray button")]) control.disabled = busy;
     if (!busy) focused?.focus();
   };
   new MutationObserver(settle).observe(status, { childList: true, subtree: true });
@@ -147,6 +160,16 @@ const EDITS = "form.edit[id]";
 document.addEventListener("input", (event) => {
   const form = event.target.closest(EDITS);
   if (form) keep(`draft:${form.id}`, event.target.value);
+});
+// It opens in sight, also where the end of the thread is followed.
+document.addEventListener("htmx:afterSettle", ({ detail: { target, requestConfig } }) => {
+  const form = requestConfig?.verb === "get" && requestConfig.elt.id.startsWith("to-edit-") && one(EDITS, target);
+  if (!form) return;
+  stuck = false;
+  form.scrollIntoView({ block: "nearest" });
+  const words = one("textarea", form);
+  words.focus({ preventScroll: true });
+  words.setSelectionRange(words.value.length, words.value.length);
 });
 document.addEventListener("htmx:load", (event) => {
   const { elt } = event.detail, form = elt.matches(EDITS) ? elt : one(EDITS, elt), draft = form && kept(`draft:${form.id}`);

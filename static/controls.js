@@ -1,4 +1,4 @@
-// Controls that need no server: the list on a phone, Copy, Dismiss, the dialog; and Enter in small fields.
+// Controls that need no server: the list on a phone, Dismiss, the dialog; and Enter in small fields.
 "use strict";
 
 // The theme was chosen: this page follows at once, and the control that has not asked for it.
@@ -13,18 +13,6 @@ const list = (open) => {
   one("#drawer").setAttribute("aria-expanded", open);
   (open ? one(".side a") : one("#drawer")).focus();
 };
-// What was typed and pasted, whether that is folded up or not.
-const wordsOf = (source) => {
-  if (!source.matches(".plain")) return source.innerText.trim();
-  const words = source.cloneNode(true);
-  for (const label of words.querySelectorAll(".inset > summary")) label.remove();
-  return words.textContent;
-};
-const copy = async (button, source) => {
-  await navigator.clipboard.writeText(wordsOf(source));
-  button.textContent = "Copied";
-  setTimeout(() => { button.textContent = "Copy"; }, 1500);
-};
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
@@ -34,8 +22,6 @@ document.addEventListener("click", (event) => {
   else if ("dismiss" in button.dataset) button.parentElement.remove();
   else if ("cancel" in button.dataset) keep(`draft:${button.form?.id}`, null);
   else if ("hides" in button.dataset) document.getElementById(button.dataset.hides).hidden = true;
-  else if (button.matches(".copy")) copy(button, one(".text", button.closest(".message")));
-  else if (button.matches(".code-head button")) copy(button, one("pre", button.closest(".code")));
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && one(".app.listing")) list(false);

@@ -8,8 +8,7 @@ const SINGLE_OFF = "single-keys-off";
 
 const clicks = (control) => { control?.click(); return Boolean(control); };
 const last = (selector) => [...(thread?.querySelectorAll(selector) ?? [])].filter((found) => !found.closest(".version")).at(-1);
-const copies = (selector) => Boolean(navigator.clipboard) && clicks(last(selector)) && tells("Copied.");
-const tells = (words) => { const place = one("#said"); if (place) place.textContent = words; return true; };
+const copies = (selector) => Boolean(navigator.clipboard) && clicks(last(selector));
 
 const searches = () => {
   const field = one("#search");

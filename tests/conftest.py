@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
+from tests import second_tries
 from tests.llm_server import LlmServer
 from tests.servers import LOGS
 
@@ -26,15 +27,17 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits for whole sites goes first, so that workers have something to compute beside it until the end.
-
-    What drives whole sites has a second try, which is told: a dozen processes on a busy machine may be late once.
-    """
+    """What waits for whole sites goes first, so that workers have something to compute beside it until the end."""
     waits = ("faults", "gateway", "tests", "test_many_processes.py", "test_accessibility.py")
     items.sort(key=lambda item: item.path.parent.name not in waits and item.path.name not in waits)
     for item in items:
-        if item.path.parent.name in ("faults", "gateway", "journeys"):
+        if second_tries.starts_processes(item):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    second_tries.tell(config)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,9 +18,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+import yaml
+
+from tests.needs import POSTGRESQL, REDIS, found_or_skip
 
 PATIENCE = 30
+COMPOSE = Path(__file__).parents[1] / "compose.yaml"
+REDIS_PASSWORD = "testsonly0123456789"
 LOGS: dict[str, Path] = {}
 """Of the processes that the running test has begun, by name: shown where it fails."""
 
@@ -44,17 +48,10 @@ def wait_until(ready: Callable[[], bool], *, what: str, seconds: float = PATIENC
         time.sleep(0.05)
 
 
-def postgres_binaries() -> Path | None:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
-    return found[-1].parent if found else None
-
-
 @contextmanager
 def postgres() -> Iterator[str]:
     """The address of a PostgreSQL; the test skips where there is none on this machine."""
-    binaries = postgres_binaries()
-    if binaries is None:
-        pytest.skip("NOT TESTED: no PostgreSQL binaries on this machine")
+    binaries = found_or_skip(POSTGRESQL)
     home, port = Path(tempfile.mkdtemp(prefix="chatsite-postgres-")), free_port()
     as_user = None
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
@@ -77,16 +74,20 @@ def postgres() -> Iterator[str]:
 
 
 class Redis:
-    """A Redis that can be restarted; it keeps nothing."""
+    """A Redis as `compose.yaml` starts it, with a password; it can be restarted, and keeps nothing."""
 
     def __init__(self) -> None:
         self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}"
+        self.url = f"redis://:{REDIS_PASSWORD}@127.0.0.1:{self.port}"
+        self.folder = Path(tempfile.mkdtemp(prefix="chatsite-redis-"))
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        said = yaml.safe_load(COMPOSE.read_text())["services"]["redis"]["command"]
+        found_or_skip(REDIS)
+        command = [part.replace("$$", "$") for part in said] + ["--port", str(self.port), "--bind", "127.0.0.1"]
+        environment = os.environ | {"REDISCLI_AUTH": REDIS_PASSWORD}
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=self.folder, env=environment)
         wait_until(lambda: listens(self.port), what="Redis")
 
     def stop(self, how: int = signal.SIGTERM) -> None:
@@ -99,21 +100,21 @@ class Redis:
 @contextmanager
 def redis() -> Iterator[Redis]:
     """A Redis; the test skips where there is none on this machine."""
-    if not shutil.which("redis-server"):
-        pytest.skip("NOT TESTED: no redis-server on this machine")
+    found_or_skip(REDIS)
     server = Redis()
     try:
         server.start()
         yield server
     finally:
         server.stop(signal.SIGKILL)
+        shutil.rmtree(server.folder, ignore_errors=True)
 
 
 def main() -> int:
     if sys.argv[1] != "postgres" or len(sys.argv) < 3:
         sys.exit(__doc__)
-    if postgres_binaries() is None:
-        print("SKIPPED, LOUDLY: no PostgreSQL binaries on this machine; nothing was tested on it.", file=sys.stderr)
+    if POSTGRESQL.find() is None:
+        print(POSTGRESQL.reason, file=sys.stderr)
         return 0
     with postgres() as url:
         return subprocess.run(sys.argv[2:], env=os.environ | {"DATABASE_URL": url}).returncode

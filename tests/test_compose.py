@@ -94,11 +94,39 @@ def test_no_process_of_the_site_is_root_or_writes_where_it_should_not() -> None:
     [user] = said("USER")
     assert int(user.split(":")[0]) > 0
     for name in OURS:
-        service = SERVICES[name]
-        assert "user" not in service
+        assert "user" not in SERVICES[name]
+    assert (SERVICES["db"]["user"], SERVICES["redis"]["user"]) == ("postgres", "redis")
+    for service in SERVICES.values():
         assert "privileged" not in service
+        assert "cap_add" not in service
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_has_so_much_memory_and_so_many_processes(name: str) -> None:
+    service = SERVICES[name]
+    assert re.fullmatch(r"(\$\{WEB_MEMORY:-)?\d+[mg]\}?", service["mem_limit"])
+    assert 0 < service["pids_limit"] <= 1024
+    tmpfs = service["tmpfs"]
+    for mount in [tmpfs] if isinstance(tmpfs, str) else tmpfs:
+        assert re.fullmatch(r"/[a-z/]+:size=\d+m,mode=1777", mount)
+
+
+def test_redis_has_room_for_what_it_may_hold_and_the_database_for_its_connections() -> None:
+    command = SERVICES["redis"]["command"]
+    holds = int(command[command.index("--maxmemory") + 1].removesuffix("mb"))
+    assert int(SERVICES["redis"]["mem_limit"].removesuffix("m")) >= 2 * holds
+    [connections] = re.findall(r"max_connections=(\d+)", " ".join(SERVICES["db"]["command"]))
+    assert SERVICES["db"]["pids_limit"] > int(connections) + 50
+
+
+def test_every_address_of_redis_has_the_password() -> None:
+    for name in OURS:
+        for variable in ("REDIS_URL", "CELERY_BROKER_URL"):
+            address = SERVICES[name]["environment"][variable]
+            assert address.startswith("redis://:${REDIS_PASSWORD:?set it in .env}@redis:")
 
 
 def test_nothing_is_of_whatever_version_is_the_latest() -> None:
@@ -120,7 +148,7 @@ def test_whatever_lasts_has_a_health_check() -> None:
 
 def test_secrets_come_from_env_alone() -> None:
     text = (ROOT / "compose.yaml").read_text()
-    for name in ("SECRET_KEY", "POSTGRES_PASSWORD"):
+    for name in ("SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"):
         uses = re.findall(rf"\$\{{{name}\b[^}}]*\}}", text)
         assert uses
         assert all(use.startswith(f"${{{name}:?") for use in uses)
@@ -137,9 +165,8 @@ def test_every_variable_is_one_that_is_read() -> None:
     for name in OURS:
         assert set(SERVICES[name]["environment"]) <= known
     of_compose = set(re.findall(r"\$\{([A-Z_]+)", (ROOT / "compose.yaml").read_text()))
-    of_uvicorn = {"FORWARDED_ALLOW_IPS"}
     assert of_compose <= set(example())
-    assert set(example()) <= known | of_compose | of_uvicorn
+    assert set(example()) <= known | of_compose
 
 
 def test_a_process_is_given_longer_to_stop_than_it_takes() -> None:
@@ -180,7 +207,7 @@ def test_docker_itself_takes_the_file(tmp_path: Path) -> None:
     check = ["docker", "compose", "config", "--quiet"]
     without = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True)
     assert without.returncode != 0
-    (tmp_path / ".env").write_text("SECRET_KEY=k\nPOSTGRES_PASSWORD=p\n")
+    (tmp_path / ".env").write_text("SECRET_KEY=k\nPOSTGRES_PASSWORD=p\nREDIS_PASSWORD=r\n")
     subprocess.run(check, cwd=tmp_path, check=True)
 
 

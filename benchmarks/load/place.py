@@ -13,6 +13,7 @@ from subprocess import run
 
 from benchmarks.goals import note, sized
 from benchmarks.load.child import Child
+from tests.needs import POSTGRESQL, require
 from tests.servers import free_port, listens, postgres, redis, wait_until
 
 DATABASES = sized(("SQLite", "PostgreSQL"), small=("SQLite",))
@@ -84,6 +85,7 @@ class Place:
 @contextmanager
 def place(database: str, *, processes: int = 1) -> Iterator[Place]:
     """An empty, migrated site; with a Redis where it has several `processes`."""
+    require([*(["postgresql"] if database == "PostgreSQL" else []), *(["redis"] if processes > 1 else [])])
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chatsite-load-")))
         environment = {name: value for name, value in os.environ.items() if not name.startswith(OWN)}
@@ -108,13 +110,11 @@ def durable(url: str) -> str:
     """A test's PostgreSQL does not wait for the disk: begun again so that it does."""
     import psycopg
 
-    from tests.servers import postgres_binaries
-
     with psycopg.connect(url) as connection:
         data = connection.execute("SHOW data_directory").fetchone()[0]  # type: ignore[index]
     options = Path(data) / "postmaster.opts"
     options.write_text(options.read_text().replace("fsync=off", "fsync=on"))
-    binaries = postgres_binaries()
+    binaries = POSTGRESQL.find()
     assert binaries
     user = "postgres" if os.geteuid() == 0 else None
     log = Path(data).parent / "log"

@@ -13,8 +13,11 @@ from django.conf import settings
 from twisted.internet import defer
 from twisted.web.http import HTTPChannel
 
+from chatsite.addresses import address_of
+from chatsite.bodies import SMALL, Held, is_sign_in
+from chatsite.known import is_known, names_somebody
 from chatsite.receiving import LARGE_BODY
-from chatsite.refusals import LINGER_SECONDS, BodyTooLarge, Busy, TooSlow, answer
+from chatsite.refusals import LINGER_SECONDS, BodyTooLarge, Busy, TooSlow, Unknown, answer
 from chatsite.servers.unread import give_up_unread
 from chatsite.threads import END_SECONDS, settle
 from conversations.errors import Refused
@@ -87,21 +90,35 @@ class Request(WebRequest):
     asked: tuple[bytes, bytes]
     received = 0
     refused = False
+    most = 0
+    held: Held
+    asking: asyncio.Task[None] | None = None
 
     def gotLength(self, length: int | None) -> None:
         self.asked = self.channel._command, self.channel._path
         super().gotLength(length)
-        if (length or 0) > settings.MAX_BODY_BYTES:
-            self.refuse(BodyTooLarge())
-        elif (length or 0) > LARGE_BODY and len(self.server.large) >= LARGE_WAITING:
+        method, path = (part.decode("latin1") for part in self.asked)
+        self.most = SMALL if is_sign_in(method, path.partition("?")[0]) else settings.MAX_BODY_BYTES
+        self.held = Held(address_of(self.channel.transport.getPeer().host, self._headers()))
+        if (length or 0) > self.most:
+            self.refuse(BodyTooLarge(self.most))
+        elif (length or 0) > SMALL:
+            self._require_known()
+            self._reserve(length or 0)
+        if not self.refused and (length or 0) > LARGE_BODY and len(self.server.large) >= LARGE_WAITING:
             self.refuse(Busy())
 
     def handleContentChunk(self, data: bytes) -> None:
         self.received += len(data)
         if self.refused:
             return
-        if self.received > settings.MAX_BODY_BYTES:
-            self.refuse(BodyTooLarge())
+        if self.received > self.most:
+            self.refuse(BodyTooLarge(self.most))
+            return
+        self._reserve(self.received)
+        if self.held.is_large and not self.refused:
+            self._require_known()
+        if self.refused:
             return
         super().handleContentChunk(data)
 
@@ -117,12 +134,46 @@ class Request(WebRequest):
         if self.refused:
             self.channel.loseConnection()
             return
+        if self.asking:
+            self.asking.cancel()  # from here on `chatsite.receiving` does what is done here
+        self.held.close()
         self._parsePOSTFormSubmission = False  # Django does that
         super().requestReceived(command, path, version)
+
+    def connectionLost(self, reason: Any) -> None:
+        if hasattr(self, "held"):
+            self.held.close()
+        super().connectionLost(reason)
+
+    def _require_known(self) -> None:
+        """Refuse what a stranger may not send, as soon as it is clear that it is one."""
+        if self.asking is None:
+            if not names_somebody(dict(self._headers())):
+                self.refuse(Unknown(SMALL))
+            self.asking = asyncio.get_running_loop().create_task(self._refuse_stranger())
+
+    def _reserve(self, size: int) -> None:
+        if not self.refused:
+            try:
+                self.held.reserve(size)
+            except Busy as refusal:
+                self.refuse(refusal)
+
+    async def _refuse_stranger(self) -> None:
+        if not await is_known(self._headers(), self.held.address) and not self.refused:
+            self.refuse(Unknown(SMALL))
+
+    def _headers(self) -> list[tuple[bytes, bytes]]:
+        given = self.requestHeaders.getAllRawHeaders()
+        return [(name.lower(), value) for name, values in given for value in values]
 
     def refuse(self, refusal: Refused) -> None:
         """Answer, and read the rest for a while: who still writes would not read the answer."""
         channel, self.refused = self.channel, True
+        if hasattr(self, "held"):
+            self.held.close()
+            self.content.seek(0)
+            self.content.truncate()
         method, path = (part.decode("latin1") for part in getattr(self, "asked", (b"GET", b"/")))
         is_htmx = self.requestHeaders.hasHeader(b"hx-request")
         headers, body = answer(refusal, path=path, method=method, is_htmx=is_htmx)

@@ -9,6 +9,7 @@ import asyncio
 from typing import Any
 
 from django.conf import settings
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
@@ -30,7 +31,7 @@ class Http(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.app = _answering_to_the_end(self.app)
+        self.app = _answering_to_the_end(_without_proxy(self.app))
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -91,6 +92,11 @@ class Http(HttpToolsProtocol):
         self.transport.close()
 
 
+def _without_proxy(app: Any) -> Any:
+    """`app` without what believes a proxy on this machine unasked: chatsite.addresses does as it is configured."""
+    return app.app if isinstance(app, ProxyHeadersMiddleware) else app
+
+
 def _answering_to_the_end(app: Any) -> Any:
     """`app`, of which only a server that stops gives a request up: in words, where nothing was answered yet."""
 
@@ -120,6 +126,7 @@ class Socket(WebSocketsSansIOProtocol):
         config.ws_max_size = settings.MAX_FRAME_BYTES
         config.ws_per_message_deflate = False  # 40 KB a socket, to make pieces of some words no smaller
         super().__init__(config, *args, **kwargs)
+        self.app = _without_proxy(self.app)
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from compression.core.changes import changes_of, merged
 from compression.core.folding import notes_of_summary
-from compression.core.notes import MUST, Note, notes_of, phrase_of, speaker_of
+from compression.core.notes import MUST, Note, notes_of, phrase_of
 from compression.core.pieces import Kind
 from compression.core.ports import TokenCounter
 from compression.core.rules import find_rules
+from compression.core.said import speaker_of
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
 from compression.core.selection import fitted
 from compression.core.sentences import clean, one_line
@@ -76,7 +77,7 @@ def _rules(turns: Sequence[Turn], count: TokenCounter) -> list[Note]:
     return [
         Note(phrase_of(Kind.NOTE, one_line(rule), count, DECISIONS), speaker_of(turn), turn.created_at.date(), 0, MUST)
         for turn in turns
-        if turn.role == "user"
-        for rule in find_rules(clean(turn.content))
+        if turn.is_typed
+        for rule in find_rules(clean(turn.typed))
         if one_line(rule)
     ]

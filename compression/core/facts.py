@@ -6,17 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from math import log
 
 from compression.core.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
 from compression.core.ports import TokenCounter
 from compression.core.rules import find_rules
+from compression.core.said import Said, led
 from compression.core.sections import KEPT_FACTS
 from compression.core.stopwords import ENGLISH
 
 WEIGHTS = {
     "rule": 12.0,
     "error": 6.0,
+    "order": 2.0,
     "path": 5.0,
     "url": 4.0,
     "email": 4.0,
@@ -27,7 +30,7 @@ WEIGHTS = {
     "name": 2.0,
     "plain": 1.5,
 }
-"""Importance by kind; a fact said n times counts 1 + ln(n) / 4 of it."""
+"""Importance by kind; a fact said n times counts 1 + ln(n) / 4 of it. An order is no rule: no person typed it."""
 
 CRITICAL = frozenset({"rule", "error", "path", "number", "identifier"})
 """Kinds without which work cannot go on; of numbers, those that have a unit or a shape of their own."""
@@ -40,25 +43,38 @@ _LONGEST_NAME = 4
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing said, verbatim but for whitespace. `kind` is a key of `WEIGHTS`; a higher `weight` matters more."""
+    """One thing said, verbatim but for whitespace. `kind` is a key of `WEIGHTS`; a higher `weight` matters more.
+
+    `speaker` and `day` are those of the first time, where they are known.
+    """
 
     kind: str
     text: str
     weight: float
+    speaker: str = ""
+    day: date | None = None
 
 
-def find_facts(texts: Iterable[str]) -> tuple[Fact, ...]:
+def find_facts(texts: Iterable[str | Said]) -> tuple[Fact, ...]:
     """Distinct facts of `texts`, most important first, then in the order of appearance; linear in their length."""
     seen: Counter[str] = Counter()
-    first: dict[str, tuple[str, str]] = {}
-    for text in texts:
-        for kind, found in _each(_UNPRINTABLE.sub(" ", text)):
+    first: dict[str, tuple[str, str, Said]] = {}
+    for each in texts:
+        said = Said(each) if isinstance(each, str) else each
+        for kind, found in _each(_UNPRINTABLE.sub(" ", said.text), may_rule=said.may_rule):
             key = normalised(found)
             seen[key] += 1
-            first.setdefault(key, (kind, found))
+            if key not in first or (kind == "rule" and first[key][0] != "rule"):
+                first[key] = kind, found, said
     facts = [
-        Fact("number" if kind == "plain" else kind, found, WEIGHTS[kind] * (1 + log(seen[key]) / 4))
-        for key, (kind, found) in first.items()
+        Fact(
+            "number" if kind == "plain" else kind,
+            found,
+            WEIGHTS[kind] * (1 + log(seen[key]) / 4),
+            said.speaker,
+            said.day,
+        )
+        for key, (kind, found, said) in first.items()
     ]
     return tuple(sorted(facts, key=lambda fact: -fact.weight))
 
@@ -84,7 +100,7 @@ def repair(summary: str, missing: Sequence[Fact], *, budget: int, count: TokenCo
     before = count(summary)
     added: list[Fact] = []
     for fact in missing:
-        if count(_line(fact)) <= left:  # else it need not be tried: the whole text is what counts
+        if count(fact.text) <= left:  # else it need not be tried: the whole text is what counts
             longer = with_facts(summary, [*added, fact])
             if (cost := count(longer) - before) <= budget:
                 text, left = longer, budget - cost
@@ -97,7 +113,7 @@ def with_facts(summary: str, facts: Sequence[Fact]) -> str:
     head = summary if KEPT_FACTS in summary.splitlines() else f"{summary.rstrip()}\n\n{KEPT_FACTS}".lstrip()
     before, heading, after = head.partition(KEPT_FACTS)
     section, mark, rest = after.partition("\n## ")
-    lines = "\n".join(_line(fact) for fact in facts)
+    lines = "\n".join(_lines(facts))
     return f"{before}{heading}{section.rstrip()}\n{lines}{f'{chr(10)}{mark}{rest}' if mark else ''}"
 
 
@@ -105,10 +121,10 @@ def normalised(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _each(text: str) -> Iterator[tuple[str, str]]:
+def _each(text: str, *, may_rule: bool) -> Iterator[tuple[str, str]]:
     """(kind, text) of every fact of one text. What one pattern took is blanked, so that it is found once."""
     for rule in find_rules(text):
-        yield "rule", rule
+        yield "rule" if may_rule else "order", rule
     yield from _quoted(text)
     for kind, pattern in _PATTERNS:
         found = [match.rstrip(".,;:!?") for match in pattern.findall(text)]
@@ -189,5 +205,11 @@ def _is_word(character: str) -> bool:
     )
 
 
-def _line(fact: Fact) -> str:
-    return f"- {fact.text}"
+def _lines(facts: Sequence[Fact]) -> Iterator[str]:
+    """One a speaker and day, one a fact of those of whom nothing is known; orders in quotation marks."""
+    groups: dict[tuple[str, date | None], list[str]] = {}
+    for fact in facts:
+        said = f'"{fact.text}"' if fact.kind == "order" else fact.text
+        groups.setdefault((fact.speaker, fact.day), []).append(said)
+    for (speaker, day), texts in groups.items():
+        yield from [f"{led(speaker, day)}{'; '.join(texts)}"] if speaker else [f"- {text}" for text in texts]

@@ -13,6 +13,7 @@ from compression.core.notes import MENTIONED, MUST, PROMPT, Note, phrase_of
 from compression.core.pieces import Kind
 from compression.core.ports import TokenCounter
 from compression.core.rules import find_rules
+from compression.core.said import USER, Said, kept_line, label_in
 from compression.core.sections import CONTEXT, DECISIONS, FILES, KEPT_FACTS, STATE, SUMMARY
 from compression.core.sentences import clean, one_line, sentences, split_long
 
@@ -39,7 +40,7 @@ def notes_of_summary(summary: str, count: TokenCounter) -> list[Note]:
             day, stretch = dated, stretch + 1
         else:
             for section, label, speaker, text in filter(_says_something, _parts(line, heading)):
-                bound = section == DECISIONS and bool(find_rules(text))
+                bound = section == DECISIONS and label_in(text) in ("", USER) and bool(find_rules(text))
                 weight = MUST if bound else PREFERENCE * (2 if heading == KEPT_FACTS else 1)
                 lead = next(filter(text.startswith, _LEADS), "")
                 kind = _LEADS.get(lead, Kind.NOTE)
@@ -69,6 +70,8 @@ class _Part(NamedTuple):
 def _parts(line: str, heading: str) -> Iterator[_Part]:
     """What one line of a section tells, in pieces that can be chosen apart."""
     text = one_line(line)
+    if heading == KEPT_FACTS and (kept := kept_line(line)):
+        return _kept(kept)
     if heading == DECISIONS or (heading == KEPT_FACTS and find_rules(text)):
         return (_Part(DECISIONS, "", "", piece) for piece in split_long(text))
     if heading == FILES:
@@ -85,6 +88,14 @@ def _parts(line: str, heading: str) -> Iterator[_Part]:
     speaker = None if line.lstrip().startswith("- ") else _SPEAKER.match(text)
     said = text[speaker.end() :] if speaker else text
     return (_Part(section, "", speaker[1] if speaker else "", piece) for piece in _told(said))
+
+
+def _kept(kept: Said) -> Iterator[_Part]:
+    """Facts with their speaker; what the person ordered is as binding as on the day it was said."""
+    for said in kept.text.split("; "):
+        is_rule = kept.may_rule and bool(find_rules(said))
+        for piece in split_long(said):
+            yield _Part(DECISIONS, "", "", piece) if is_rule else _Part(CONTEXT, "", kept.speaker, piece)
 
 
 def _told(line: str) -> Iterator[str]:

@@ -18,9 +18,15 @@ LONGEST = 240
 MOST = 50
 """Steps, decisions and artifacts of each kind: beyond that what is done, open to change or oldest goes first."""
 
-_MARK = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?\[(CHECKPOINT|DECISION|ARTIFACT)\][ \t]*(\S.*?)?[ \t]*$", re.MULTILINE)
-_STATUS = re.compile(rf"\s+-\s+({'|'.join(get_args(StepStatus))})\s*\Z", re.IGNORECASE)
-_LOCKED = re.compile(r"\s+-\s+LOCKED\s*\Z")
+MARK_LOOKED_AT = 1_000
+"""Characters of a mark in a text that is not the summariser's own."""
+
+_MARK = re.compile(
+    r"^[ \t]*+(?:[-*+][ \t]++)?+\[(CHECKPOINT|DECISION|ARTIFACT)\][ \t]*+(\S.*+)?$", re.MULTILINE
+)  # with the blanks at its end: a pattern that left them out would look for that end at each of them
+_ANYWHERE = re.compile(r"\[(CHECKPOINT|DECISION|ARTIFACT)\]([^\n\[]*)", re.IGNORECASE)
+_STATUS = re.compile(rf"(?<=\s)-\s++({'|'.join(get_args(StepStatus))})\s*+\Z", re.IGNORECASE)
+_LOCKED = re.compile(r"(?<=\s)-\s++LOCKED\s*+\Z")
 _ACTION = re.compile(rf"\A({'|'.join(get_args(Action))})\s+(\S.*)\Z", re.IGNORECASE)
 
 
@@ -69,15 +75,45 @@ def parse(summary: str) -> tuple[str, Progress]:
     `[CHECKPOINT] text - COMPLETED|IN-PROGRESS|PENDING`, `[DECISION] text: rationale - LOCKED`,
     `[ARTIFACT] Created|Modified|Deleted path`.
     """
-    marks = Progress()
-    for kind, text in _MARK.findall(summary):
-        marks += _mark(kind, text)
+    found = [_mark(kind, text.rstrip(" \t")) for kind, text in _MARK.findall(summary)]
+    marks = Progress(
+        tuple(step for one in found for step in one.checkpoints),
+        tuple(decision for one in found for decision in one.decisions),
+        tuple(artifact for one in found for artifact in one.artifacts),
+    )
     return re.sub(r"\n{3,}", "\n\n", _MARK.sub("", summary)).strip(), marks
+
+
+def marks_in(texts: Iterable[str]) -> Progress:
+    """Every mark that occurs in the texts, wherever it stands on its line; in linear time."""
+    found = {
+        (kind.upper(), " ".join(words[:MARK_LOOKED_AT].split()))
+        for text in texts
+        for kind, words in _ANYWHERE.findall(text)
+    }
+    marks = [_mark(*each) for each in found]
+    return Progress(
+        tuple(step for one in marks for step in one.checkpoints),
+        tuple(decision for one in marks for decision in one.decisions),
+        tuple(artifact for one in marks for artifact in one.artifacts),
+    )
+
+
+def without(marks: Progress, quoted: Progress) -> Progress:
+    """The marks but those that repeat a `quoted` one: the same step, decision or path, whatever is said of it."""
+    steps = {_compared(step.text) for step in quoted.checkpoints}
+    decisions = {_compared(decision.text) for decision in quoted.decisions}
+    paths = {_compared(artifact.path) for artifact in quoted.artifacts}
+    return Progress(
+        tuple(step for step in marks.checkpoints if _compared(step.text) not in steps),
+        tuple(decision for decision in marks.decisions if _compared(decision.text) not in decisions),
+        tuple(artifact for artifact in marks.artifacts if _compared(artifact.path) not in paths),
+    )
 
 
 def unmarked(summary: str) -> str:
     """The summary with the marks' words but without their brackets: where there is no goal that they could be of."""
-    return _MARK.sub(lambda found: f"- {found[2]}" if found[2] else "", summary)
+    return _MARK.sub(lambda found: f"- {found[2].rstrip(' \t')}" if found[2] else "", summary)
 
 
 def advanced(progress: Progress, marks: Progress, *, at: str) -> Progress:
@@ -166,6 +202,10 @@ def _mark(kind: str, text: str) -> Progress:
     action: Any = done[1].lower() if done else "created"
     path = _cut(done[2] if done else text).strip("` ")
     return Progress(artifacts=(Artifact(path, action),)) if path else Progress()
+
+
+def _compared(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!; ")
 
 
 def _cut(text: str) -> str:

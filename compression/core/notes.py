@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from itertools import pairwise
-from typing import get_args
 
 from compression.core.cues import section_of
 from compression.core.dates import resolve
 from compression.core.pieces import TECHNICAL, Kind, Piece, pieces_of
 from compression.core.ports import TokenCounter
+from compression.core.rules import find_rules
+from compression.core.said import QUOTED, TOOL, label_in, speaker_of
 from compression.core.sections import CONTEXT
 from compression.core.sentences import clean, one_line, split_long
 from compression.core.telegraphic import Form, shorten
 from compression.core.terms import Term, terms_of
-from compression.core.values import Role, ToolUse, Turn
+from compression.core.values import ToolUse, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ class Note:
     weight: float = 1.0
 
 
-ROLES = frozenset(role.capitalize() for role in get_args(Role))
-"""Who speaks where nobody has a name."""
+TYPED, TOLD, EVIDENCE = "typed", "told", "evidence"
+"""What the person typed here; what was said by others, or elsewhere; what was quoted, or given by tools."""
 
 PROMPT = "$ "
 """What leads a command in a summary."""
@@ -76,20 +77,8 @@ def notes_of(
         if day is not None and (today != day or length == STRETCH):
             stretch, length = stretch + 1, 0
         day, length = today, length + 1
-        speaker = speaker_of(turn)
-        found += [Note(phrase, speaker, today, stretch) for phrase in _phrases_of(turn, form, names, count)]
+        found += [Note(phrase, who, today, stretch) for who, phrase in _phrases_of(turn, form, names, count)]
     return found
-
-
-def speaker_of(turn: Turn) -> str:
-    """The name that a turn's notes are led by: at most 24 letters and digits, so that it can be parsed back."""
-    return _name(turn.name) or turn.role.capitalize()
-
-
-@lru_cache(maxsize=256)
-def _name(name: str) -> str:
-    legible = "".join(character if character.isalnum() or character in " .'-_" else " " for character in clean(name))
-    return " ".join(legible.split())[:24].strip()
 
 
 def phrase_of(
@@ -100,31 +89,48 @@ def phrase_of(
     return Phrase(kind, text, count(f" {text}") + 1, tuple(dict.fromkeys(terms)), pairs, section, label, source)
 
 
-def _phrases_of(turn: Turn, form: Form, names: frozenset[str], count: TokenCounter) -> Iterator[Phrase]:
-    said = turn.created_at.date()
-    yield from _shortened(turn.content, turn.role == "tool", said, form, names, count)
+def _phrases_of(turn: Turn, form: Form, names: frozenset[str], count: TokenCounter) -> Iterator[tuple[str, Phrase]]:
+    """With who says each: what is quoted, and what tools give, are not the turn's own words."""
+    said, speaker = turn.created_at.date(), speaker_of(turn)
+    own = TYPED if turn.is_typed else TOLD if turn.role in ("user", "assistant") else EVIDENCE
+    for text, is_quoted in turn.parts:
+        standing, who = (EVIDENCE, QUOTED) if is_quoted else (own, speaker)
+        for phrase in _shortened(text, turn.role == "tool", said, form, names, count, standing):
+            yield who, phrase
     for image in turn.images:
-        yield phrase_of(Kind.CAPTION, one_line(clean(f"image: {image.name}")), count)
+        yield speaker, phrase_of(Kind.CAPTION, one_line(clean(f"image: {image.name}")), count)
     for tool in turn.tools:
-        yield from _called(tool, count)
+        for phrase in _called(tool, count):
+            yield speaker, phrase
         if tool.result:
-            yield from _shortened(tool.result, True, said, form, names, count)
+            for phrase in _shortened(tool.result, True, said, form, names, count, EVIDENCE):
+                yield TOOL, phrase
 
 
 @lru_cache(maxsize=4096)
 def _shortened(
-    content: str, output: bool, said: date, form: Form, names: frozenset[str], count: TokenCounter
+    content: str, output: bool, said: date, form: Form, names: frozenset[str], count: TokenCounter, standing: str
 ) -> tuple[Phrase, ...]:
-    phrases = (_phrase(piece, said, form, names, count) for piece in pieces_of(content, output=output))
+    phrases = (_phrase(piece, said, form, names, count, standing) for piece in pieces_of(content, output=output))
     return tuple(phrase for phrase in phrases if phrase.text)
 
 
-def _phrase(piece: Piece, said: date, form: Form, names: frozenset[str], count: TokenCounter) -> Phrase:
+def _phrase(piece: Piece, said: date, form: Form, names: frozenset[str], count: TokenCounter, standing: str) -> Phrase:
+    """An order that no person typed stands in quotation marks, and evidence decides nothing."""
+    is_order = standing != TYPED and bool(find_rules(piece.text))
     if piece.kind in TECHNICAL:
+        # What tells no speaker by itself must not look as if it did.
+        if is_order or label_in(piece.text):
+            return phrase_of(Kind.NOTE, _in_quotes(piece.text), count)
         return phrase_of(piece.kind, piece.text, count)
-    section, label = section_of(piece.text)
+    section, label = section_of(piece.text) if standing != EVIDENCE and not is_order else (CONTEXT, "")
     source = resolve(piece.text, said)
-    return phrase_of(piece.kind, shorten(source, form, names), count, section, label, source)
+    text = shorten(source, form, names)
+    return phrase_of(piece.kind, _in_quotes(text) if is_order and text else text, count, section, label, source)
+
+
+def _in_quotes(text: str) -> str:
+    return f'"{text}"'
 
 
 @lru_cache(maxsize=4096)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from asyncio import to_thread
 
 from compression.core.policy import Policy
-from compression.core.ports import OnStage, Summariser, TokenCounter
+from compression.core.ports import OnPart, OnStage, Summariser, TokenCounter, nobody
 from compression.core.retention import repaired
 from compression.core.stages.checkpoint import checkpoint
 from compression.core.stages.identify import identify
 from compression.core.stages.prepare import prepare
-from compression.core.stages.summarise import summarise
+from compression.core.stages.summarise import TO_PERCENT, summarise
 from compression.core.stages.update import update
 from compression.core.stages.validate import validate
 from compression.core.values import Draft, Steering, Transcript
@@ -24,6 +24,7 @@ async def compact(
     summariser: Summariser,
     count: TokenCounter,
     on_stage: OnStage,
+    on_part: OnPart = nobody,
 ) -> Draft:
     """Condense the older part of `transcript` into a summary; nothing is written.
 
@@ -33,8 +34,8 @@ async def compact(
     draft = await to_thread(identify, Draft(transcript), policy, steering)
     await on_stage("prepare", 10)
     draft = await to_thread(prepare, draft, policy, steering, summariser=summariser, count=count)
-    draft = await summarise(draft, summariser=summariser, count=count, on_stage=on_stage)
-    await on_stage("checkpoint", 85)
+    draft = await summarise(draft, summariser=summariser, count=count, on_stage=on_stage, on_part=on_part)
+    await on_stage("checkpoint", TO_PERCENT)
     draft = await to_thread(repaired, draft, count=count)
     draft = await to_thread(checkpoint, draft, summariser=summariser, count=count)
     await on_stage("update", 90)

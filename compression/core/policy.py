@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal, get_args
 
@@ -15,13 +15,21 @@ Strategy = Literal["checkpoints", "rolling", "continuation", "truncate"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MIN_THRESHOLD, MAX_THRESHOLD = 0.5, 0.95
+DEFAULT_THRESHOLD = 0.8
+"""Of the window, where no setting and no policy names another."""
 AHEAD_BY = 0.15
-"""Of the window, before the threshold."""
+"""Of the window, before a compaction is due."""
 LOCAL_SHARE = 0.75
 """Of what a local model has beside its instructions and a reply: verbatim text beyond it is condensed."""
 LOCAL_REPLY = 1_000
+MIN_HISTORY_TOKENS = 200
+"""The least that a budget of history can be: a summary, its frame, and a few words."""
 LEFT_FOR_SUMMARY = 100
 """Tokens of a flow's own budget of history that its latest messages leave at least to what its summaries say."""
+
+Reason = Literal["threshold", "reply", "local", "flow"]
+"""The limit that a request meets first: the threshold, the room for the reply, a local model's room for verbatim text,
+or a flow's own budget of history."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "chat": {},
@@ -51,9 +59,19 @@ least number of messages, would have it go beyond. Nothing is recalled for it: i
 
 
 @dataclass(frozen=True, slots=True)
+class Due:
+    """The `tokens` of a request beyond which it is preceded by a compaction, and which limit that is."""
+
+    tokens: float
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Ratios are of the window, `cooldown` is in seconds, `summary_max_tokens` what a summary is asked to keep to.
 
+    `threshold` is None where nobody names one: then it is DEFAULT_THRESHOLD, and a local model's verbatim text is
+    condensed from LOCAL_SHARE of its room on. A threshold that is named stands alone, for local models too.
     `keep_user_tokens` of a person's latest condensed messages stay verbatim. `target_tokens` is a target beside
     `target_ratio`: the smaller one counts. `level` (3 detailed, 2 moderate, 1 compact; None: by size), `summariser`
     (a model profile's name, or "extractive") and `prompt` (a template) take the place of what is chosen otherwise.
@@ -67,7 +85,7 @@ class Policy:
     ahead: bool = True
     recall: bool = True
     strategy: Strategy = "checkpoints"
-    threshold: float = 0.8
+    threshold: float | None = None
     keep_recent: int = 4
     keep_user_tokens: int | Literal["all"] = 0
     min_messages: int = 3
@@ -86,6 +104,11 @@ class Policy:
     def folds(self) -> bool:
         """Whether a new summary takes in the earlier ones, so that a single one stands for all that was condensed."""
         return self.strategy in ("rolling", "continuation")
+
+    @property
+    def full_at(self) -> float:
+        """The share of the window from which a request is preceded by a compaction."""
+        return DEFAULT_THRESHOLD if self.threshold is None else self.threshold
 
     @property
     def recent(self) -> int:
@@ -107,6 +130,11 @@ class Policy:
         """Times that a summary must be smaller than the messages that it condenses, or there is none."""
         return 2 if self.has_budget else 3
 
+    @property
+    def without_model(self) -> Policy:
+        """What holds where it is not enabled: a flow keeps its last messages, as many as its budget has room for."""
+        return replace(self, keep_recent=self.history_messages) if self.has_budget and not self.enabled else self
+
     def most_of_summary(self, condensed: int) -> float:
         """Tokens that a new summary of messages of so many `condensed` ones may take, whatever room there is.
 
@@ -120,24 +148,32 @@ class Policy:
 
     def is_due(self, usage: Usage, *, messages: int = 0, local: bool = False) -> bool:
         """Whether the next request, with `messages` verbatim ones in it, should be preceded by a compaction."""
-        full = usage.ratio >= self.threshold or usage.over_budget
+        if not self.enabled:
+            return usage.over_budget or self._is_beyond_its_last(usage, messages)
+        full = usage.ratio >= self.full_at or usage.over_budget
         outgrown = self.history(usage) > self._most_history(messages)
-        return full or outgrown or (local and self._crowds_local(usage))
+        return full or outgrown or usage.live + usage.protected > self._most_verbatim(usage.window, local)
 
-    def due_at(self, usage: Usage, *, messages: int = 0, local: bool = False) -> float:
-        """The tokens of a request beyond which it is due, where nothing but its verbatim messages grows."""
+    def due_at(self, usage: Usage, *, messages: int = 0, local: bool = False) -> Due:
+        """Where it is due, if nothing but its verbatim messages grows."""
+        first = self._due_of_window(usage, local)
+        own = Due(usage.total - self.history(usage) + self._most_history(messages), "flow")
+        return min(first, own, key=lambda due: due.tokens)
+
+    def is_near(self, usage: Usage, *, local: bool = False) -> bool:
+        """Whether a summary should be prepared by now, to be ready when one of the window's limits is reached."""
+        due = self._due_of_window(usage, local).tokens
+        return self.enabled and self.ahead and usage.total >= due - AHEAD_BY * usage.window.size
+
+    def _due_of_window(self, usage: Usage, local: bool) -> Due:
+        """The first of the limits that come of the window, whatever the flow."""
         window, said = usage.window, usage.live + usage.protected
-        own = usage.total - self.history(usage) + self._most_history(messages)
-        limits = [self.threshold * window.size, window.budget, own]
-        if local and (room := _local_room(window)) > 0:
-            limits.append(usage.total - said + LOCAL_SHARE * room)
-        return min(limits)
-
-    def is_near(self, usage: Usage) -> bool:
-        """Whether a summary should be prepared by now, to be ready when the threshold or the budget is reached."""
-        window = usage.window
-        due = min(self.threshold * window.size, window.budget)
-        return self.enabled and self.ahead and usage.total >= due - AHEAD_BY * window.size
+        limits = (
+            Due(self.full_at * window.size, "threshold"),
+            Due(window.budget, "reply"),
+            Due(usage.total - said + self._most_verbatim(window, local), "local"),
+        )
+        return min(limits, key=lambda due: due.tokens)
 
     def context_budget(self, window: Window, system_tokens: int, *, verbatim: int = 0) -> int:
         """The most tokens that all summaries together may take, their frame included.
@@ -171,9 +207,16 @@ class Policy:
             return inf
         return self.history_tokens
 
-    def _crowds_local(self, usage: Usage) -> bool:
-        room = _local_room(usage.window)
-        return room > 0 and usage.live + usage.protected > LOCAL_SHARE * room
+    def _is_beyond_its_last(self, usage: Usage, messages: int) -> bool:
+        """Whether a flow of which nothing is summarised holds more than its last messages, or than its budget."""
+        if self.history_tokens is None:
+            return False
+        return messages > self.history_messages or self.history(usage) > self.history_tokens
+
+    def _most_verbatim(self, window: Window, local: bool) -> float:
+        """The verbatim tokens beyond which a local model's history is condensed; inf where a threshold is named."""
+        room = _local_room(window)
+        return LOCAL_SHARE * room if local and self.threshold is None and room > 0 else inf
 
 
 def _local_room(window: Window) -> int:

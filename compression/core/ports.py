@@ -13,6 +13,14 @@ TokenCounter = Callable[[str], int]
 OnStage = Callable[[str, int], Awaitable[None]]
 """Told the stage's name and the percent done when a stage begins."""
 
+OnPart = Callable[[int, int, int], Awaitable[None]]
+"""Told the number of a passage (from 0) when its summary begins, how many there are, and the tokens of all that is
+replaced; and at the end their number twice."""
+
+
+async def nobody(*_: object) -> None:
+    """Where nobody is to be told of parts."""
+
 
 class Summariser(Protocol):
     """Writes a summary with the headings of `compression.core.sections`.

@@ -7,8 +7,9 @@ from datetime import date
 
 from compression.core.cues import STATES
 from compression.core.dates import written
-from compression.core.notes import MENTIONED, PROMPT, ROLES, Note
+from compression.core.notes import MENTIONED, PROMPT, Note
 from compression.core.pieces import TECHNICAL, Kind
+from compression.core.said import USER
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
 
 NOTHING = "-"
@@ -34,8 +35,8 @@ def render(notes: Sequence[Note], *, sparse: bool = False) -> str:
 
 
 def _said(note: Note) -> str:
-    """The note led by who said it, where people have names."""
-    return f"{note.speaker}: {note.phrase.text}" if note.speaker and note.speaker not in ROLES else note.phrase.text
+    """The note led by who said it, but for what the person typed."""
+    return f"{note.speaker}: {note.phrase.text}" if note.speaker not in ("", USER) else note.phrase.text
 
 
 def _stopped(sentence: str) -> str:

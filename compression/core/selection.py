@@ -94,7 +94,12 @@ def _headlined(notes: Sequence[Note], coverage: Coverage, budget: float, count: 
 
 
 def _is_headline(note: Note) -> bool:
-    return note.phrase.kind in _HEADLINES and note.phrase.section == CONTEXT and note.weight < MUST
+    return (
+        note.phrase.kind in _HEADLINES
+        and note.phrase.section == CONTEXT
+        and note.weight < MUST
+        and note.phrase.text[:1] != '"'
+    )
 
 
 def _headlines(note: Note, count: TokenCounter) -> Iterator[Note]:

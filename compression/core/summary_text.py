@@ -12,9 +12,10 @@ _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL 
 _END_OF_REASONING = re.compile(r"\A.*</(think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 _NOTHING = re.compile(r"^## .*$|\b(none|n/?a|nothing|unknown|tbd)\b|[\W_]", re.MULTILINE | re.IGNORECASE)
 _HEADING = re.compile(
-    rf"^[ \t]*(?:#{{1,6}}[ \t]*|\*\*)({'|'.join(SECTIONS)})[ \t]*(?:\*\*)?[ \t]*:?[ \t]*(?:\*\*)?[ \t]*$",
+    rf"^[ \t]*+(?:#{{1,6}}+[ \t]*+|\*\*)({'|'.join(SECTIONS)})[ \t]*+(?:\*\*)?+[ \t]*+:?+[ \t]*+(?:\*\*)?+[ \t]*+$",
     re.MULTILINE | re.IGNORECASE,
 )
+"""Possessive throughout: blanks that several of its parts could take would be shared out in every way there is."""
 _REFUSAL = re.compile(
     r"\A\W*(i(?:'|’)?m sorry|i am sorry|sorry,|i can(?:'|’)?t|i cannot|i(?:'|’)?m (?:not able|unable)"
     r"|i am (?:not able|unable)|as an ai)\b",

@@ -8,6 +8,7 @@ import re
 from compression.core.extractive import extract
 from compression.core.facts import find_facts, repair
 from compression.core.rendering import NOTHING, render
+from compression.core.said import said_before, said_by
 from compression.core.sections import SUMMARY
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
@@ -38,10 +39,9 @@ def truncated(passage: Passage) -> str:
     What an earlier summary tells stays, by selection from it.
     """
     text = _noted(len(passage.turns), passage.earlier, int(EARLIER_SHARE * passage.max_tokens))
-    texts = [passage.earlier, *(turn.content for turn in passage.turns)]
-    texts += [f"{tool.arguments}\n{tool.result or ''}" for turn in passage.turns for tool in turn.tools]
+    said = [*said_before(passage.earlier), *(one for turn in passage.turns for one in said_by(turn))]
     budget = passage.max_tokens - count_tokens(text)
-    return repair(text, find_facts(texts)[:MOST_FACTS], budget=budget, count=count_tokens)[0] if budget > 0 else text
+    return repair(text, find_facts(said)[:MOST_FACTS], budget=budget, count=count_tokens)[0] if budget > 0 else text
 
 
 def gathered(summary: str) -> str:

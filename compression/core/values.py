@@ -47,7 +47,9 @@ class Image:
 class Turn:
     """One message of a history. `tokens` is its whole cost in a request, tool calls and results included.
 
-    An `elided` one is sent without its tools' results, and `tokens` is what it costs so.
+    An `elided` one is sent without its tools' results, and `tokens` is what it costs so. `origin` says where a person's
+    words came from that were not typed here (import, planner, summary), `quoted` are places (start, length) of pastes
+    and files in them.
     """
 
     id: str
@@ -60,6 +62,23 @@ class Turn:
     protected: bool = False
     elided: bool = False
     images: tuple[Image, ...] = ()
+    origin: str = ""
+    quoted: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether a person typed it here, but for what it quotes."""
+        return self.role == "user" and not self.origin
+
+    @property
+    def typed(self) -> str:
+        """What a person typed of it."""
+        return "\n".join(text for text, is_quoted in self.parts if not is_quoted) if self.is_typed else ""
+
+    @property
+    def parts(self) -> tuple[tuple[str, bool], ...]:
+        """Its content in order, and of each part whether it is a quotation."""
+        return split_at(self.content, self.quoted)
 
     @property
     def told(self) -> str:
@@ -264,6 +283,18 @@ class Draft:
     @property
     def condensed_tokens(self) -> int:
         return total_tokens(self.condensed)
+
+
+def split_at(content: str, quoted: Sequence[tuple[int, int]]) -> tuple[tuple[str, bool], ...]:
+    """The content in its parts, and of each whether it is one of the `quoted` places (start, length)."""
+    parts: list[tuple[str, bool]] = []
+    at = 0
+    for start, length in quoted:
+        if start < at:  # no place reaches into another
+            continue
+        parts += [(content[at:start], False), (content[start : start + length], True)]
+        at = start + length
+    return tuple((text, is_quoted) for text, is_quoted in [*parts, (content[at:], False)] if text)
 
 
 def total_tokens(turns: Sequence[Turn]) -> int:

@@ -9,8 +9,9 @@ from math import log
 
 from compression.core.coverage import Candidate, Coverage
 from compression.core.mentions import is_row_of_figures
-from compression.core.notes import ROLES, Note
+from compression.core.notes import Note
 from compression.core.pieces import TECHNICAL, Kind
+from compression.core.said import LABELS
 from compression.core.sections import CONTEXT
 from compression.core.stemming import stem
 from compression.core.stopwords import GENERIC
@@ -93,7 +94,7 @@ def kind_weight(note: Note, technical: bool) -> float:
         return note.weight * FIGURES
     if technical and note.phrase.kind in (Kind.FIRST_PERSON, Kind.STATEMENT, Kind.ADDRESS):
         return note.weight * PROSE_BESIDE_CODE
-    return note.weight * (ASSISTED_WEIGHTS if note.speaker in ROLES else KIND_WEIGHTS)[note.phrase.kind]
+    return note.weight * (ASSISTED_WEIGHTS if note.speaker in LABELS else KIND_WEIGHTS)[note.phrase.kind]
 
 
 def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) -> dict[str, float]:
@@ -105,7 +106,7 @@ def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) 
     told = {
         term.text
         for note in notes
-        if note.phrase.kind is not Kind.QUESTION or note.speaker in ROLES
+        if note.phrase.kind is not Kind.QUESTION or note.speaker in LABELS
         for term in note.phrase.terms
     }
     spoken = {stem(word) for name in names for word in name.split()}

@@ -7,10 +7,10 @@ from django.db.models import QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction
 from conversations.admin.base import ReadOnlyAdmin, linked
 from conversations.models import Message
-from conversations.templatetags.chat import stage
+from conversations.progress import eta_seconds
+from conversations.templatetags.chat import duration, stage
 
 SOURCES_SHOWN = 500
 
@@ -35,6 +35,8 @@ class CompactionAdmin(ReadOnlyAdmin):
         "summary_preview",
         "stage",
         "percent",
+        "parts",
+        "parts_done",
     ]
 
     @admin.display(description="conversation of", ordering="conversation")
@@ -47,8 +49,9 @@ class CompactionAdmin(ReadOnlyAdmin):
         """Of one that runs: its stage, how far it is, and how long it will take by what earlier ones took."""
         if not row.is_active:
             return ""
-        eta = compaction.eta_seconds(row)
-        told = [stage(row.stage), f"{row.percent} %", f"about {eta} s" if eta is not None else ""]
+        eta = eta_seconds(row)
+        part = f"part {min(row.parts_done + 1, row.parts)} of {row.parts}" if row.parts > 1 else ""
+        told = [stage(row.stage), part, f"{row.percent} %", f"about {duration(eta)} left" if eta else ""]
         return ", ".join(part for part in told if part)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import User
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.http import HttpRequest
 
@@ -25,6 +25,9 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
 
+GRANTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+"""What only superusers give and take."""
+
 admin.site.unregister(User)
 
 
@@ -32,5 +35,46 @@ admin.site.unregister(User)
 class PersonAdmin(UserAdmin):
     """With a person go their conversations, whose compactions nobody can delete one by one."""
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        given = () if _is_superuser(request) else GRANTS
+        return (*super().get_readonly_fields(request, obj), *given)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Who could set an administrator's password, or name, would be that administrator."""
+        return super().has_change_permission(request, obj) and _is_below(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and _is_below(request, obj)
+
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:
-        return deletion(objs, Conversation.objects.filter(owner__in=[obj.pk for obj in objs]))
+        gone = deletion(objs, Conversation.objects.filter(owner__in=[obj.pk for obj in objs]))
+        above = {str(obj) for obj in objs if not _is_below(request, obj)}
+        return gone[0], gone[1], above, gone[3]
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class PeopleGroupAdmin(GroupAdmin):
+    """What a group may, all in it may: only superusers say it."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return _is_superuser(request) and super().has_add_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _is_superuser(request) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return _is_superuser(request) and super().has_delete_permission(request, obj)
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return request.user.is_active and bool(getattr(request.user, "is_superuser", False))
+
+
+def _is_below(request: HttpRequest, person: Model | None) -> bool:
+    """Superusers are above all; others are above who administers nothing."""
+    if person is None or _is_superuser(request) or person.pk == request.user.pk:
+        return True
+    return not (getattr(person, "is_superuser", False) or getattr(person, "is_staff", False))

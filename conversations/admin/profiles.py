@@ -86,8 +86,9 @@ class ModelProfileForm(forms.ModelForm):
             self.fields["model_id"].widget.attrs["list"] = "offered-models"
 
     def clean(self) -> dict[str, Any]:
-        """What was learned of one model says nothing of another that is asked in its place."""
+        """A key goes only where whoever entered it has sent it, and what was learned of a model is of that model."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        self._keep_key(cleaned)
         moved = {"base_url", "model_id"} & set(self.changed_data)
         if self.instance.pk and moved and cleaned.get("chat_template") == self.initial.get("chat_template"):
             cleaned["chat_template"] = ModelProfile.ChatTemplate.FREE
@@ -96,8 +97,14 @@ class ModelProfileForm(forms.ModelForm):
     def clean_chat_template(self) -> str:
         return self.cleaned_data["chat_template"] or str(self.instance.chat_template)
 
-    def clean_api_key(self) -> str:
-        return self.cleaned_data["api_key"] or str(self.instance.api_key)
+    def _keep_key(self, cleaned: dict[str, Any]) -> None:
+        """The stored key stays where none is entered, while the address does."""
+        if "api_key" not in cleaned or cleaned["api_key"]:
+            return
+        kept = str(self.instance.api_key)
+        if kept and {"provider", "base_url"} & set(self.changed_data):
+            self.add_error("api_key", "The address is another one: enter the key for it again.")
+        cleaned["api_key"] = kept
 
 
 @admin.register(ModelProfile)

@@ -16,6 +16,7 @@ from conversations.agents.tools.pairs import pairs
 from conversations.models import ToolServer
 
 SECRETS = ("environment", "headers")
+PROGRAM = {"transport", "command", "environment"}
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
 
 
@@ -63,12 +64,31 @@ class ToolServerForm(forms.ModelForm):
             if name in self.fields:
                 self.fields[name].help_text = _told_of(getattr(self.instance, name))
         self.initial["seen"] = self._looked_at
+        self._keep_programs()
         if "allowed" in self.fields:
             self._offer(self.fields["allowed"])
 
     @property
     def _looked_at(self) -> str:
         return self.instance.looked_at.isoformat() if self.instance.looked_at else ""
+
+    def _keep_programs(self) -> None:
+        """A program is set up by who may run programs: here one is neither begun nor changed, nor made an address."""
+        if self.instance.pk and self.instance.transport == ToolServer.Transport.STDIO:
+            for name in PROGRAM & self.fields.keys():
+                self.fields[name].disabled = True
+                self.fields[name].required = False
+            if "forget" in self.fields:
+                self._choose("forget", [("headers", "headers")])
+        elif "transport" in self.fields:
+            self._choose("transport", [(ToolServer.Transport.HTTP.value, ToolServer.Transport.HTTP.label)])
+            self.initial["transport"] = ToolServer.Transport.HTTP.value
+            for name in ("command", "environment"):
+                self.fields[name].disabled = True
+
+    def _choose(self, name: str, choices: list[Any]) -> None:
+        field: Any = self.fields[name]
+        field.choices = choices
 
     def _offer(self, field: Any) -> None:
         field.choices = [(tool["name"], _label(self.instance.name, tool)) for tool in self.instance.tools]
@@ -101,6 +121,9 @@ class ToolServerForm(forms.ModelForm):
             self._check("url", _wrong_with_url(cleaned.get("url", "")))
         if self.instance.pk and self.data.get("seen", "") != self._looked_at:
             self._check("allowed", "Somebody has looked at the server since. Read again what it offers now.")
+        stays = not cleaned.get("headers") and "headers" not in cleaned.get("forget", ())
+        if "url" in self.changed_data and self.instance.headers and stays:
+            self._check("headers", "The address is another one: enter the headers for it again, or forget them.")
         for name in SECRETS:
             if name not in cleaned.get("forget", ()) and not cleaned.get(name):
                 cleaned[name] = getattr(self.instance, name)

@@ -27,7 +27,10 @@ AT_ONCE = 10
 """Servers that one action looks at."""
 NAMED = 20
 """Tools in a sentence."""
-SUPERUSERS = "A server on this machine runs with the rights of this site: only superusers set one up."
+SUPERUSERS = (
+    "Only superusers set one up. A program on this machine runs with the rights of this site: it is set up by "
+    "<code>python manage.py add_stdio_tool</code>, and here it can be looked at, allowed and switched off."
+)
 
 
 @admin.register(ToolServer)

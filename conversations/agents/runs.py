@@ -17,6 +17,7 @@ from conversations.agents.tools.spec import ToolFailed
 from conversations.agents.work import Work
 from conversations.events import hub, publish
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
+from conversations.provenance import PLANNED
 from conversations.shapes import flow_json, run_json, step_json
 
 Status, Kind = AgentRun.Status, AgentStep.Kind
@@ -136,6 +137,7 @@ def _say(run: AgentRun, kind: str, content: str, *, call: ToolCall | None, **fie
         content=content,
         token_count=transcript.message_tokens(content),
         created_at=moment(run),
+        origin=PLANNED,
         **fields,
     )
     _step(run, kind, message, call=call)

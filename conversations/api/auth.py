@@ -11,6 +11,7 @@ from ninja.errors import AuthenticationError
 from ninja.security import APIKeyCookie, HttpBearer
 
 from conversations import keys
+from conversations.admission import admission_of
 from conversations.errors import MEDIA_TYPE, UnsupportedMediaType
 from conversations.throttles import note_guess, require_guesses, require_rate
 
@@ -30,6 +31,8 @@ class KeyAuth(HttpBearer):
         key = keys.let_in(token, address=request.META.get("REMOTE_ADDR", ""))
         if key is None:
             raise AuthenticationError
+        if admission := admission_of(request):
+            admission.by_key(key)
         return cast(User, key.user)
 
 
@@ -53,4 +56,6 @@ class SessionAuth(APIKeyCookie):
         return super()._get_key(request)
 
     def authenticate(self, request: HttpRequest, key: str | None) -> Any:
+        if admission := admission_of(request):
+            admission.by_session(cast(User, request.user), request.session.session_key)
         return request.user

@@ -10,7 +10,7 @@ from ninja import Query, Router
 
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import compaction, prompt, states, summaries, usage
+from conversations import cancelling, compaction, prompt, states, summaries, transcript, usage
 from conversations.access import (
     TO_READ,
     disposable_conversation,
@@ -28,8 +28,10 @@ from conversations.api.schemas.fields import told
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
 from conversations.flows import of_all_flows
+from conversations.meter import compacts_at
 from conversations.models import Conversation
-from conversations.shapes import compaction_json, usage_json
+from conversations.progress import elapsed_seconds, eta_seconds
+from conversations.shapes import compaction_json, due_json, usage_json
 
 router = Router(tags=["context"])
 
@@ -46,10 +48,12 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Exactly what would be sent next, with the passages that are recalled for the latest question."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     context = prompt.look(conversation)
+    due = compacts_at(transcript.load(conversation.pk), context.usage) if context.usage else None
     checkpoints = Checkpoint.objects.filter(conversation=conversation, active=True)
     return {
         "messages": context.messages,
         "usage": usage_json(context.usage) if context.usage else None,
+        "compacts_at": due_json(due, context.usage) if context.usage and due else None,
         "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
         "checkpoints": [checkpoint_json(row) for row in checkpoints],
     }
@@ -82,16 +86,41 @@ def compact(request: Request, conversation_id: UUID, body: run.CompactRequest | 
 @router.get("/tasks/{uuid:task_id}/progress", response=told(run.Progress), summary="Follow a compaction")
 def progress(request: Request, task_id: UUID) -> dict[str, Any]:
     """`result` once there is one, `error` where it failed or had nothing to do."""
-    row = Compaction.objects.filter(pk=task_id, conversation__in=own_conversations(request.auth, kinds=TO_READ)).first()
+    return _progress_json(_task(request, task_id))
+
+
+@router.delete(
+    "/tasks/{uuid:task_id}", response=told(run.Progress), summary="Cancel a compaction", openapi_extra=refuses(409)
+)
+def cancel(request: Request, task_id: UUID) -> dict[str, Any]:
+    """Nothing has changed then, whichever process was at it; what was paid so far is in its figures.
+
+    One that is over already is 409 `compaction_over`.
+    """
+    row = _task(request, task_id)
+    cancelling.cancel(row)
+    return _progress_json(row)
+
+
+def _task(request: Request, task_id: UUID) -> Compaction:
+    rows = Compaction.objects.filter(pk=task_id, conversation__in=own_conversations(request.auth, kinds=TO_READ))
+    row = rows.first()
     if row is None:
         raise Http404
+    return row
+
+
+def _progress_json(row: Compaction) -> dict[str, Any]:
     told = compaction_json(row)
     has_result = row.status in (Compaction.Status.SUCCEEDED, Compaction.Status.UNDONE)
     return {
         "status": row.status,
         "stage": row.stage,
         "percent": row.percent,
-        "eta_seconds": compaction.eta_seconds(row),
+        "parts": row.parts,
+        "parts_done": row.parts_done,
+        "elapsed_seconds": elapsed_seconds(row),
+        "eta_seconds": eta_seconds(row),
         "result": told if has_result else None,
         "error": told["error"],
     }

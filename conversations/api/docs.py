@@ -18,7 +18,8 @@ from django.views.decorators.http import require_safe
 
 from conversations.api.about import ABOUT, TAGS
 from conversations.api.openapi import JSON, operations
-from conversations.markdown import clean, coloured, parser
+from conversations.colours import coloured_if_it_can_be
+from conversations.markdown import clean, parser
 from conversations.preferences import appearance
 
 CODE = re.compile(r"`([^`]+)`")
@@ -173,7 +174,7 @@ def _inline(text: str) -> SafeString:
 
 
 def _json(example: Any) -> SafeString:
-    return mark_safe(coloured(json.dumps(example, indent=2, ensure_ascii=False), "json"))
+    return mark_safe(coloured_if_it_can_be(json.dumps(example, indent=2, ensure_ascii=False), "json"))
 
 
 def _curl(url: str, method: str, example: Any) -> SafeString:
@@ -183,4 +184,4 @@ def _curl(url: str, method: str, example: Any) -> SafeString:
         lines += ['-H "Content-Type: application/json"', f"-d '{sent}'"]
     if method != ("GET" if example is None else "POST"):
         lines.insert(1, f"-X {method}")
-    return mark_safe(coloured(" \\\n  ".join(lines), "bash"))
+    return mark_safe(coloured_if_it_can_be(" \\\n  ".join(lines), "bash"))

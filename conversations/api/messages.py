@@ -16,8 +16,9 @@ from django.utils import timezone
 from ninja import Router, Status
 
 from compression.models import Compaction
-from conversations import branches, continuing, forks, rounds, turn, usage
+from conversations import branches, compaction, continuing, forks, rounds, turn, usage
 from conversations.access import TO_READ, disposable_conversation, get_conversation, writable_conversation
+from conversations.api import commands
 from conversations.api.auth import Request
 from conversations.api.openapi import EVENTS, refuses
 from conversations.api.paging import MICROSECOND, Cursor, Limit, not_ours, read_cursor, write_cursor
@@ -57,7 +58,7 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
 
 @router.post(
     "/{uuid:conversation_id}/messages",
-    response={201: told(schema.Turn), 200: told(schema.Turn)},
+    response={201: told(schema.Turn), 200: told(schema.Turn), 202: told(schema.Begun)},
     summary="Say something",
     openapi_extra=refuses(409, also=EVENTS),
 )
@@ -65,8 +66,12 @@ async def send(request: Request, conversation_id: UUID, body: schema.NewMessage)
     """Answered once the last reply of the turn has ended, or as a stream of events; it goes on when the caller leaves.
 
     A reply that calls tools is one of the `steps`, and is followed by another; `assistant_message` is the last one.
+    `/compact`, with instructions behind it or none, is no message: it begins a compaction, as on the page, and is 202
+    with the task that `GET /api/tasks/{task_id}/progress` follows; with `stream` its events, up to its end.
     """
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
+    if (instructions := compaction.command(body.content)) is not None:
+        return await commands.compact(conversation, instructions, body)
     begin = partial(
         turn.begin, conversation, content=body.content, client_id=body.client_id, attachments=body.attachments
     )
@@ -122,11 +127,11 @@ async def edit(
     summary="Fork from a message",
     openapi_extra=refuses(409),
 )
-def fork(request: Request, conversation_id: UUID, message_id: UUID) -> Status:
-    """A new conversation: a copy of this one up to and including the message."""
+def fork(request: Request, conversation_id: UUID, message_id: UUID, body: schema.Fork | None = None) -> Status:
+    """A new conversation: a copy of this one up to and including the message; an agent, where `kind` says so."""
     conversation = writable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
-    return Status(201, conversation_json(forks.fork(conversation, message_id)))
+    return Status(201, conversation_json(forks.fork(conversation, message_id, kind=body.kind if body else None)))
 
 
 @router.patch(
@@ -203,11 +208,11 @@ def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[
     except Conversation.DoesNotExist:
         raise Http404 from None
     ended = conversation.compactions.filter(finished_at__gte=since).exclude(status=Compaction.Status.READY)
-    compaction = ended.order_by("finished_at").last()
+    last = ended.order_by("finished_at").last()
     return {
         "user_message": message_json(rows[begun.question.pk]),
         "steps": [_message_item(row) for row in steps],
         "assistant_message": message_json(answer),
         "usage": usage_json(used) if used else None,
-        "compaction": compaction_json(compaction) if compaction else None,
+        "compaction": compaction_json(last) if last else None,
     }

@@ -153,7 +153,7 @@ def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
     for row in conversation.compactions.filter(finished_at__gt=since).order_by("finished_at")[:MOST]:
         missed.ended.add((str(row.pk), row.status))
         version = missed.place.version + (row.status == Compaction.Status.SUCCEEDED)
-        missed.tell(_completed(row), folded=microseconds(row.finished_at or since), folding="", version=version)
+        missed.tell(completed(row), folded=microseconds(row.finished_at or since), folding="", version=version)
     for row in conversation.compactions.filter(status__in=Compaction.ACTIVE):
         id, blocking = str(row.pk), row.trigger != Compaction.Trigger.AHEAD
         if missed.place.folding != places.short(id):
@@ -163,6 +163,7 @@ def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
             missed.tell(Event("compression.progress", {"id": id, "stage": row.stage, "percent": row.percent}))
 
 
-def _completed(row: Compaction) -> Event:
+def completed(row: Compaction) -> Event:
+    """That it has ended, as it was told when it did."""
     figures = {"before": row.pre_tokens, "after": row.post_tokens, "error": row.error or None}
     return Event("compression.completed", {"id": str(row.pk), "status": row.status} | figures)

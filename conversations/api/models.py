@@ -10,7 +10,7 @@ from ninja import Router
 from conversations.api.auth import Request
 from conversations.api.schemas import profiles as schema
 from conversations.api.schemas.fields import told
-from conversations.llm.profiles import default_profile
+from conversations.llm.profiles import default_profile, summariser_of
 from conversations.models import ModelProfile
 
 router = Router(tags=["models"])
@@ -42,6 +42,7 @@ def _told(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:
         "sees_images": profile.can_see,
         "calls_tools": profile.can_call,
         "chat_template": profile.chat_template,
+        "summarisers": {"fast": summariser_of("fast", profile), "standard": summariser_of("standard", profile)},
     }
 
 

@@ -7,6 +7,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from conversations.exchange.reading import fault
@@ -30,14 +31,29 @@ def is_zip(payload: bytes) -> bool:
     return payload.startswith(MARKS)
 
 
+def unpacked_size(payload: bytes) -> int:
+    """Bytes of what is to be read of a file, as a zip file declares them: no more than those are read. Raises Invalid
+    for one that cannot be read at all."""
+    if not is_zip(payload):
+        return len(payload)
+    with _opened(payload) as archive:
+        return sum(member.file_size for member in _chosen(archive.infolist()))
+
+
 def members(payload: bytes) -> Iterator[bytes]:
     """What `conversations.json` holds, or `conversations-000.json` and so on. Raises Invalid, naming the member."""
+    with _opened(payload) as archive:
+        for chosen in _chosen(archive.infolist()):
+            yield _content(archive, chosen)
+
+
+@contextmanager
+def _opened(payload: bytes) -> Iterator[ZipFile]:
     if payload.count(ENTRY) > MAX_MEMBERS:
         raise fault("file", f"a zip file has at most {MAX_MEMBERS:,} members.")
     try:
         with ZipFile(io.BytesIO(payload)) as archive:
-            for chosen in _chosen(archive.infolist()):
-                yield _content(archive, chosen)
+            yield archive
     except BROKEN:
         raise fault("file", "the zip file is damaged or cut off.") from None
 

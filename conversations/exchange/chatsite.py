@@ -11,12 +11,22 @@ from typing import Any
 from conversations.errors import Invalid
 from conversations.exchange.aims import read_goal
 from conversations.exchange.messages import Reader
-from conversations.exchange.reading import fault, read_choice, read_date, read_flag, read_object, read_text
+from conversations.exchange.reading import (
+    KINDS,
+    fault,
+    read_choice,
+    read_date,
+    read_flag,
+    read_kind,
+    read_object,
+    read_text,
+)
 from conversations.exchange.runs import read_runs
 from conversations.exchange.source import Source
 from conversations.exchange.states import read_ranges, read_state, require_within
 from conversations.models import Conversation
-from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
+from conversations.models.conversation import MAX_TITLE
+from conversations.own_prompt import clean_system_prompt
 from conversations.rules import clean_rules
 from conversations.validation import clean_policy
 
@@ -31,7 +41,6 @@ WITH_AGENTS = 4
 """The first that has kinds of conversations, how calls went, and runs of agents."""
 MAX_ID = 100
 Kind = Conversation.Kind
-KINDS = (Kind.CHAT.value, Kind.AGENT.value, Kind.EXECUTOR.value)
 MODES = tuple(Conversation.Mode.values)
 
 
@@ -46,6 +55,8 @@ def read(data: dict[str, Any]) -> Source:
     source = _source(data, row, reader)
     if version >= WITH_AGENTS:
         source = _with_agents(data, row, source)
+    elif "kind" in row:
+        source = replace(source, fields={**source.fields, "kind": read_kind("conversation.kind", row["kind"])})
     if version >= WITH_STATE:
         updated = read_date("conversation.updated_at", row.get("updated_at"))
         return replace(source, updated=updated, state=read_state(data, source))
@@ -59,7 +70,7 @@ def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source
     """All but the state of compression."""
     return Source(
         title=read_text("conversation.title", row.get("title"), limit=MAX_TITLE),
-        system_prompt=read_text("conversation.system_prompt", row.get("system_prompt"), limit=MAX_SYSTEM_PROMPT),
+        system_prompt=clean_system_prompt(row.get("system_prompt") or "", field="conversation.system_prompt"),
         lines=tuple(reader.read(data.get("messages"))),
         results=reader.results,
         model=read_text("conversation.model", row.get("model"), limit=100),
@@ -68,7 +79,7 @@ def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source
             "mode": read_choice("conversation.mode", row.get("mode", Conversation.Mode.ASSISTANT), MODES),
             "policy": clean_policy("conversation.policy", row.get("policy", {})),
         },
-        rules=clean_rules("conversation.rules", row["rules"]) if "rules" in row else None,
+        rules=clean_rules("conversation.rules", row["rules"]) if "rules" in row else [],
         goal=read_goal(row.get("goal")),
         id=read_text("conversation.id", row.get("id"), limit=MAX_ID) or None,
     )
@@ -76,7 +87,7 @@ def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source
 
 def _with_agents(data: dict[str, Any], row: dict[str, Any], source: Source) -> Source:
     """What was said to an executor is a chat, where it does not stand in a run."""
-    kind = read_choice("conversation.kind", row.get("kind", Kind.CHAT), KINDS)
+    kind = read_choice("conversation.kind", row.get("kind", Kind.CHAT), (*KINDS, Kind.EXECUTOR.value))
     runs = read_runs(data.get("runs", []), source, read_thread=_thread) if kind == Kind.AGENT else ()
     fields = {
         "kind": Kind.AGENT.value if kind == Kind.AGENT else Kind.CHAT.value,

@@ -24,7 +24,7 @@ def entries(text: str) -> Iterator[Entry]:
     """As strict as `parse_json`, whose Invalid it raises where it comes to a fault: after the entries before it."""
     start = _after_space(text, 0)
     if text[start : start + 1] != "[" or EMPTY.fullmatch(text):
-        yield Entry(parse_json(text), is_listed=False)
+        yield Entry(parse_json(text, most=len(text)), is_listed=False)
         return
     at = start
     while at == start or text[at : at + 1] == ",":

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
-from types import ModuleType
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 
+from conversations.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.errors import Invalid
-from conversations.exchange import archive, chatgpt, chatsite, claude, neutral
-from conversations.exchange.entries import entries
-from conversations.exchange.files import pixels_of, require_pixels
-from conversations.exchange.messages import MAX_MESSAGES
-from conversations.exchange.reading import fault, within
+from conversations.exchange import archive
+from conversations.exchange.documents import sources
+from conversations.exchange.reading import fault
 from conversations.exchange.source import Source
 from conversations.exchange.storing import store
+from conversations.fair_turns import Turns
 from conversations.models import Conversation
 
-FORMATS = (chatsite, neutral, chatgpt, claude)
-MAX_CONVERSATIONS = 5_000
-# UTF-32 first: its mark begins with that of UTF-16.
-MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-    codecs.BOM_UTF8: "utf-8-sig",
-}
+SMALL = 1_000_000
+"""Bytes of a file, unpacked, up to which it is read in the process that serves: it is no more than 40 MB then."""
+SECONDS, MEGABYTES = 30.0, 800
+"""Of a processor and of memory that reading a larger one may take."""
+
+_pool = Pool("conversations.exchange.large_files", seconds=SECONDS, megabytes=MEGABYTES)
+_small = Turns(at_once=4, a_person=20, waiting=100, seconds=20, what="files")
+_large = Turns(at_once=1, a_person=2, waiting=1, seconds=20, what="large files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,38 +41,33 @@ class Imported:
 
 
 def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
-    """New conversations of `user`'s out of a file. Raises Invalid, naming the place; nothing is stored then."""
+    """New conversations of `user`'s out of a file. Raises Invalid, naming the place; nothing is stored then.
+
+    Raises TooMany and Busy where other files are being read.
+    """
     if len(payload) > settings.MAX_BODY_BYTES:
         raise Invalid(f"file: at most {settings.MAX_BODY_BYTES:,} bytes.", field="file", limit=settings.MAX_BODY_BYTES)
-    found = list(_sources(payload))
-    _require_once(found)
-    sources = [source for source in found if source.lines or source.may_be_empty]
-    conversations = store(user, sources)
-    counts = tuple(len(source.lines) for source in sources)
-    return Imported(tuple(conversations), counts, skipped=len(found) - len(sources))
+    is_large = archive.unpacked_size(payload) > SMALL
+    # What was read is stored in the same turn: until then it takes memory.
+    with (_large if is_large else _small).turn(user.pk):
+        found = list(_bounded(payload) if is_large else sources(payload))
+        _require_once(found)
+        kept = [source for source in found if source.lines or source.may_be_empty]
+        conversations = store(user, kept)
+    counts = tuple(len(source.lines) for source in kept)
+    return Imported(tuple(conversations), counts, skipped=len(found) - len(kept))
 
 
-def _sources(payload: bytes) -> Iterator[Source]:
-    """The conversations of a file, or of each part of a zip file; no more than one is held as JSON at a time."""
-    parts = archive.members(payload) if archive.is_zip(payload) else (payload,)
-    messages = pixels = 0
-    for number, entry in enumerate(chain.from_iterable(map(entries, map(_decode, parts)))):
-        if number == MAX_CONVERSATIONS:
-            raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
-        source = _source(entry.value, place=f"[{number}]" if entry.is_listed else "")
-        messages += source.size
-        if messages > MAX_MESSAGES:
-            raise fault("file", f"at most {MAX_MESSAGES:,} messages in all.")
-        pixels += pixels_of(file for line in source.lines for file in line.files)
-        require_pixels("file", pixels)
-        yield source
-
-
-def _source(entry: object, *, place: str) -> Source:
-    """A conversation that stands at `place` of its file. Raises Invalid, which says so."""
-    module = _format_of(entry, place=place or "file")
-    with within(place):
-        return replace(module.read(entry), place=place)
+def _bounded(payload: bytes) -> Iterator[Source]:
+    """The same as `sources`. Raises Invalid where it takes too long or too much memory."""
+    try:
+        yield from _pool.stream(payload)
+    except OverTime:
+        raise fault("file", f"could not be read within {SECONDS:g} seconds: import it in parts.") from None
+    except OverMemory:
+        raise fault("file", f"could not be read within {MEGABYTES:,} MB of memory: import it in parts.") from None
+    except NotDone:
+        raise fault("file", "could not be read.") from None
 
 
 def _require_once(sources: list[Source]) -> None:
@@ -87,20 +77,3 @@ def _require_once(sources: list[Source]) -> None:
             raise fault(f"{source.place}.id", f"the conversation id {source.id[:60]!r} appears twice.")
         if source.id:
             seen.add(source.id)
-
-
-def _decode(payload: bytes) -> str:
-    encoding = next((name for mark, name in MARKS.items() if payload.startswith(mark)), "utf-8")
-    try:
-        return payload.decode(encoding)
-    except UnicodeDecodeError as error:
-        name = encoding.removesuffix("-sig").upper()
-        raise Invalid(f"file: not {name} text, from byte {error.start:,} on.", field="file") from None
-
-
-def _format_of(data: object, *, place: str) -> ModuleType:
-    for module in FORMATS:
-        if module.recognises(data):
-            return module
-    names = ", ".join(module.NAME for module in FORMATS)
-    raise fault(place, f"this form of JSON is not read. Read are: {names}.")

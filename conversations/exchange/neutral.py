@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from conversations.exchange.messages import Reader
-from conversations.exchange.reading import fault, read_text
+from conversations.exchange.reading import fault, read_kind, read_text
 from conversations.exchange.source import Line, Source
 from conversations.models import Message
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
+from conversations.own_prompt import clean_system_prompt
 
 NAME = "a conversation with a title and messages"
 
@@ -29,13 +30,14 @@ def read(data: dict[str, Any]) -> Source:
         system_prompt=system_prompt,
         lines=tuple(_pinned(line) for line in lines),
         results=reader.results,
+        fields={"kind": read_kind("kind", data["kind"])} if "kind" in data else {},
     )
 
 
 def _system_prompt(line: Line) -> str:
     if len(line.content) > MAX_SYSTEM_PROMPT:
         raise fault("messages[0].content", f"a system prompt has at most {MAX_SYSTEM_PROMPT:,} characters.")
-    return line.content
+    return clean_system_prompt(line.content)
 
 
 def _pinned(line: Line) -> Line:

@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from conversations.errors import Invalid
+from conversations.models import Conversation
 from conversations.validation import MAX_CONTENT, clean_text
 
+KINDS = (Conversation.Kind.CHAT.value, Conversation.Kind.AGENT.value)
 MAX_NUMBER = 2_000_000_000
 """What a column of a number holds."""
 LAST_YEAR = 9998
@@ -55,6 +57,11 @@ def read_choice(place: str, value: object, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise fault(place, f"must be one of {', '.join(choices)}.")
     return str(value)
+
+
+def read_kind(place: str, value: object) -> str:
+    """Of a conversation that a file brings: an executor's has to stand in a run of its agent's."""
+    return read_choice(place, value, KINDS)
 
 
 def read_flag(place: str, value: object) -> bool:

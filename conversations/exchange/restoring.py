@@ -14,13 +14,12 @@ from compression.core.context import FRAME
 from compression.core.tokens import count_tokens
 from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
-from conversations import goals, system_prompt
+from conversations import goals, prompt
 from conversations.exchange.reading import fault
 from conversations.exchange.source import Line, Source, State, Summary
 from conversations.exchange.states import running_digests, turn_of
 from conversations.flows import flow_of
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.system_prompt import Instructions
 from conversations.transcript import ELIDED, message_tokens, truncated
 
 CAME_SO = "it came in with a file, compressed as it is"
@@ -152,8 +151,7 @@ def _require_room(conversation: Conversation, source: Source, tokens: int) -> No
     """The summaries must leave a request possible with the model that is here."""
     window, aim = (conversation.model or ModelProfile()).usable_window, source.goal
     goal = core_goal.render(aim.description, aim.priority, aim.progress) if aim else ""
-    rules = tuple(conversation.rules)
-    system = system_prompt.tokens(Instructions(conversation.mode, conversation.system_prompt, goal, rules, window.size))
+    system = prompt.opening_tokens(conversation, window=window, goal=goal)
     if tokens and window.corrected(system + tokens) > window.budget:
         raise fault(
             "checkpoints",

@@ -116,9 +116,9 @@ class Source:
     """One conversation of a file.
 
     `results` are by the number of their call, `model` is a profile's name, `fields` are further ones of the row.
-    `rules` of None: they are to be found in what the person says. `id` is what the file calls it, `place` where it
-    stands in a list. One that may not be empty is left out where it has no lines. Without a `state` it is not
-    compressed.
+    `rules` are those that the file names as such: what is said in it puts none in force. `id` is what the file calls
+    it, `place` where it stands in a list. One that may not be empty is left out where it has no lines. Without a
+    `state` it is not compressed.
     """
 
     title: str
@@ -128,7 +128,7 @@ class Source:
     model: str = ""
     started: datetime | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
-    rules: list[str] | None = None
+    rules: list[str] = field(default_factory=list)
     goal: Aim | None = None
     id: str | None = None
     updated: datetime | None = None

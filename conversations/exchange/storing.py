@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import batched, chain
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from compression.core.rules import find_rules
 from conversations import goals, image_files
 from conversations.attachments import noted
 from conversations.copied_files import FILES
@@ -21,7 +21,7 @@ from conversations.exchange.run_rows import store_runs
 from conversations.exchange.source import Call, Line, Run, Source
 from conversations.llm.profiles import default_profile
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
-from conversations.rules import with_found
+from conversations.provenance import IMPORTED
 from conversations.transcript import message_tokens, tool_tokens
 from conversations.validation import one_line
 
@@ -77,8 +77,11 @@ def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversatio
     return [one.conversation for one in made]
 
 
-def _ready(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Ready:
+def _ready(
+    user: AbstractBaseUser, source: Source, default: ModelProfile | None, parent: Conversation | None = None
+) -> Ready:
     conversation = _conversation(user, source, default)
+    conversation.parent = parent
     costs = [_cost(source, line) for line in source.lines]
     tokens = [own + sum(calls) for own, calls in costs]
     with within(source.place):
@@ -88,9 +91,7 @@ def _ready(user: AbstractBaseUser, source: Source, default: ModelProfile | None)
 
 
 def _thread(user: AbstractBaseUser, parent: Conversation, run: Run, default: ModelProfile | None) -> Ready:
-    ready = _ready(user, run.thread, default)
-    ready.conversation.parent = parent
-    return ready
+    return _ready(user, run.thread, default, parent)
 
 
 def _complete(one: Ready) -> None:
@@ -112,7 +113,7 @@ def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile 
         title=one_line(source.title) or _first_words(source.lines),
         system_prompt=source.system_prompt,
         model=model,
-        rules=_rules(source, model) if source.rules is None else source.rules,
+        rules=source.rules,
         created_at=source.started or _first_date(source.lines),
         updated_at=min(source.updated or now, now),
         **source.fields,
@@ -123,14 +124,6 @@ def _model(name: str) -> ModelProfile | None:
     """The profile of that name."""
     rows = ModelProfile.objects.filter(name=name, enabled=True, role=ModelProfile.Role.CHAT)
     return rows.first() if name else None
-
-
-def _rules(source: Source, model: ModelProfile | None) -> list[str]:
-    """What a person ordered the model to do or not to do; where several people talk, it is each other they tell."""
-    if any(line.name for line in source.lines):
-        return []
-    found = [rule for line in source.lines if line.role == Message.Role.USER for rule in find_rules(line.content)]
-    return with_found([], found, (model or ModelProfile()).usable_window)
 
 
 def _cost(source: Source, line: Line) -> Cost:
@@ -153,6 +146,7 @@ def _rows(ready: Ready) -> Iterator[Rows]:
             finish_reason=line.finish_reason,
             model=line.model,
             images=noted(line.files),
+            origin=_origin(line),
         )
         yield Rows(
             message,
@@ -160,6 +154,15 @@ def _rows(ready: Ready) -> Iterator[Rows]:
             [_file(message, number, row) for number, row in enumerate(line.files)],
             [Paste(message=message, number=one.number, start=one.start, length=one.length) for one in line.pastes],
         )
+
+
+def _origin(line: Line) -> dict[str, Any] | None:
+    """What comes in with a file was not typed here, whoever wrote it."""
+    if line.role != Message.Role.USER:
+        return None
+    places = [(one.start, one.length) for one in line.pastes]
+    places += [(row.start, row.length or 0) for row in line.files if row.start is not None]
+    return IMPORTED | ({"quoted": [list(place) for place in sorted(places)]} if places else {})
 
 
 def _file(message: Message, number: int, row: Attachment) -> Attachment:

@@ -16,6 +16,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
 from conversations import background, keys, limits
+from conversations.admission import admission_of
 from conversations.errors import MEDIA_TYPE, Invalid, NotFound, Refused, UnsupportedMediaType
 from conversations.gateway import known, reading, upstream
 from conversations.gateway.answers import Stream, Unauthenticated, as_refusal, refused, stream
@@ -128,6 +129,8 @@ def _signed_in(request: HttpRequest, call: Call) -> None:
     call.key = keys.let_in(plain, address=request.META.get("REMOTE_ADDR", ""))
     if call.key is None:
         raise Unauthenticated
+    if admission := admission_of(request):
+        admission.by_key(call.key)
 
 
 async def _let_thread_go(request: HttpRequest) -> None:

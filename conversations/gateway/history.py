@@ -162,7 +162,8 @@ def _unlike(ids: Sequence[str]) -> Iterator[str]:
 
 def _tokens(group: Sequence[Raw], content: str, calls: Sequence[Use], results: Sequence[str | None]) -> int:
     """What the messages cost as they are sent: whole."""
-    texts = [as_sent(ROLES[group[0]["role"]], content), *(result or "" for result in results)]
+    role = ROLES[group[0]["role"]]  # a caller's system messages stay what they are
+    texts = [content if role == "system" else as_sent(role, content), *(result or "" for result in results)]
     texts += [f"{name}{arguments}" for _, name, arguments in calls]
     words = sum(count_tokens(text) for text in texts if text)
     parts = sum(odd_parts(raw) for raw in group)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,6 +11,9 @@ from conversations.prompt import Prompt
 
 if TYPE_CHECKING:
     from conversations.llm.attempts import Attempts
+
+OnWritten = Callable[[int], None]
+"""Told how many characters of a reply are there, from 0 again where it is asked for once more."""
 
 MOST_TOKENS = 2**31 - 1
 """The largest figure that a row can hold; no request comes near it."""
@@ -69,7 +72,9 @@ class Model(Protocol):
         """The reply piece by piece; ends with a delta that has a finish_reason, or raises."""
         ...
 
-    async def complete(self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None) -> Reply:
+    async def complete(
+        self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None, on_written: OnWritten | None = None
+    ) -> Reply:
         """The reply at once, of at most `max_tokens`."""
         ...
 

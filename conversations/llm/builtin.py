@@ -22,7 +22,7 @@ from typing import Any
 from django.conf import settings
 
 from conversations.llm.attempts import Attempts
-from conversations.llm.base import Delta, NotConfigured, Reply
+from conversations.llm.base import Delta, NotConfigured, OnWritten, Reply
 from conversations.llm.gate import Gate
 from conversations.llm.openai import OpenAICompatible
 from conversations.prompt import Prompt, sendable
@@ -76,10 +76,13 @@ class Builtin:
             async for delta in deltas:
                 yield delta
 
-    async def complete(self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None) -> Reply:
+    async def complete(
+        self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None, on_written: OnWritten | None = None
+    ) -> Reply:
         sendable(prompt)
         async with self._served() as model:
-            return await model.complete(prompt, max_tokens=min(max_tokens, MAX_REPLY_TOKENS), attempts=attempts)
+            most = min(max_tokens, MAX_REPLY_TOKENS)
+            return await model.complete(prompt, max_tokens=most, attempts=attempts, on_written=on_written)
 
     @asynccontextmanager
     async def address(self) -> AsyncIterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
+from compression.core.extractive import Extractive
 from conversations.llm import builtin, chat_templates, correction, lengths
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.attempts import ATTEMPTS
@@ -108,6 +109,12 @@ def summary_profiles(quality: Quality, chat_profile: ModelProfile) -> list[Model
         found = [chat_profile, found[1]]
     profiles = {profile.pk: profile for profile in found if profile}
     return [profile for profile in profiles.values() if profile.provider != Provider.BUILTIN]
+
+
+def summariser_of(quality: Quality, chat_profile: ModelProfile) -> str:
+    """Who is asked first for a summary of that quality, where no policy names another."""
+    profiles = summary_profiles(quality, chat_profile)
+    return profiles[0].name if profiles else Extractive.name
 
 
 def _in_role(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | None:

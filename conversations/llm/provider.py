@@ -22,6 +22,7 @@ from conversations.llm.base import (
     Delta,
     ModelError,
     NotConfigured,
+    OnWritten,
     Reply,
     RequestRefused,
     Unavailable,
@@ -138,7 +139,9 @@ class Provider(ABC):
                     raise
                 await self._pause(error, failed, budget)
 
-    async def complete(self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None) -> Reply:
+    async def complete(
+        self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None, on_written: OnWritten | None = None
+    ) -> Reply:
         body = self.body(await with_bytes(sendable(prompt)), recurs=False)
         budget = attempts or Attempts(self._attempts)
         limit = whole_seconds(self._asked.timeout)
@@ -146,7 +149,7 @@ class Provider(ABC):
             async with asyncio.timeout(limit):
                 for failed in count(1):
                     try:
-                        return await _whole(self._ask(prompt, body, max_tokens, budget))
+                        return await _whole(self._ask(prompt, body, max_tokens, budget), on_written)
                     except ModelError as error:
                         metrics.provider_failed(self.name, error)
                         await self._pause(error, failed, budget)
@@ -330,9 +333,15 @@ def _asked_for(body: dict[str, Any]) -> int | None:
     return body.get("max_tokens") or body.get("max_completion_tokens")
 
 
-async def _whole(deltas: AsyncGenerator[Delta]) -> Reply:
+async def _whole(deltas: AsyncGenerator[Delta], on_written: OnWritten | None) -> Reply:
+    pieces: list[Delta] = []
+    written = 0
     async with aclosing(deltas):
-        pieces = [delta async for delta in deltas]
+        async for delta in deltas:
+            pieces.append(delta)
+            written += len(delta.text)
+            if on_written:
+                on_written(written)
     last = pieces[-1]
     text = "".join(piece.text for piece in pieces)
     return Reply(text, last.finish_reason or "", last.spent, last.refused)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from hashlib import sha256
 from typing import Protocol
 from uuid import UUID
@@ -101,6 +102,7 @@ class ModelSummariser:
         answers: Answers | None = None,
         attempts: Attempts | None = None,
         others: int = 0,
+        quality: str = "",
     ) -> None:
         window = profile.usable_window
         self.name = profile.name
@@ -114,8 +116,13 @@ class ModelSummariser:
         self._answers = NoAnswers() if answers is None else answers
         self._attempts = attempts or Attempts()
         self._others = others
+        self._quality = quality
         self._passages = 0
+        self._written = 0
+        self.on_share: Callable[[float], None] | None = None
+        """Told the share that is written of the summary that is expected of a passage."""
         self._given: dict[str, str] = {}
+        self._accepted: list[str] = []
 
     async def summarise(self, passage: Passage) -> Written:
         """Raises CompactionFailed for every fault of the provider."""
@@ -132,6 +139,7 @@ class ModelSummariser:
 
     async def settle(self, *, accepted: bool) -> None:
         """Keep the answers of a summary that was accepted; forget those of one that was not, wherever from."""
+        self._accepted = list(self._given) if accepted else []
         if accepted:
             for key, text in self._given.items():
                 await self._answers.put(key, text)
@@ -139,28 +147,56 @@ class ModelSummariser:
             await self._answers.forget(self._given)
         self._given = {}
 
+    @property
+    def answers(self) -> list[str]:
+        """The keys of the answers that the last accepted summary came from."""
+        return self._accepted
+
     async def _asked(self, passage: Passage) -> Reply:
         self.has_asked = True
+        asked, made = self._wording(passage, _delimiter()), self._attempts.made
+        expected = passage.max_tokens * _characters_a_token(passage)
+        self._written = 0
+
+        def on_written(characters: int) -> None:
+            self._written = characters
+            if self.on_share:
+                self.on_share(characters / expected)
+
         try:
             reply = await self._model.complete(
-                prompt.for_summary(*self._wording(passage, _delimiter())),
+                prompt.for_summary(*asked),
                 max_tokens=REPLY_SHARE * passage.max_tokens,
                 attempts=self._attempts,
+                on_written=on_written,
             )
         except ModelError as fault:
             raise CompactionFailed("summarise", fault.reason) from fault
+        except asyncio.CancelledError:
+            if self._attempts.made > made:
+                written = self._written / _characters_a_token(passage)
+                self.spent += self._estimated(sum(map(count_tokens, asked)), written)
+            raise
         if reply.spent:
             self.spent = self.spent + reply.spent
         if reply.refused:
             raise CompactionFailed("summarise", f"{self.name} refused to summarise")
         return reply
 
+    def _estimated(self, prompt_tokens: int, completion_tokens: float) -> Spent:
+        """What a request took that was broken off: its provider does not say any more."""
+        corrected = self.profile.usable_window.corrected
+        return Spent(corrected(prompt_tokens), corrected(round(completion_tokens)))
+
     def _wording(self, passage: Passage, delimiter: str) -> tuple[str, str]:
         return wording(passage, template=passage.prompt or self._template, mode=self._mode, delimiter=delimiter)
 
     def _key(self, passage: Passage) -> str:
-        """A hash of the model and all that it is asked. Without the delimiter the parts could run into each other."""
-        model = (self.profile.provider, self.profile.base_url, self.profile.model_id, passage.max_tokens)
+        """A hash of the model and all that it is asked. Without the delimiter the parts could run into each other.
+
+        Of the quality too: with one model for both, a quick summary is not handed out for a better one.
+        """
+        model = (self.profile.provider, self.profile.base_url, self.profile.model_id, passage.max_tokens, self._quality)
         parts = (passage.earlier, passage.goal, passage.instructions)
         return sha256(json.dumps([*model, *self._wording(passage, ""), *parts]).encode()).hexdigest()
 
@@ -168,6 +204,11 @@ class ModelSummariser:
 def _excess(template: str) -> int:
     """Tokens that a template takes beyond those that every summariser's window keeps free for the usual one."""
     return max(0, count_tokens(template) - count_tokens(conf.usual_template())) if template else 0
+
+
+def _characters_a_token(passage: Passage) -> float:
+    """Of its text, as a summary of it is written alike."""
+    return max(1.0, len(passage.text) / max(1, sum(turn.tokens for turn in passage.turns)))
 
 
 def _delimiter() -> str:

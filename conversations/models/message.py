@@ -43,6 +43,8 @@ class Message(models.Model):
     content = models.TextField(blank=True)
     # Of its images [{id, hash, name}], so that a turn need not look for attachments; null where there are none.
     images = models.JSONField(null=True, blank=True, editable=False)
+    # Which of its words nobody typed here (`conversations.provenance`); null: all of them were.
+    origin = models.JSONField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField()
     token_count = models.PositiveIntegerField(default=0)
     is_protected = models.BooleanField(default=False)

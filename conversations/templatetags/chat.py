@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from compression.core.extractive import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
-from conversations import markdown
+from conversations import markdown, progress
 from conversations.controls import visible
 from conversations.errors import Refused
 from conversations.models import Message
@@ -49,6 +49,7 @@ OUTCOMES = {
     "failed": "Did not work",
     "skipped": "Nothing to fold",
     "discarded": "Dropped: the conversation changed",
+    "cancelled": "Cancelled",
 }
 STRATEGIES = {
     "checkpoints": "a new summary beside the older ones",
@@ -169,6 +170,30 @@ def fallback(compaction: Compaction) -> str:
 def tells_more(compaction: Compaction) -> bool:
     """Whether something failed or was left out: then its status line stays, and leads to the page that tells all."""
     return compaction.status == Compaction.Status.FAILED or bool(compaction.steps)
+
+
+@register.filter
+def eta(compaction: Compaction) -> int | None:
+    """Seconds that are left; None: not known."""
+    return progress.eta_seconds(compaction)
+
+
+@register.filter
+def part(compaction: Compaction) -> int:
+    """The number of the passage that is being summarised."""
+    return min(compaction.parts_done + 1, compaction.parts)
+
+
+@register.filter
+def duration(seconds: int) -> str:
+    """For what goes on: "40 s", "3 min"."""
+    return f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
+
+
+@register.filter
+def lasted(seconds: int) -> str:
+    """What has gone by, as `progress.js` counts it on."""
+    return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60:02} s"
 
 
 @register.filter

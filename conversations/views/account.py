@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from conversations import preferences
+from conversations import first_account, preferences, throttles
 from conversations.forms import SetupForm
 
 
@@ -22,12 +22,16 @@ from conversations.forms import SetupForm
 def setup(request: HttpRequest) -> HttpResponse:
     if has_users():
         return redirect("login")
-    form = SetupForm(request.POST or None)
+    needs_token = first_account.needs_token(request)
+    form = SetupForm(request.POST or None, initial={"token": request.GET.get("token", "")}, needs_token=needs_token)
+    if not form.is_valid() and "token" in form.errors and request.POST.get("token"):
+        throttles.note_sign_in(request.META.get("REMOTE_ADDR", ""))
     if not form.is_valid():
         return render(request, "registration/setup.html", {"form": form}, status=422 if form.is_bound else 200)
     user = form.save_first()
     if user is None:
         return redirect("login")
+    first_account.forget()
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
     return preferences.remember(redirect("home"), preferences.of(user))
 

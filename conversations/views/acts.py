@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from compression.core.values import Steering
-from conversations import bubbles, compaction, fragments, pastes, protection, turn, usage
-from conversations.access import get_conversation
+from conversations import bubbles, cancelling, compaction, fragments, pastes, protection, slash, turn, usage
+from conversations.access import TO_READ, get_conversation
+from conversations.errors import Conflict
 from conversations.models import Conversation
 from conversations.views.guard import Request, member
 from conversations.views.parse import id_of, ids_of
@@ -22,12 +25,15 @@ NOTHING: dict[str, list[Any]] = {part: [] for part in bubbles.PARTS}
 @member
 @require_POST
 def send(request: Request, pk: UUID) -> HttpResponse:
-    """The question's bubble and the reply's; or, for a command, the beginning of a compression."""
+    """The question's bubble and the reply's; or, for a command, the beginning of a compression or the help."""
     conversation = get_conversation(request.user, pk)
     shown, chosen = request.POST.get("content", "").replace("\r\n", "\n"), ids_of(request.POST, "attachments")
     written = pastes.read(request.POST["parts"]) if "parts" in request.POST else pastes.Written(shown)
+    if slash.is_help(shown):
+        return reswap(retarget(render(request, "conversations/_help.html"), "#reader"), "innerHTML")
     if compaction.command(shown) is not None:  # a paste is no command, but may be a part of its instructions
         return _compact(conversation, compaction.command(written.content) or "")
+    slash.require_text(shown)
     begun = turn.begin(
         conversation,
         content=written.content,
@@ -62,6 +68,17 @@ def compact(request: Request, pk: UUID) -> HttpResponse:
     """All of it, or up to a message."""
     instructions, up_to = request.POST.get("instructions", ""), id_of(request.POST, "up_to")
     return _compact(get_conversation(request.user, pk), instructions, up_to=up_to)
+
+
+@member
+@require_POST
+def cancel(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
+    """How it ended: cancelled, or as it had ended before."""
+    conversation = get_conversation(request.user, pk, kinds=TO_READ)
+    row = get_object_or_404(conversation.compactions, pk=compaction_id)
+    with suppress(Conflict):
+        cancelling.cancel(row)
+    return trigger_client_event(HttpResponse(fragments.status(conversation, finished=row)), "converge")
 
 
 @member

@@ -12,11 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
-from conversations import branches, continuing, forks
+from conversations import branches, compaction, continuing, forks, slash
 from conversations import thread as threads
 from conversations.access import get_conversation
 from conversations.bubbles import bubble
-from conversations.errors import Refused
+from conversations.errors import Invalid, Refused
 from conversations.models import Conversation, Message
 from conversations.templatetags.chat import words
 from conversations.views.guard import Request, member
@@ -56,7 +56,11 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         context = {"item": bubble(conversation, row), "later": threads.later(conversation, row)}
         return render(request, "conversations/_edit.html", context)
     try:
-        branches.edit(conversation, row.pk, content=request.POST.get("content", "").replace("\r\n", "\n"))
+        content = request.POST.get("content", "").replace("\r\n", "\n")
+        if compaction.command(content) is not None:
+            raise Invalid("/compact is no message: write it in the box below.", field="content")
+        slash.require_text(content)
+        branches.edit(conversation, row.pk, content=content)
     except Refused as refusal:
         response = HttpResponse(escape(words(refusal)), status=refusal.status)
         return reswap(retarget(response, f"#refused-{row.pk}"), "innerHTML")

@@ -28,7 +28,7 @@ from conversations.views.sidebar import sidebar
 def chat(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     profile = answering.profile_of(conversation)
-    measured = meter(conversation)
+    measured, running = meter(conversation), fragments.busy(conversation)
     context = {
         "conversation": conversation,
         "sidebar": sidebar(request.user, current=conversation),
@@ -37,7 +37,8 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
         "pending": attachments.pending(conversation),
         "meter": measured,
         "flows": doings.flows(conversation, measured, oob=False),
-        "running": fragments.busy(conversation),
+        "running": running,
+        **fragments.progress_context(running),
         "trust": trust_of(conversation),
         **fragments.thread_context(conversation),
     }
@@ -90,6 +91,16 @@ def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     if asks_for_itself and (waits or not row.is_streaming):
         return trigger_client_event(response, "converge")
     return response
+
+
+@member
+@never_cache
+@require_GET
+def words(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """A message as it is stored, without its files."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(conversation.messages.prefetch_related("attachments"), pk=message_id)
+    return HttpResponse(attachments.words_of(row), content_type="text/plain; charset=utf-8")
 
 
 @member

@@ -104,7 +104,7 @@ def model(request: Request, conversation: Conversation) -> str:
 
 @changes("system_prompt")
 def system_prompt(request: Request, conversation: Conversation) -> str:
-    answering.set_system_prompt(conversation, request.POST.get("system_prompt", "").replace("\r\n", "\n"))
+    answering.set_system_prompt(conversation, request.POST.get("system_prompt", ""))
     return "Saved: the next request has it."
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from conversations import preferences
+from conversations import preferences, rules
 from conversations.access import CHATS, own_conversations
 from conversations.errors import Invalid
 from conversations.exchange import imports
@@ -18,8 +18,9 @@ from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.views.guard import Request, member
 from conversations.views.parse import moment
-from conversations.views.sidebar import sidebar
+from conversations.views.sidebar import sidebar, used_last
 
+SAMPLE_RULES = ["And one rule for all of this: never restart anything on Fridays."]
 SAMPLE = Path(__file__).parent.parent / "sample" / "moving-a-service.json"
 
 
@@ -34,6 +35,7 @@ def home(request: Request) -> HttpResponse:
     profile = default_profile()
     context = {
         "sidebar": listed,
+        "recent": used_last(request.user, listed),
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
         "searches_first": not listed.is_unused,
@@ -62,4 +64,5 @@ def new(request: Request) -> HttpResponse:
 def sample(request: Request) -> HttpResponse:
     """A conversation that is worth folding, for somebody who has none yet: imported as any other."""
     (conversation,) = imports.import_conversations(request.user, SAMPLE.read_bytes())
+    rules.set_rules(conversation, SAMPLE_RULES)  # an import puts none in force: this one is ours
     return redirect(f"{reverse('chat', args=[conversation.pk])}?sample")

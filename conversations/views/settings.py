@@ -23,6 +23,7 @@ from conversations.errors import Invalid, Refused
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Preference
 from conversations.models.conversation import MAX_SYSTEM_PROMPT
+from conversations.own_prompt import clean_system_prompt
 from conversations.validation import clean_text
 from conversations.views.guard import Request, View, member
 from conversations.views.sidebar import sidebar
@@ -118,13 +119,13 @@ def typing(request: Request) -> dict[str, Any]:
 @saves("beginning")
 def beginning(request: Request) -> dict[str, Any]:
     model, mode = request.POST.get("model", ""), request.POST.get("mode", "")
-    text = request.POST.get("system_prompt", "").replace("\r\n", "\n")
+    text = request.POST.get("system_prompt", "")
     if mode not in Conversation.Mode.values:
         raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
     return {
         "model": answering.chosen(model) if model else None,
         "mode": mode,
-        "system_prompt": answering.clean_system_prompt(text),
+        "system_prompt": clean_system_prompt(text),
     }
 
 

@@ -14,6 +14,8 @@ from conversations.access import own_conversations
 from conversations.models import Conversation
 
 LIMIT = 60
+RECENT = 5
+"""Conversations that the first page names as used last."""
 AGES = ((0, "Today"), (1, "Yesterday"), (7, "Last 7 days"), (30, "Last 30 days"))
 
 
@@ -37,10 +39,8 @@ class Sidebar:
     is_unused: bool = False
 
     @property
-    def recent(self) -> list[Conversation]:
-        """Those that were used last, pinned or not."""
-        listed = [conversation for section in self.sections for conversation in section.conversations]
-        return sorted(listed, key=lambda conversation: conversation.updated_at, reverse=True)
+    def conversations(self) -> list[Conversation]:
+        return [conversation for section in self.sections for conversation in section.conversations]
 
 
 def sidebar(
@@ -70,6 +70,17 @@ def sidebar(
         is_archive=archived,
         is_unused=not shown and not own.exists(),
     )
+
+
+def used_last(user: AbstractBaseUser, listed: Sidebar) -> list[Conversation]:
+    """The RECENT conversations that were used last, pinned or not, of those that are not put away.
+
+    A query where `listed` is the archive, or the rest of the list: these are not in it.
+    """
+    if not listed.is_archive and not listed.is_rest:
+        return sorted(listed.conversations, key=lambda conversation: conversation.updated_at, reverse=True)[:RECENT]
+    mine = own_conversations(user).filter(archived=False).only("id", "title", "kind", "updated_at")
+    return list(mine.order_by("-updated_at", "-id")[:RECENT])
 
 
 def _sections(conversations: Iterable[Conversation], today: date) -> tuple[Section, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 import sys
 from html import unescape
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
@@ -36,6 +38,13 @@ def client(transactional_db: None) -> Client:
 @pytest.fixture
 def server(transactional_db: None) -> ToolServer:
     return ToolServer.objects.create(name="bad", command=BAD, environment=f"TOKEN={SECRET}", timeout_seconds=5)
+
+
+@pytest.fixture
+def remote(transactional_db: None) -> ToolServer:
+    return ToolServer.objects.create(
+        name="far", transport="http", url="https://example.com/mcp", headers=f"Authorization={SECRET}"
+    )
 
 
 def posted(server: ToolServer, **changes: Any) -> dict[str, Any]:
@@ -87,7 +96,8 @@ def test_what_a_server_tells_otherwise_on_a_new_look_is_not_allowed_any_more(
 
 def test_a_server_that_cannot_be_looked_at_keeps_what_was_agreed_to(client: Client, server: ToolServer) -> None:
     ToolServer.objects.update(tools=[OLD], allowed=["echo"])
-    page = page_after(client, server, _look="1", command=f"{BAD} exit")
+    ToolServer.objects.update(command=f"{BAD} exit")
+    page = page_after(client, server, _look="1")
     assert "The server bad ended with status 1." in page and 'class="error"' in page
     assert (server.tools, server.allowed) == ([OLD], ["echo"])
 
@@ -100,12 +110,51 @@ def test_several_servers_are_looked_at_by_an_action(client: Client, server: Tool
     assert "<b>bad</b> offers 2 tools" in page and "The server none cannot be started" in page
 
 
-def test_a_new_server_can_be_looked_at_at_once(client: Client, server: ToolServer) -> None:
+def test_no_program_is_set_up_or_changed_here(client: Client, server: ToolServer) -> None:
     fields = posted(ToolServer(name="new", command=BAD), _look="1", environment="A=b")
-    response = client.post(f"{LIST}add/", fields, follow=True)
-    new = ToolServer.objects.get(name="new")
-    assert response.redirect_chain == [(path_of(new), 302)]
-    assert (len(new.tools), new.environment) == (2, "A=b")
+    assert "Select a valid choice" in client.post(f"{LIST}add/", fields).content.decode()
+    assert not ToolServer.objects.filter(name="new").exists()
+    changes = {"command": "rm -rf /", "environment": "PATH=/evil", "transport": "http", "url": "http://a/"}
+    page_after(client, server, **changes, forget=[], timeout_seconds=7)
+    assert (server.command, server.transport, server.timeout_seconds) == (BAD, "stdio", 7)
+    assert server.environment == f"TOKEN={SECRET}"
+    page = client.get(path_of(server)).content.decode()
+    assert "add_stdio_tool" in page and 'name="command"' in page and page.count(" disabled") >= 3
+
+
+def test_a_program_is_set_up_by_a_command_and_looked_at_here(client: Client) -> None:
+    call_command("add_stdio_tool", "new", "--env", "A=b", "--", *shlex.split(BAD), verbosity=0)
+    new = ToolServer.objects.get()
+    assert (new.transport, shlex.split(new.command), new.environment) == ("stdio", shlex.split(BAD), "A=b")
+    page_after(client, new, _look="1")
+    page_after(client, new, allowed=["silent"])
+    assert new.allowed == ["silent"]
+    call_command("add_stdio_tool", "new", "--", "another")
+    new.refresh_from_db()
+    assert (new.command, new.allowed, new.tools) == ("another", [], [])
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (["Bad", "--", "x"], "name"),
+        (["a__b", "--", "x"], "name"),
+        (["a", "--env", "TOKEN", "--", "x"], "env"),
+    ],
+)
+def test_the_command_names_what_is_wrong(transactional_db: None, given: list[str], field: str) -> None:
+    with pytest.raises(CommandError, match=f"^{field}: "):
+        call_command("add_stdio_tool", *given)
+
+
+def test_headers_go_to_no_other_address_than_they_were_entered_for(client: Client, remote: ToolServer) -> None:
+    page = page_after(client, remote, url="https://evil.example/mcp")
+    assert "The address is another one" in page
+    assert remote.url == "https://example.com/mcp"
+    page_after(client, remote, url="https://other.example/mcp", headers="Authorization=new")
+    assert (remote.url, remote.headers) == ("https://other.example/mcp", "Authorization=new")
+    page_after(client, remote, url="https://third.example/mcp", forget=["headers"])
+    assert (remote.url, remote.headers) == ("https://third.example/mcp", "")
 
 
 def test_what_is_secret_goes_in_and_never_comes_out(
@@ -115,7 +164,6 @@ def test_what_is_secret_goes_in_and_never_comes_out(
     page = page_after(client, server, headers=f"Authorization={SECRET}\nX-Other={SECRET}", _look="1")
     assert "now set: Authorization, X-Other." in page and "now set: TOKEN." in page
     page_after(client, server, headers=f"Authorization={SECRET}\nbroken {SECRET}")
-    page_after(client, server, environment=f"TOKEN={SECRET}", command="")
     assert server.headers == f"Authorization={SECRET}\nX-Other={SECRET}"
     with connection.cursor() as cursor:
         cursor.execute("SELECT environment, headers FROM conversations_toolserver")
@@ -123,29 +171,25 @@ def test_what_is_secret_goes_in_and_never_comes_out(
     assert SECRET not in caplog.text + json.dumps(list(LogEntry.objects.values_list("change_message", flat=True)))
 
 
-def test_what_is_secret_stays_until_it_is_replaced_or_forgotten(client: Client, server: ToolServer) -> None:
-    page_after(client, server)
-    assert server.environment == f"TOKEN={SECRET}"
-    page_after(client, server, environment="OTHER=1")
-    assert server.environment == "OTHER=1"
-    page_after(client, server, forget=["environment"])
-    assert server.environment == ""
+def test_what_is_secret_stays_until_it_is_replaced_or_forgotten(client: Client, remote: ToolServer) -> None:
+    page_after(client, remote)
+    assert remote.headers == f"Authorization={SECRET}"
+    page_after(client, remote, headers="Other=1")
+    assert remote.headers == "Other=1"
+    page_after(client, remote, forget=["headers"])
+    assert remote.headers == ""
 
 
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"command": ""}, "command"),
-        ({"command": "it's"}, "command"),
-        ({"transport": "http"}, "url"),
+        ({"url": ""}, "url"),
         ({"transport": "http", "url": "ftp://example.com"}, "url"),
         ({"transport": "http", "url": "http://"}, "url"),
         ({"transport": "http", "url": "http://a:99999/"}, "url"),
         ({"transport": "http", "url": "http://a b/"}, "url"),
         ({"transport": "http", "url": "http://me:pass@example.com/mcp"}, "url"),
         ({"transport": "nothing"}, "transport"),
-        ({"environment": "TOKEN"}, "environment"),
-        ({"environment": "A=1\nA=2"}, "environment"),
         ({"headers": "A B=1"}, "headers"),
         ({"headers": "A=ü"}, "headers"),
         ({"name": "Bad"}, "name"),
@@ -159,15 +203,15 @@ def test_what_is_secret_stays_until_it_is_replaced_or_forgotten(client: Client, 
     ],
 )
 def test_what_cannot_be_is_refused_where_it_was_written(
-    server: ToolServer, changes: dict[str, Any], field: str
+    remote: ToolServer, changes: dict[str, Any], field: str
 ) -> None:
-    found = errors(server, **changes)
+    found = errors(remote, **{"forget": ["headers"] if "url" in changes else []} | changes)
     assert list(found) == [field] and SECRET not in str(found)
 
 
 @pytest.mark.parametrize("url", ["http://tools:8000/mcp", "https://example.com/mcp?x=1", "http://[::1]:9/"])
-def test_an_address_within_a_network_of_ones_own_is_good(server: ToolServer, url: str) -> None:
-    assert errors(server, transport="http", url=url, command="") == {}
+def test_an_address_within_a_network_of_ones_own_is_good(remote: ToolServer, url: str) -> None:
+    assert errors(remote, url=url, headers="A=b") == {}
 
 
 def test_what_was_not_read_is_not_allowed(server: ToolServer) -> None:

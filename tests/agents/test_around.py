@@ -295,6 +295,7 @@ def test_a_file_whose_runs_are_wrong_is_refused_by_their_place(
 def test_a_file_of_version_3_has_no_kinds_and_no_outcomes(user: User, conversation: Conversation) -> None:
     worked(conversation)
     file = as_json(conversation) | {"version": 3}
+    del file["conversation"]["kind"]
     file["messages"][1]["tool_calls"][0] |= {"status": "no status", "error": 7}
     (back,) = import_conversations(user, json.dumps(file).encode())
     assert (back.kind, back.agent_runs.count(), back.messages.count()) == ("chat", 0, 4)

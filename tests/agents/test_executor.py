@@ -297,9 +297,8 @@ async def test_a_conversation_that_is_deleted_while_it_is_answered_is_no_fault(
     agent: ToolChat, caplog: pytest.LogCaptureFixture
 ) -> None:
     agent.llm.enqueue("word " * 50, drip=0.01)
-    await agent.send("Say something nobody has said.")
-    await asyncio.to_thread(agent.llm.wait_for, lambda llm: len(llm.chats) == 1)
-    await asyncio.sleep(0.05)
+    begun = await agent.send("Say something nobody has said.")
+    await agent.written(begun.reply, "word")
     await sync_to_async(turn.delete)(agent.conversation)
     while turn._running:
         await asyncio.sleep(0.01)

@@ -18,11 +18,13 @@ from compression.models import Compaction
 from conversations import background, orphans, reply_lease, turn
 from conversations.agents import calls
 from conversations.agents.tools.belt import Belt
-from conversations.agents.work import Work
 from conversations.models import AgentRun, Message, ToolCall
 from tests.agents.conftest import ToolChat
 from tests.agents.test_executor import NINE, more, task
+from tests.statements import through
 
+HOLDS = 'UPDATE "conversations_message" SET "lease_expires_at"'
+"""How the statement begins by which a task keeps its lease before it writes."""
 LONG_AGO = timedelta(minutes=2)
 """Longer than a lease: what nobody has begun within the first one is begun anew in any case."""
 
@@ -78,22 +80,21 @@ async def test_a_clarification_is_said_once(agent: ToolChat) -> None:
 
 @pytest.mark.once
 @pytest.mark.parametrize("place", range(1, 5))
-async def test_a_database_that_is_away_for_a_moment_costs_no_work(
-    agent: ToolChat, monkeypatch: pytest.MonkeyPatch, place: int
-) -> None:
+async def test_a_database_that_is_away_for_a_moment_costs_no_work(agent: ToolChat, place: int) -> None:
     """As a call begins, a task is handed over, the executor answers, and the call ends."""
-    held, hold = itertools.count(1), Work.hold
+    held = itertools.count(1)
 
-    def refuse(self: Work) -> None:
-        if next(held) == place:
+    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith(HOLDS) and next(held) == place:
             raise OperationalError("the database is away")
-        hold(self)
+        return execute(sql, params, many, context)
 
-    monkeypatch.setattr(Work, "hold", refuse)
     agent.llm.enqueue("", calls=[task("Add.")])
     agent.llm.enqueue("The sum is 9.")
     agent.llm.enqueue("It is nine.")
-    *_, last = await agent.asks("What is 4 and 5?")
+    async with through(refuse):
+        *_, last = await agent.asks("What is 4 and 5?")
+    assert next(held) > place
     assert (last.content, len(agent.llm.chats)) == ("It is nine.", 3)
     assert [(call.status, call.result) for call in await agent.calls()] == [("done", "The sum is 9.")]
 
@@ -114,12 +115,16 @@ async def test_a_run_that_had_failed_is_not_begun_anew(agent: ToolChat) -> None:
 async def test_what_the_first_worker_brings_after_all_is_refused(agent: ToolChat) -> None:
     agent.llm.enqueue("", calls=[task("Add.")])
     agent.llm.enqueue("Too late.", delay=1.0)
+    first = background._server
+    assert first is not None
     begun = await agent.send("What is 4 and 5?")
     await asked(agent, 2)
     agent.llm.enqueue("The sum is 9.")
     await taken_over(agent)
     await agent.turn_ended(begun)
-    await asyncio.sleep(1.2)
+    async with asyncio.timeout(10):
+        while first.running:  # the first worker, too
+            await asyncio.sleep(0.01)
     assert await agent.steps() == [("assignment", "Add."), ("result", "The sum is 9.")]
     assert not await Message.objects.filter(content="Too late.").aexists()
 

@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 
 from compression.core.values import Steering
 from compression.models import Compaction
-from conversations import compaction, transcript, turn
+from conversations import background, compaction, transcript, turn
 from conversations.models import Conversation, Message
 from tests.llm_server import LlmServer, assert_every_message_represented
 
@@ -53,6 +53,21 @@ class Chat:
                 await asyncio.sleep(0.01)
         await self.refresh()
         return row
+
+    async def written(self, reply: Message, words: str) -> None:
+        """Wait until a reply in the making has these words."""
+        async with asyncio.timeout(20):
+            while words not in turn.text_so_far(reply):
+                await asyncio.sleep(0.01)
+
+    async def idle(self) -> None:
+        """Wait until all that was enqueued has ended, and all that it enqueued: what has not happened then will not."""
+        server = background._server
+        assert server is not None
+        async with asyncio.timeout(20):
+            await asyncio.sleep(0)  # what other threads have enqueued is among the tasks then
+            while server.running or turn._running:
+                await asyncio.sleep(0.01)
 
     async def refresh(self) -> None:
         await self.conversation.arefresh_from_db()

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.core.cache import cache
+from django.conf import settings
+from django.core.cache import caches
 
 from tests.conversations.chat import Chat
 from tests.llm_server import LlmServer
@@ -14,7 +15,8 @@ from tests.llm_server import LlmServer
 def empty_cache() -> Iterator[None]:
     """What one test has asked counts for no other: their people have the same numbers."""
     yield
-    cache.clear()
+    for name in settings.CACHES:
+        caches[name].clear()
 
 
 @pytest.fixture

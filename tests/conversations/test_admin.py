@@ -177,7 +177,9 @@ def test_content_is_escaped_wherever_it_is_shown(client: Client, conversation: C
         assert evil not in client.get(page).content.decode(), page
 
 
-@pytest.mark.parametrize("query", ["trigger=manual", "status=succeeded", "summariser=x", "created_at__gte=2026-01-01"])
+@pytest.mark.parametrize(
+    "query", ["trigger=manual", "status=succeeded", "summariser=x", "created_at__gte=2026-01-01T00:00:00%2B00:00"]
+)
 def test_compactions_are_filtered(client: Client, conversation: Conversation, query: str) -> None:
     Compaction.objects.create(conversation=conversation, trigger="manual", status="succeeded", summariser="x")
     Compaction.objects.create(

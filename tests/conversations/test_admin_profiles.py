@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
+from threading import Event
 from typing import Any
 
 import pytest
@@ -112,8 +114,8 @@ def test_a_server_that_cannot_be_reached_is_told_from_a_host_that_is_not_known(
     client: Client, profile: ModelProfile
 ) -> None:
     with closed_port() as url:
-        assert "cannot be reached: nothing listens there." in outcome(client, profile, base_url=url)
-    page = outcome(client, profile, base_url="http://no-such-host.invalid/v1")
+        assert "cannot be reached: nothing listens there." in outcome(client, profile, base_url=url, api_key=KEY)
+    page = outcome(client, profile, base_url="http://no-such-host.invalid/v1", api_key=KEY)
     assert "no-such-host.invalid cannot be reached: no host of that name is known." in page
 
 
@@ -134,7 +136,7 @@ def test_a_model_that_thinks_first_has_answered(client: Client, profile: ModelPr
 
 def test_anthropics_api_is_tested_too(client: Client, profile: ModelProfile, llm: LlmServer) -> None:
     llm.enqueue("Hello!")
-    assert "</b> answered in" in outcome(client, profile, provider="anthropic")
+    assert "</b> answered in" in outcome(client, profile, provider="anthropic", api_key=KEY)
     assert llm.chats[-1].path == "/v1/messages"
     llm.models = ["claude-x"]
     llm.enqueue(status=404)
@@ -142,19 +144,27 @@ def test_anthropics_api_is_tested_too(client: Client, profile: ModelProfile, llm
 
 
 def test_the_form_is_saved_before_it_is_tested_and_no_transaction_waits(
-    client: Client, profile: ModelProfile, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+    client: Client, profile: ModelProfile, llm: LlmServer
 ) -> None:
-    within: list[bool] = []
+    go_on = Event()
+    llm.enqueue("Hello!", holds={"Hello": go_on})
 
-    def seen(*args: Any, **how: Any) -> Any:
-        within.append(connection.in_atomic_block)
-        return told(*args, **how)
+    def test_it() -> None:
+        try:
+            outcome(client, profile, model_id="another")
+        finally:
+            connection.close()
 
-    monkeypatch.setattr("conversations.admin.profiles.told", seen)
-    llm.enqueue("Hello!")
-    outcome(client, profile, model_id="another")
+    with ThreadPoolExecutor() as threads:
+        testing = threads.submit(test_it)
+        try:
+            llm.wait_for(lambda server: bool(server.chats))
+            # Another connection sees what is saved, and may write, while the model is silent.
+            assert ModelProfile.objects.filter(pk=profile.pk, model_id="another").update(name="free") == 1
+        finally:
+            go_on.set()
+        testing.result(30)
     assert llm.chats[-1].body["model"] == "another"
-    assert within == [False]
     refused = client.post(path_of(profile), posted(profile, _test="1", window=1))
     assert refused.status_code == 200 and len(llm.chats) == 1
 
@@ -253,7 +263,7 @@ def test_what_was_learned_of_a_model_is_forgotten_with_it(
     client.post(path_of(profile), posted(profile, window=5_000))
     profile.refresh_from_db()
     assert profile.chat_template == "strict"
-    client.post(path_of(profile), posted(profile, **changes))
+    client.post(path_of(profile), posted(profile, api_key="sk-again", **changes))
     profile.refresh_from_db()
     assert profile.chat_template == "free"
     client.post(path_of(profile), posted(profile, model_id="third", chat_template="no_system"))

@@ -190,7 +190,7 @@ async def test_a_person_goes_before_what_is_only_prepared(near: Any, chat: Chat)
     assert row.status == "succeeded"
     prepared = await Compaction.objects.aget(trigger="ahead")
     assert prepared.status == "discarded"
-    await asyncio.sleep(0.8)
+    await chat.idle()  # its worker too has ended
     assert (await Compaction.objects.aget(trigger="ahead")).status == "discarded"
     assert await Checkpoint.objects.acount() == 1
     await chat.say("and now?")
@@ -217,14 +217,14 @@ async def test_it_is_prepared_once_and_not_where_it_is_switched_off(near: Any, c
     await sync_to_async(policies.set_policy)(chat.conversation, {"ahead": False})
     await Compaction.objects.all().adelete()
     await chat.say("ok")
-    await asyncio.sleep(0.2)
+    await chat.idle()
     assert not await Compaction.objects.aexists()
 
 
 async def test_far_from_the_threshold_nothing_is_prepared(conversation: Conversation, chat: Chat) -> None:
     await sync_to_async(fill)(conversation, 8)
     await chat.say("hello")
-    await asyncio.sleep(0.2)
+    await chat.idle()
     assert not await Compaction.objects.aexists()
 
 

@@ -128,3 +128,22 @@ def test_neither_a_summary_nor_its_sources_bring_in_what_is_not_safe(words: str)
 
 def test_a_very_long_summary_is_shown_as_it_is() -> None:
     assert 'class="plain"' in cited.rendered("- port 5433\n" * 5_000, ["port 5433"])
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    ["Files: none", "none", "None.", "*None*", "**Files:** None so far", "N/A", "No files changed", "Decisions: n/a",
+     "No decisions were made.", "Nothing else", "Open questions: none mentioned.", "Not applicable"],
+)  # fmt: skip
+def test_a_section_that_holds_none_has_no_source(nothing: str) -> None:
+    said = re.sub(r"\*", "", nothing)
+    sources = (f"{said} is what we have of files: none, no decisions were made", "Retries stay at 4.")
+    html = cited.rendered(f"## Files\n- {nothing}\n- Retries stay at 4.\n", sources)
+    assert re.findall(r'href="(#source-\d)"', html) == ["#source-2"]
+
+
+@pytest.mark.parametrize(
+    "claim", ["None of the retries may be removed", "No files changed but /etc/hosts was lost", "Deployed it: no"]
+)
+def test_what_begins_like_none_and_says_something_has_its_source(claim: str) -> None:
+    assert 'href="#source-1"' in cited.rendered(f"- {claim}\n", (claim, "Another thing."))

@@ -131,7 +131,7 @@ async def test_a_message_sent_while_compressing_waits_and_reaches_the_next_reque
 ) -> None:
     chat.llm.summary_takes(seconds=0.4)
     row = await chat.start_compaction()
-    await asyncio.sleep(0.1)
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
     begun = await chat.send("the port is 5433")
     assert not chat.llm.chats
     assert (await chat.compacted(row.pk)).status == "succeeded"
@@ -208,8 +208,9 @@ async def test_a_compaction_of_a_state_that_changed_is_discarded(filled: Convers
     await chat.say("in between " + "pad " * 80)
     await chat.say("and more " + "pad " * 80)
     chat.llm.summary_takes(seconds=0.4)
+    made = len(chat.llm.summaries)
     row = await chat.start_compaction()
-    await asyncio.sleep(0.2)
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: len(llm.summaries) > made)
     await sync_to_async(compaction.rollback)(chat.conversation)
     assert (await chat.compacted(row.pk)).status == "discarded"
     assert not chat.conversation.is_compressed
@@ -218,9 +219,9 @@ async def test_a_compaction_of_a_state_that_changed_is_discarded(filled: Convers
 async def test_a_worker_whose_lease_was_taken_cannot_write(filled: Conversation, chat: Chat) -> None:
     chat.llm.summary_takes(seconds=0.4)
     row = await chat.start_compaction()
-    await asyncio.sleep(0.2)
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
     await Compaction.objects.filter(pk=row.pk).aupdate(status="failed", error="swept")
-    await asyncio.sleep(0.6)
+    await chat.idle()
     await chat.refresh()
     assert not chat.conversation.is_compressed
     assert not await Checkpoint.objects.aexists()

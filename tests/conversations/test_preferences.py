@@ -186,6 +186,13 @@ def test_what_was_chosen_beside_what_is_refused_stays_chosen(pages: Pages, profi
     assert f'<option value="{profile.pk}" selected>' in html and '<option value="planning" selected>' in html
 
 
+def test_what_was_emptied_beside_what_is_refused_stays_empty(pages: Pages, user: User, profile: ModelProfile) -> None:
+    preferences.change(user, model_id=profile.pk, system_prompt="Speak as a pirate.")
+    html = pages.post("beginning", mode="poet", model="", system_prompt="").content.decode()
+    assert "Speak as a pirate." not in html and f'<option value="{profile.pk}" selected>' not in html
+    assert f'<option value="{profile.pk}" selected>' in pages.get("settings").content.decode(), "it is stored as it was"
+
+
 def test_a_password_is_changed_where_the_old_one_is_known_and_this_session_stays(pages: Pages, user: User) -> None:
     elsewhere = Client()
     sign_in(elsewhere)

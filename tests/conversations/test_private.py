@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -82,6 +83,6 @@ def test_an_export_and_a_page_of_the_admin_are_private(client: Client, user: Use
 
 
 def test_static_files_keep_their_own(client: Client, transactional_db: None) -> None:
-    response = client.get("/static/chat.js")
-    assert response.status_code == 200 and "max-age=" in response.headers["Cache-Control"]
-    assert "no-store" not in response.headers["Cache-Control"]
+    with closing(client.get("/static/chat.js")) as response:
+        assert response.status_code == 200 and "max-age=" in response.headers["Cache-Control"]
+        assert "no-store" not in response.headers["Cache-Control"]

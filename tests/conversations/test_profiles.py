@@ -14,6 +14,7 @@ from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect, default_profile, summary_profiles, sync_profiles
 from conversations.models import ModelProfile
 from conversations.prompt import Prompt
+from tests.conversations.api import Api
 from tests.llm_server import LlmServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -347,3 +348,25 @@ def test_what_was_learned_of_a_server_is_forgotten_with_its_address(environment)
     environment.OPENAI_BASE_URL = "http://127.0.0.1:9090/v1"
     sync_profiles()
     assert set(ModelProfile.objects.values_list("chat_template", flat=True)) == {"free"}
+
+
+@pytest.mark.parametrize(
+    ("fast", "standard", "expected"),
+    [
+        ("", "", ("claude-sonnet-5-5", "claude-sonnet-5-5")),
+        ("claude-haiku-4-5", "", ("claude-haiku-4-5 (fast summaries)", "claude-sonnet-5-5")),
+        (
+            "claude-haiku-4-5",
+            "claude-opus-5-5",
+            ("claude-haiku-4-5 (fast summaries)", "claude-opus-5-5 (standard summaries)"),
+        ),
+    ],
+)
+def test_the_api_says_who_summarises_and_one_model_for_both_is_not_told_as_two(
+    environment, user, fast, standard, expected
+):
+    environment.ANTHROPIC_API_KEY = "sk-ant-1"
+    environment.ANTHROPIC_FAST_MODEL, environment.ANTHROPIC_STANDARD_MODEL = fast, standard
+    sync_profiles()
+    told = next(row for row in Api(user).get("/api/models").json()["items"] if row["provider"] == "anthropic")
+    assert (told["summarisers"]["fast"], told["summarisers"]["standard"]) == expected

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from compression import conf
+from compression.core.quoting import escaped
 from compression.models import Compaction, PromptTemplate
 from conversations import compaction
 from conversations.errors import Invalid
@@ -185,7 +186,7 @@ async def test_what_a_transcript_says_is_quoted_and_never_obeyed_or_filled_in(
     assert_guarded(asked)
     assert attack not in system_of(asked)
     quoted = str(asked.messages[1]["content"]).split(DELIMITER.findall(system_of(asked))[0])
-    assert attack in quoted[1]
+    assert escaped(attack) in quoted[1], "a line that would pass for the transcript's own is marked"
     assert await Message.objects.filter(pk=first.pk, content=attack).aexists()
 
 

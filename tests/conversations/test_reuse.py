@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
+from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, KeptSummary, PromptTemplate
-from conversations import compaction, turn, upkeep
+from conversations import ahead, compaction, lease, states, turn, upkeep
 from conversations.llm.profiles import connect
 from conversations.llm.summariser import KeptAnswers, ModelSummariser
 from conversations.models import Conversation, Message, ModelProfile
@@ -36,6 +38,18 @@ async def undo(chat: Chat) -> None:
     await chat.refresh()
 
 
+async def before(chat: Chat) -> None:
+    """Back to the state before, as an edit of an earlier message goes back to it: nobody has undone a summary."""
+    await sync_to_async(_restore)(chat.conversation)
+    await chat.refresh()
+
+
+@transaction.atomic
+def _restore(conversation: Conversation) -> None:
+    states.lock(conversation.pk)
+    states.restore(conversation.pk, states.in_effect(conversation.pk).get())
+
+
 async def twin(chat: Chat, owner: User) -> Chat:
     """A conversation of `owner` with the same texts and dates."""
     other = await Conversation.objects.acreate(owner=owner, model_id=chat.conversation.model_id)
@@ -46,7 +60,7 @@ async def twin(chat: Chat, owner: User) -> Chat:
 async def test_the_same_summary_is_not_paid_twice(filled: Conversation, chat: Chat) -> None:
     first = await chat.compact()
     context = chat.conversation.compressed_context
-    await undo(chat)
+    await before(chat)
     second = await chat.compact()
     assert len(chat.llm.summaries) == 1
     assert (second.status, second.summariser, second.steps) == ("succeeded", "scripted", [])
@@ -57,10 +71,70 @@ async def test_the_same_summary_is_not_paid_twice(filled: Conversation, chat: Ch
     await chat.check()
 
 
+async def test_what_a_person_undid_is_not_handed_out_again(filled: Conversation, chat: Chat) -> None:
+    chat.llm.enqueue_summary("## Summary\nThey say ports, badly.\n\n## State\n- Done: all")
+    row = await chat.compact()
+    assert row.answers and await KeptSummary.objects.acount() == 1
+    await undo(chat)
+    assert not await KeptSummary.objects.aexists()
+    again = await chat.compact()
+    assert (again.status, again.summariser, len(chat.llm.summaries)) == ("succeeded", "scripted", 2)
+    assert "badly" not in chat.conversation.compressed_context
+
+
+async def test_what_was_cleared_is_not_handed_out_again(filled: Conversation, chat: Chat) -> None:
+    await chat.compact()
+    await sync_to_async(states.clear)(chat.conversation)
+    assert not await KeptSummary.objects.aexists()
+
+
+async def test_what_is_undone_is_forgotten_and_what_stays_in_force_is_not(filled: Conversation, chat: Chat) -> None:
+    await chat.compact(keep_recent=12)
+    await sync_to_async(fill_more)(chat.conversation)
+    await chat.compact()
+    assert await KeptSummary.objects.acount() == 2
+    await undo(chat)
+    (kept,) = [row.key async for row in KeptSummary.objects.all()]
+    assert (await Compaction.objects.aget(status="succeeded")).answers == [kept]
+
+
+async def test_what_was_prepared_ahead_and_undone_is_not_handed_out_again(filled: Conversation, chat: Chat) -> None:
+    row = await sync_to_async(lease.claim)(filled.pk, trigger="ahead", steering=Steering())
+    await compaction.run(row.pk)
+    assert await sync_to_async(ahead.put_in_force)(filled.pk)
+    await undo(chat)
+    assert not await KeptSummary.objects.aexists()
+
+
+def fill_more(conversation: Conversation) -> None:
+    rows = list(Message.objects.filter(conversation=conversation).order_by("created_at"))
+    last = rows[-1].created_at
+    Message.objects.bulk_create(
+        Message(
+            conversation=conversation, role=row.role, content=f"Again: {row.content}", token_count=row.token_count,
+            created_at=last + timedelta(minutes=number),
+        )
+        for number, row in enumerate(rows[:8], start=1)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("first", ["fast", "standard"])
+async def test_with_one_model_for_both_a_quick_summary_is_not_taken_for_a_better_one(
+    filled: Conversation, chat: Chat, first: str
+) -> None:
+    await chat.compact(quality=first)
+    await before(chat)
+    await chat.compact(quality="standard" if first == "fast" else "fast")
+    assert len(chat.llm.summaries) == 2
+    await before(chat)
+    await chat.compact(quality=first)
+    assert len(chat.llm.summaries) == 2
+
+
 async def test_what_costs_nothing_says_so_where_no_price_is_known(filled: Conversation, chat: Chat) -> None:
     await ModelProfile.objects.aupdate(price_input=None)
     assert (await chat.compact()).cost_usd is None
-    await undo(chat)
+    await before(chat)
     assert (await chat.compact()).cost_usd == 0
 
 
@@ -70,7 +144,7 @@ async def test_every_passage_of_a_long_text_is_reused(conversation: Conversation
     asked = len(chat.llm.summaries)
     assert asked > 1
     context = (await Checkpoint.objects.aget(active=True)).summary
-    await undo(chat)
+    await before(chat)
     await chat.compact()
     assert len(chat.llm.summaries) == asked
     assert (await Checkpoint.objects.aget(active=True)).summary == context
@@ -130,7 +204,7 @@ async def _prompt(chat: Chat) -> None:
 @pytest.mark.parametrize("change", [_administrators_template, _mode, _model, _word, _level, _length, _prompt])
 async def test_another_request_is_asked(filled: Conversation, chat: Chat, change: Any) -> None:
     await chat.compact()
-    await undo(chat)
+    await before(chat)
     await change(chat)
     assert (await chat.compact()).summariser == "scripted"
     assert len(chat.llm.summaries) == 2
@@ -142,10 +216,10 @@ async def test_other_steering_is_asked_and_the_same_again_is_not(
 ) -> None:
     await chat.compact()
     for _ in range(2):
-        await undo(chat)
+        await before(chat)
         await chat.compact(**how)
         assert len(chat.llm.summaries) == 2
-    await undo(chat)
+    await before(chat)
     await chat.compact()
     assert len(chat.llm.summaries) == 2
 
@@ -155,7 +229,7 @@ async def test_a_longer_answer_is_asked_for_even_by_the_same_words(filled: Conve
     for asked, longest in enumerate((150, 300, 150), start=1):
         await Conversation.objects.aupdate(policy=policy | {"summary_max_tokens": longest})
         await chat.compact()
-        await undo(chat)
+        await before(chat)
         assert len(chat.llm.summaries) == min(asked, 2)
 
 

@@ -123,14 +123,14 @@ def test_rules_by_the_api(conversation: Conversation, user: User) -> None:
     assert api.get(address).json()["rules"] == ["never deploy on Fridays"]
 
 
-def test_rules_of_an_imported_conversation_are_found(user: User, profile: Any) -> None:
+def test_what_is_said_in_an_imported_conversation_is_no_rule(user: User, profile: Any) -> None:
     lines = [
         {"role": "user", "content": "Always use tabs."},
         {"role": "assistant", "content": "You should never use spaces."},
         {"role": "user", "content": "Fine."},
     ]
     (alone,) = import_conversations(user, json.dumps({"title": "t", "messages": lines}).encode())
-    assert alone.rules == ["Always use tabs"]
+    assert alone.rules == []
     named = [line | {"name": "Caroline"} for line in lines]
     (together,) = import_conversations(user, json.dumps({"title": "t", "messages": named}).encode())
     assert together.rules == []

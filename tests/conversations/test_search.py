@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import connection
 from django.utils import timezone
 
-from conversations import search, terms
+from conversations import holding, search, terms
 from conversations.errors import Invalid
 from conversations.messages import index
 from conversations.models import Conversation, Message
@@ -19,6 +20,8 @@ from conversations.terms import terms_of
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import START, Chat
 from tests.conversations.pages import Pages, elements
+
+ENDLESS = "SELECT 1 UNION ALL SELECT x + 1 FROM n"
 
 
 def talk(owner: User, *contents: str, title: str = "Talk", days: int = 0, **fields: Any) -> Conversation:
@@ -214,3 +217,20 @@ def test_the_api_finds_the_same_page_by_page(user: User) -> None:
     assert refused(Api(user).get("/api/search", q="x" * 201), 400, "invalid")["field"] == "q"
     assert refused(Api(user).get("/api/search", q="x", cursor="y"), 400, "invalid")["field"] == "cursor"
     refused(Api(user).get("/api/search"), 400, "invalid")
+
+
+def test_a_search_that_takes_too_long_is_ended_and_the_next_one_is_not(user: User) -> None:
+    talk(user, *("and so on " * 2_000 for _ in range(300)))
+    with pytest.raises(Invalid, match=r"took more than 0\.001 seconds") as refused, holding.bounded("q", 0.001):
+        slowly = connection.vendor == "postgresql"
+        with connection.cursor() as cursor:
+            endless = f"WITH RECURSIVE n(x) AS ({ENDLESS}) SELECT max(x) FROM n"
+            cursor.execute("SELECT pg_sleep(5)" if slowly else endless)
+    assert refused.value.detail["field"] == "q"
+    if connection.vendor == "sqlite":
+        assert len(find(user, "and").hits) == search.LIMIT
+
+
+def test_letters_are_found_in_whatever_case(user: User) -> None:
+    talk(user, "the ÜBeR port", title="-")
+    assert texts(user, "üBER") == ["the ÜBeR port"]

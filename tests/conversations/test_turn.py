@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from conversations import turn
@@ -175,8 +177,9 @@ async def test_the_correction_is_learned_from_what_the_provider_reports(chat: Ch
 async def test_a_reply_ends_quietly_when_its_conversation_is_deleted(chat: Chat) -> None:
     chat.llm.enqueue("too late", delay=0.2)
     await chat.send("bye")
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.chats))
     await Conversation.objects.all().adelete()
-    await asyncio.sleep(0.4)
+    await chat.idle()
     assert not await Message.objects.aexists()
 
 
@@ -203,8 +206,13 @@ async def test_a_connection_that_was_lost_does_not_cost_the_lease(chat: Chat, mo
     while not turn.text_so_far(begun.reply):
         await asyncio.sleep(0.01)
     await sync_to_async(lose_connection)()
-    await asyncio.sleep(0.8)
-    row = await Message.objects.aget(pk=begun.reply.pk)
+    lost_at = timezone.now()
+    row = begun.reply
+    async with asyncio.timeout(5):
+        while not row.lease_expires_at or row.lease_expires_at < lost_at + timedelta(seconds=settings.LEASE_SECONDS):
+            await asyncio.sleep(0.01)
+            with contextlib.suppress(OperationalError):  # until a heartbeat has made a new connection
+                row = await Message.objects.aget(pk=begun.reply.pk)
     assert row.lease_expires_at and row.lease_expires_at > timezone.now()
     assert (await chat.ended(begun.reply.pk)).content == "one two three four five six seven eight"
 

@@ -171,6 +171,19 @@ def test_what_is_archived_leaves_the_list_and_is_found_apart(pages: Pages, conve
     assert pages.post("archive", conversation.pk).content.decode().count(">New chat</a>") == 2
 
 
+def test_the_page_of_what_is_archived_lists_what_was_used_last_as_ever(pages: Pages, user: User) -> None:
+    now = timezone.now()
+    for title, days, pinned, archived in (("new", 0, 0, 0), ("star", 2, 1, 0), ("away", 1, 0, 1)):
+        fields = {"pinned": bool(pinned), "archived": bool(archived), "updated_at": now - timedelta(days=days)}
+        Conversation.objects.create(owner=user, title=title, **fields)
+    for query in ({}, {"archived": ""}, {"before": (now - timedelta(days=1)).isoformat()}):
+        html = pages.get("home", **query).content.decode()
+        recent = html[html.index('id="recent-heading"') :]
+        assert re.findall(r"<li><a[^>]*><span>([^<]*)<", recent) == ["new", "star"], query
+    Conversation.objects.filter(archived=False).delete()
+    assert 'id="recent-heading"' not in pages.get("home", archived="").content.decode()
+
+
 async def test_what_is_archived_stays_so_whatever_is_said(chat: Chat) -> None:
     await Conversation.objects.filter(pk=chat.conversation.pk).aupdate(archived=True)
     await chat.say("Are you still there?")
@@ -187,7 +200,7 @@ def test_the_page_says_where_only_the_demo_model_answers(pages: Pages, provider:
 def test_the_list_is_one_query(user: User, django_assert_num_queries: Any) -> None:
     Conversation.objects.bulk_create(Conversation(owner=user, title=f"talk {n}") for n in range(9))
     with django_assert_num_queries(1):
-        assert len(sidebar(user).recent) == 9
+        assert len(sidebar(user).conversations) == 9
 
 
 def test_the_sample_opens_with_a_hint_and_is_another_one_each_time(pages: Pages, profile: ModelProfile) -> None:

@@ -274,3 +274,11 @@ def test_the_page_warns_once_the_model_cannot_be_trusted_any_more(pages: Pages, 
     response = pages.post("fresh", conversation.pk)
     fresh = Conversation.objects.exclude(pk=conversation.pk).get()
     assert response.headers["HX-Redirect"] == reverse("chat", args=[fresh.pk])
+
+
+def test_a_goal_that_was_emptied_and_refused_stays_empty(pages: Pages, conversation: Conversation) -> None:
+    goals.set_goal(conversation, description="Ship the parser.", priority="high")
+    refused = pages.post("goal", conversation.pk, description="", priority="normal").content.decode()
+    assert ">Ship the parser.</textarea>" not in refused and '<option value="normal" selected>' in refused
+    step = pages.post("step", conversation.pk, text="x" * 500).content.decode()
+    assert ">Ship the parser.</textarea>" in step, "another form was refused: the goal is shown as it is stored"

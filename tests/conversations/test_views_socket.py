@@ -24,7 +24,7 @@ ROUTES = URLRouter([path("ws/conversations/<uuid:pk>/", ConversationConsumer.as_
 
 def socket(user: Any, id: Any) -> WebsocketCommunicator:
     communicator = WebsocketCommunicator(ROUTES, f"/ws/conversations/{id}/")
-    communicator.scope["user"] = user
+    communicator.scope |= {"user": user, "session_key": "of a test"}
     return communicator
 
 
@@ -38,8 +38,11 @@ async def open_socket(conversation: Conversation, user: User) -> AsyncIterator[W
 
 async def test_anonymous_and_other_people_are_denied(conversation: Conversation) -> None:
     mallory = await User.objects.acreate(username="mallory")
-    for who, id in ((AnonymousUser(), conversation.pk), (mallory, conversation.pk), (mallory, uuid4())):
-        assert await socket(who, id).connect() == (False, 4403)
+    for id in (conversation.pk, uuid4()):
+        assert await socket(mallory, id).connect() == (False, 4403)
+    anonymous = socket(AnonymousUser(), conversation.pk)
+    assert (await anonymous.connect())[0]
+    assert await anonymous.receive_output() == {"type": "websocket.close", "code": 4401}
 
 
 async def test_a_turn_arrives_as_fragments_each_with_its_place(chat: Chat, user: User) -> None:

@@ -328,7 +328,7 @@ def test_a_flows_tail_leaves_room_for_the_summary_in_its_own_history() -> None:
 
 
 def test_marks_of_the_goal_are_the_summarisers_own_and_leave_the_summary() -> None:
-    marked = f"{GOOD}\n[CHECKPOINT] Move the tables - COMPLETED\n"
+    marked = f"{GOOD}\n- ports=5000\n[CHECKPOINT] Move the tables - COMPLETED\n"
     told = run(replace(transcript_of(talk(20)), goal="Move"), Scripted(marked, marks_progress=True))
     assert [step.text for step in told.marks.checkpoints] == ["Move the tables"]
     assert "[CHECKPOINT]" not in told.context

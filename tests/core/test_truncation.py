@@ -23,7 +23,7 @@ def test_the_note_tells_how_many_messages_were_omitted_and_that_they_are_stored(
 def test_the_note_keeps_facts_of_messages_and_of_the_earlier_summary() -> None:
     text = note("Never restart on Fridays.", "ok", earlier="## Context\nthe port is 5433")
     facts = text.split("## Kept facts\n")[1]
-    assert facts.startswith("- Never restart on Fridays")
+    assert facts.startswith("- User, 2026-03-02: Never restart on Fridays")
     assert "5433" in facts
 
 

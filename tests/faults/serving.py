@@ -33,6 +33,8 @@ class DaphneSite(Site):
         return self.run("tests.faults.loud", "serve", "--port", str(self.port))
 
     def run(self, *module: str) -> Self:
+        if log := getattr(self, "log", None):
+            log.close()  # of the process before this one
         self.log = (self.data / "serve.log").open("a")
         command = [sys.executable, "-m", *module]
         self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log)

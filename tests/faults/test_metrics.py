@@ -171,10 +171,13 @@ def test_readyz_names_what_is_away(watched: Watched) -> None:
     wait_until(lambda: watched.read("/readyz")[0] == 200, what="all of it")
     watched.cluster.kill("worker0")
     redis_client.Redis.from_url(watched.redis.url).flushall()  # as when 30 seconds have passed
+    # A probe is answered with what was found out within the last second.
+    wait_until(lambda: watched.read("/readyz")[0] == 503, what="the worker to be missed")
     assert watched.checks(503) == {
         "database": "ok", "redis": "ok", "worker": "none was heard of in 30 s", "model": "ok"
     }  # fmt: skip
     watched.redis.stop(signal.SIGKILL)
+    wait_until(lambda: watched.checks(503)["redis"] != "ok", what="Redis to be missed")
     assert watched.checks(503)["redis"] == "cannot be used (ConnectionError)"
 
 
@@ -184,7 +187,8 @@ def test_without_the_database_the_rest_is_told(watched: Watched) -> None:
     series = watched.series()
     assert value(series, "turn_count_total", model="scripted") >= 3
     assert "queue_depth" not in series
-    assert watched.read("/healthz")[0] == 503
+    wait_until(lambda: watched.read("/healthz")[0] == 503, what="the database to be missed")
+    wait_until(lambda: watched.read("/readyz")[0] == 503, what="the database to be missed")
     assert watched.checks(503)["database"] == "the database cannot be used (OperationalError)"
 
 

@@ -267,18 +267,18 @@ async def test_a_compaction_is_seen_undone_and_keeps_to_the_conversations_langua
     assert chat.conversation.compressed_context is None
 
 
-async def test_a_compaction_says_what_it_cost_and_is_not_paid_twice(filled: Conversation, chat: Chat) -> None:
+async def test_a_compaction_says_what_it_cost_and_what_was_undone_is_asked_for_anew(
+    filled: Conversation, chat: Chat
+) -> None:
     """Surprises on the bill: claude-code#79793."""
     await ModelProfile.objects.aupdate(price_input=1, price_output=2)
     row = await chat.compact()
     assert row.prompt_tokens and row.completion_tokens and row.cost_usd
     asked = len(chat.llm.summaries)
     await sync_to_async(compaction.undo)(chat.conversation, row.pk)
-    again = await chat.compact()
-    assert len(chat.llm.summaries) == asked
-    assert again.summary_preview == row.summary_preview
-    assert (again.prompt_tokens, again.completion_tokens) == (0, 0)
-    assert not again.cost_usd
+    anew = await chat.compact()
+    assert len(chat.llm.summaries) > asked
+    assert anew.prompt_tokens and anew.cost_usd
 
 
 async def test_paths_numbers_and_commands_survive_a_summary_that_forgets_them(
@@ -287,7 +287,7 @@ async def test_paths_numbers_and_commands_survive_a_summary_that_forgets_them(
     """Of 43 real compactions 9.8 % of paths survived, 1.9 % of numbers, 0.2 % of commands: deja-vu#543."""
     facts = ("/srv/backup/billing", "deploy/alpha.yaml", "41 GB", "kubectl drain node-3", "2026-03-14")
     for fact in facts:
-        await chat.say(f"Note this: `{fact}`. " + "We talked about other things for a while. " * 12)
+        await chat.say(f"Note this: `{fact}`. " + "We talked about other things for a while. " * 24)
     chat.llm.default_summary = lambda request: summary_of(request).replace("They began with", "Something")
     row = await chat.compact(keep_recent=0)
     assert row.status == "succeeded", row.error

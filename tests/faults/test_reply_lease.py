@@ -32,18 +32,25 @@ async def writing(chat: Chat) -> Message:
     return begun.reply
 
 
+async def saved_beyond(reply: Message, content: str) -> Message:
+    """The row, once it holds more than this."""
+    async with asyncio.timeout(5):
+        while (row := await Message.objects.aget(pk=reply.pk)).content <= content:
+            await asyncio.sleep(0.01)
+    return row
+
+
 async def test_what_is_written_is_saved_at_each_beat(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "LEASE_SECONDS", 0.4)
-    chat.llm.enqueue("one two three four five six", drip=0.15)
+    text = "word " * 60
+    chat.llm.enqueue(text, drip=0.1)
     reply = await writing(chat)
-    await asyncio.sleep(0.4)
-    first = await Message.objects.aget(pk=reply.pk)
-    await asyncio.sleep(0.3)
-    second = await Message.objects.aget(pk=reply.pk)
+    first = await saved_beyond(reply, "")
+    second = await saved_beyond(reply, first.content)
     assert "" < first.content < second.content
     assert second.status == "streaming"
     assert second.lease_expires_at > first.lease_expires_at  # type: ignore[operator]
-    assert (await chat.ended(reply.pk)).content == "one two three four five six"
+    assert (await chat.ended(reply.pk)).content == text
 
 
 async def test_a_late_heartbeat_revives_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +63,9 @@ async def test_a_late_heartbeat_revives_nothing(chat: Chat, monkeypatch: pytest.
     assert saved.lease_token
     late = await sync_to_async(reply_lease.renew)(reply.pk, saved.lease_token, "one two three")
     assert late is Held.LOST
-    await asyncio.sleep(1)  # its own heartbeat finds out too
+    async with asyncio.timeout(10):
+        while turn._running:  # its own heartbeat finds out too
+            await asyncio.sleep(0.01)
     assert reply.conversation_id not in turn._running
     ended = await Message.objects.aget(pk=reply.pk)
     assert (ended.status, ended.content) == ("interrupted", "one")

@@ -13,22 +13,21 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
 from chatsite.threads import request_thread
 from compression.core.values import Steering
-from compression.models import Compaction
+from compression.models import Compaction, KeptSummary
 from conversations import lease, turn, usage
 from conversations.errors import Conflict
 from conversations.events import hub
 from conversations.exchange.imports import import_conversations
-from conversations.llm.summariser import ModelSummariser
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.protection import protect
 from tests.conversations.chat import Chat, fill
 from tests.conversations.conftest import chat
+from tests.statements import through
 
 __all__ = ["chat"]
 
@@ -59,7 +58,7 @@ async def test_a_reply_that_is_stopped_before_it_began_asks_no_model(chat: Chat)
         return begun.reply
 
     reply = await sync_to_async(at_once)()
-    await asyncio.sleep(0.2)
+    await chat.idle()
     assert (await Message.objects.aget(pk=reply.pk)).status == "stopped"
     assert not chat.llm.chats
     assert (await chat.say("and now?")).status == "complete"
@@ -123,31 +122,50 @@ async def test_a_reply_that_a_summary_stands_for_is_not_rewritten(filled: Conver
         await sync_to_async(turn.retry)(chat.conversation, reply.pk)
 
 
-async def test_an_unforeseen_fault_of_a_summariser_is_a_step_of_the_ladder(
-    filled: Conversation, chat: Chat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def broken(*_: Any) -> None:
-        raise ValueError("boom")
+async def test_an_unforeseen_fault_of_a_summariser_is_a_step_of_the_ladder(filled: Conversation, chat: Chat) -> None:
+    """What it looks up fails as nothing of a database does."""
+    broken: list[str] = []
 
-    monkeypatch.setattr(ModelSummariser, "summarise", broken)
-    reply = await chat.say("go on")
+    def boom(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if KeptSummary._meta.db_table in sql and sql.startswith("SELECT"):
+            broken.append(sql)
+            raise ValueError("boom")
+        return execute(sql, params, many, context)
+
+    async with through(boom):
+        reply = await chat.say("go on")
+    assert broken
     assert reply.status == "complete"
     row = await Compaction.objects.aget()
     assert (row.status, row.summariser) == ("succeeded", "extractive")
 
 
 async def test_a_failed_heartbeat_does_not_fail_what_succeeded(
-    filled: Conversation, chat: Chat, monkeypatch: pytest.MonkeyPatch
+    filled: Conversation, chat: Chat, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Busy:
-        def update(self, **_: Any) -> int:
-            raise OperationalError("database is locked")
-
+    """The database refuses a beat while the work goes on; the work ends well, and a later beat renews the lease."""
+    settings.LEASE_SECONDS = 2
     row = await sync_to_async(lease.claim)(filled.pk, trigger="manual", steering=Steering())
-    monkeypatch.setattr(settings, "LEASE_SECONDS", 0.04)
-    monkeypatch.setattr(lease, "held", lambda row: Busy())
-    async with lease.renewed(row):
-        await asyncio.sleep(0.1)
+    begun = row.lease_expires_at
+    settings.LEASE_SECONDS = 0.4
+    refused: list[str] = []
+
+    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if not refused and sql.startswith('UPDATE "compression_compaction"'):
+            refused.append(sql)
+            raise OperationalError("database is locked")
+        return execute(sql, params, many, context)
+
+    async def renewed() -> bool:
+        return not await Compaction.objects.filter(pk=row.pk, lease_expires_at=begun).aexists()
+
+    async with asyncio.timeout(10), through(refuse), lease.renewed(row):
+        while not (refused and await renewed()):
+            await asyncio.sleep(0.01)
+    await sync_to_async(lease.finish)(row, Compaction.Status.SUCCEEDED)
+    assert refused
+    assert "could not be renewed" in caplog.text
+    assert (await Compaction.objects.aget(pk=row.pk)).status == "succeeded"
 
 
 async def test_two_that_find_an_abandoned_compaction_both_go_on(conversation: Conversation, chat: Chat) -> None:
@@ -208,9 +226,9 @@ async def test_a_conversation_that_is_deleted_while_it_is_compressed_leaves_no_e
     chat.llm.summary_takes(seconds=0.3)
     with hub.listen(filled.pk):
         await chat.start_compaction()
-        await asyncio.sleep(0.1)
+        await asyncio.to_thread(chat.llm.wait_for, lambda llm: bool(llm.summaries))
         await sync_to_async(turn.delete)(filled)
-        await asyncio.sleep(0.6)
+        await chat.idle()
     assert not [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
 
 
@@ -255,15 +273,16 @@ async def test_a_thread_that_is_still_busy_is_not_given_to_the_next_request() ->
     assert await asyncio.create_task(quick()) < 2
 
 
-LONG = "They spoke of ports and words at length. "
-
-
 @pytest.mark.parametrize("sentences", [90, 300])
 async def test_summaries_of_any_length_leave_the_next_request_within_the_window(
     conversation: Conversation, chat: Chat, sentences: int
 ) -> None:
     await sync_to_async(fill)(conversation, 200, words=60)
-    chat.llm.enqueue_summary(f"## Summary\n{LONG * sentences}\n\n## State\n- Done: ports", times=30)
+    # Of the words of the conversation, and never the same ones in a row: else it would be refused for that.
+    said = ["Message", "says", "port", "spoke", "of", "ports", "and", "words", "at", "length"]
+    some = random.Random(1).choices(said, k=9 * sentences)
+    long = f"{' '.join(some)}."
+    chat.llm.enqueue_summary(f"## Summary\n{long}\n\n## State\n- Done: ports", times=30)
     await chat.compact()
     assert len(chat.llm.summaries) > 3
     assert max(asked.tokens + asked.body["max_tokens"] for asked in chat.llm.summaries) <= 4_000

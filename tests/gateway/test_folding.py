@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +11,7 @@ import openai
 import pytest
 
 from tests.gateway.caller import ANSWER, MARK, Caller, Messages, checkpoint, tokens
+from tests.servers import wait_until
 
 LONG = 61
 
@@ -213,7 +213,7 @@ def test_a_caller_that_leaves_while_its_history_is_folded_finds_it_folded(caller
         caller.ask(messages, timeout=0.5)
     caller.served.llm.summary_takes(seconds=0)
     assert caller.call()["status"] == 499
-    time.sleep(1.0)
+    wait_until(lambda: not caller.rows("SELECT * FROM conversations_folding"), what="the end of the folding")
     assert checkpoint(caller.ask(messages)) == "hit"
 
 

@@ -9,17 +9,16 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.journeys.site import Person, Site, Town
 from tests.llm_server import LlmServer
+from tests.needs import CHROMIUM, found_or_skip
 
-CHROMIUM = Path("/usr/bin/chromium")
 expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is not there: the journeys need Debian's package chromium")
+    program = found_or_skip(CHROMIUM)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=str(program), args=["--no-sandbox"])
         yield browser
         browser.close()
 

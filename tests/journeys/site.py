@@ -81,6 +81,7 @@ class Site:
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.stop()
+        self.log.close()
 
 
 class Town(Site):
@@ -135,8 +136,9 @@ class Person:
     def replies(self) -> Locator:
         return self.page.locator("#thread .message[data-role=assistant][data-state=live]")
 
-    def sets_up(self) -> None:
-        self.page.goto(self.site.url)
+    def sets_up(self, *, token: str = "") -> None:
+        """Make the first account; a server that other machines reach asks for the `token` that it printed."""
+        self.page.goto(f"{self.site.url}/setup/?token={token}" if token else self.site.url)
         self.page.get_by_label("Username").fill(self.name)
         self.page.get_by_label("Password", exact=True).fill(PASSWORD)
         self.page.get_by_label("Password confirmation").fill(PASSWORD)

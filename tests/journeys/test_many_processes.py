@@ -52,7 +52,7 @@ def pair(chromium: Browser, llm: LlmServer, tmp_path: Path) -> Iterator[Pair]:
         context = chromium.new_context(viewport={"width": 1280, "height": 860})
         context.set_default_timeout(15_000)
         people = [Person(context.new_page(), Door(cluster.url(name))) for name in cluster.ports]  # type: ignore[arg-type]
-        people[0].sets_up()
+        people[0].sets_up(token=(cluster.folder / "setup_token").read_text().strip())
         yield Pair(cluster, server, *people)
         context.close()
         for name in cluster.ports:  # Celery writes a traceback of its own when its broker goes away

@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.needs import require
 from tests.torture.fleet import LEASE_SECONDS, fleet
 from tests.torture.people import Model, Tally
 
@@ -31,6 +32,8 @@ def main() -> None:
     for name, count in SCENARIOS.items():
         parser.add_argument(f"--{name}", type=int, default=count)
     options = parser.parse_args()
+    if options.database != "sqlite":
+        require(["postgresql", "redis"])
     if options.database is None:
         runs = [[sys.executable, "-m", "tests.torture", *sys.argv[1:], "--database", name] for name in DATABASES]
         sys.exit(max(subprocess.run(run).returncode for run in runs))

@@ -25,6 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
 
+    _invitation = ""
     requires_system_checks = ()  # told in one line each
 
     def handle(self, *, host: str, port: int, **_: Any) -> None:
@@ -35,11 +36,13 @@ class Command(BaseCommand):
             with only_server() as alone:
                 if not is_migrated():
                     call_command("migrate", interactive=False, verbosity=0)
-                from conversations import upkeep
+                from conversations import first_account, upkeep
 
                 upkeep.begin(alone=alone)
+                settings.LISTENS_ON_LOOPBACK = host in first_account.LOOPBACK
                 if host not in settings.ALLOWED_HOSTS and host not in ("0.0.0.0", "::"):
                     settings.ALLOWED_HOSTS.append(host)
+                self._invitation = first_account.invitation(_url(host, port))
                 run(host, port, ready=lambda: self.stdout.write(self._greeting(host, port)))
         except CannotStart as other:
             raise CommandError(str(other)) from None
@@ -47,9 +50,17 @@ class Command(BaseCommand):
     def _greeting(self, host: str, port: int) -> str:
         shown = f"[{host}]" if ":" in host else host
         lines = [f"chatsite is at http://{shown}:{port}/ (Ctrl-C stops it)"]
+        if (not settings.LISTENS_ON_LOOPBACK or settings.BEHIND_TLS) and self._invitation:
+            lines.append(self._invitation)
         if host in ("0.0.0.0", "::"):
             lines.append(f"It answers to the names in ALLOWED_HOSTS only: {', '.join(settings.ALLOWED_HOSTS)}")
         return "\n".join(lines)
+
+
+def _url(host: str, port: int) -> str:
+    """As a person opens it: by the first name that the site answers to, where it listens on all addresses."""
+    name = settings.ALLOWED_HOSTS[0].lstrip(".") if host in ("0.0.0.0", "::") and settings.ALLOWED_HOSTS else host
+    return f"http://[{name}]:{port}" if ":" in name.strip("[]") and "[" not in name else f"http://{name}:{port}"
 
 
 def require_free(host: str, port: int) -> None:

@@ -11,7 +11,9 @@ from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
 from compression.core.policy import Policy
 from compression.core.ports import Summariser, TokenCounter
+from compression.core.quoting import escaped, is_plain, quoted
 from compression.core.retention import REPAIR_SHARE
+from compression.core.said import label_of, said_before, said_by, speaker_of
 from compression.core.values import Draft, Passage, Steering, Turn
 
 COMPACT, MODERATE, DETAILED = 1, 2, 3
@@ -24,6 +26,8 @@ WORDING = 1_200
 USUAL_DENSITY = 4
 """Facts in 100 tokens at which a summary has the length that the policy names."""
 
+ORIGINS = {"import": "imported", "planner": "for the planner", "summary": "from an earlier conversation"}
+"""What the transcript says of words that nobody typed here."""
 HEADER = 20
 """Tokens that the rendering adds to a message: its speaker and date."""
 
@@ -31,7 +35,7 @@ HEADER = 20
 def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Summariser, count: TokenCounter) -> Draft:
     """Decide level and length, and split what is condensed. Raises CompactionSkipped where nothing can be saved."""
     earlier = summaries(draft.folded)
-    facts = find_facts([earlier, *_texts(draft)])
+    facts = find_facts([*said_before(earlier), *(said for turn in draft.condensed for said in said_by(turn))])
     max_tokens = summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
     level = policy.level or level_for(draft.condensed_tokens)
     # What is folded in: the earlier summary, and later the one of the passages so far.
@@ -66,19 +70,14 @@ def render(turns: tuple[Turn, ...]) -> str:
 
 
 def _rendered(turn: Turn) -> str:
-    speaker = f"{turn.role} ({turn.name})" if turn.name else turn.role
-    lines = [f"[{speaker}, {turn.created_at:%Y-%m-%d %H:%M}]", turn.told]
+    name = speaker_of(turn) if turn.name else ""
+    speaker = f"{turn.role} ({name})" if name and name != label_of(turn) else turn.role
+    origin = f", {ORIGINS[turn.origin]}" if turn.origin in ORIGINS else ""
+    lines = [f"[{speaker}{origin}, {turn.created_at:%Y-%m-%d %H:%M}]", quoted(turn)]
     for use in turn.tools:
-        lines += [f"[call of {use.name}] {use.arguments}", f"[its result] {use.result or 'none recorded'}"]
+        result = escaped(use.result or "none recorded")
+        lines += [f"[call of {escaped(use.name)}] {escaped(use.arguments)}", f"[its result] {result}"]
     return "\n".join(line for line in lines if line)
-
-
-def _texts(draft: Draft) -> Iterator[str]:
-    for turn in draft.condensed:
-        yield turn.content
-        for use in turn.tools:
-            yield use.arguments
-            yield use.result or ""
 
 
 def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: int | None) -> int:
@@ -140,7 +139,7 @@ def _room(summariser: Summariser, max_tokens: int, *, beside: int) -> int | None
 
 def _whole(turn: Turn, count: TokenCounter) -> Turn:
     """The turn with what it takes as text in full, where it is sent without its tools' results, or with images."""
-    is_other = turn.elided or turn.images
+    is_other = turn.elided or turn.images or not is_plain(turn)
     return replace(turn, tokens=count(render((turn,))), elided=False) if is_other else turn
 
 
@@ -151,7 +150,10 @@ def _pieces(turn: Turn, room: int | None, count: TokenCounter) -> Iterator[Turn]
         return
     words = "\n".join((turn.told, *(f"{use.name} {use.arguments}\n{use.result or ''}" for use in turn.tools)))
     for part in _parts(words, room // 2, count):
-        yield replace(turn, content=part, tokens=count(part), tools=(), images=())
+        # Where in a part its quotations are is not known any more: nothing of it counts as typed.
+        places = ((0, len(part)),) if turn.quoted else ()
+        whole = replace(turn, content=part, tools=(), images=(), quoted=places)
+        yield replace(whole, tokens=count(part if is_plain(whole) else render((whole,))))
 
 
 def _parts(text: str, limit: int, count: TokenCounter) -> Iterator[str]:

@@ -14,6 +14,8 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from conversations.agents.tools.history import READ, SEARCH
 from conversations.agents.tools.spec import ToolFailed
+from conversations.errors import Invalid
+from conversations.holding import bounded
 from conversations.messages import lookup
 from conversations.messages.index import of_conversation
 from conversations.models import Message, ToolCall
@@ -39,13 +41,11 @@ def search_history(conversation_id: UUID, query: str) -> str:
     terms = terms_of(query)
     if not terms:
         raise ToolFailed("The query has no words.")
-    ranked = lookup.best(
-        _history(conversation_id).select_related("conversation").only(*COLUMNS, "conversation__updated_at"),
-        query,
-        scope=of_conversation(conversation_id),
-        within=conversation_id,
-    )
-    hits = (list(_found(conversation_id, terms)[: MOST_HITS + 1]) if ranked is None else ranked)[: MOST_HITS + 1]
+    try:
+        with bounded("query"):
+            hits = _best(conversation_id, query, terms)
+    except Invalid as refusal:
+        raise ToolFailed(refusal.message) from None
     if not hits:
         return "No message has any of these words. Try others."
     numbers = _numbers(conversation_id, [message.created_at for message in hits])
@@ -82,6 +82,13 @@ def read_history(conversation_id: UUID, first: int, count: int = 1, offset: int 
 
 def _history(conversation_id: UUID) -> QuerySet[Message]:
     return Message.objects.filter(HISTORY, conversation=conversation_id).order_by("created_at")
+
+
+def _best(conversation_id: UUID, query: str, terms: list[str]) -> list[Message]:
+    """One more than are told at most."""
+    rows = _history(conversation_id).select_related("conversation").only(*COLUMNS, "conversation__updated_at")
+    ranked = lookup.best(rows, query, scope=of_conversation(conversation_id), within=conversation_id)
+    return list(_found(conversation_id, terms)[: MOST_HITS + 1]) if ranked is None else ranked[: MOST_HITS + 1]
 
 
 def _found(conversation_id: UUID, terms: list[str]) -> QuerySet[Message]:

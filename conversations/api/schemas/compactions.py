@@ -15,7 +15,7 @@ from conversations.validation import MAX_PROMPT, clean_prompt
 MAX_INSTRUCTIONS = 2_000
 TASK = "0199b3c2-9f3e-7b55-8d21-c4a1b7e02d9f"
 CONVERSATION = "0199b3c2-8b10-7aa2-b6f4-5f0d6f0a7c3e"
-Status = Literal["pending", "running", "ready", "succeeded", "failed", "skipped", "discarded", "undone"]
+Status = Literal["pending", "running", "ready", "succeeded", "failed", "skipped", "discarded", "cancelled", "undone"]
 BodyId = Annotated[UUID, Field(strict=False)]
 
 
@@ -33,7 +33,8 @@ class Compaction(BaseModel):
     flow: Literal["chat", "planner", "executor"] = about("Whose history it is.", "chat")
     trigger: Literal["auto", "ahead", "manual", "api", "emergency"] = about("What began it.", "api")
     status: Status = about(
-        "`skipped`: there was nothing to save; `discarded`: the conversation had changed.", "succeeded"
+        "`skipped`: there was nothing to save; `discarded`: the conversation had changed; `cancelled`: a person did.",
+        "succeeded",
     )
     stage: str = about("The stage that it is at; empty before the first.", "validate")
     percent: int = about("How far it is.", 100, ge=0, le=100)
@@ -72,7 +73,15 @@ class Progress(BaseModel):
     status: Status = about("`pending` and `running` go on; all others are the end.", "succeeded")
     stage: str = about("The stage that it is at.", "validate")
     percent: int = about("How far it is.", 100, ge=0, le=100)
-    eta_seconds: int | None = about("Seconds that are left, by the last 20 runs; null: not known.", 0, ge=0)
+    parts: int = about("Passages that are summarised one after the other; 0: not known yet.", 3, ge=0)
+    parts_done: int = about("Those of them that are.", 3, ge=0)
+    elapsed_seconds: int = about("Seconds since it was asked for, until it was over.", 14, ge=0)
+    eta_seconds: int | None = about(
+        "Seconds that are left, by the parts that are done; before the first by the last 20 runs of about that size "
+        "with that summariser. Never 0 while it runs; null: nobody is at it, or it is not known.",
+        0,
+        ge=0,
+    )
     result: Compaction | None = about("Once there is one.")
     error: str | None = about("Why it failed or had nothing to do.", None)
 

@@ -28,6 +28,17 @@ class Usage(BaseModel):
     percent: float = about("The total over the window.", 31.9, ge=0)
 
 
+class CompactsAt(BaseModel):
+    tokens: Tokens = about("Tokens of a request from which on it is preceded by a compaction.", 6_553)
+    percent: float = about("The same in percent of the usable window.", 80.0, ge=0)
+    reason: Literal["threshold", "reply", "local", "flow"] = about(
+        "`threshold`: the one that a setting or the policy names, else 0.8; `reply`: the reply needs the rest; "
+        "`local`: verbatim text fills three quarters of what a local model has beside its instructions, where nobody "
+        "names a threshold; `flow`: an agent's own budget of history.",
+        "threshold",
+    )
+
+
 class SentImage(BaseModel):
     url: str = about("`attachment:` and the SHA-256 of its bytes, these go in its place.", "attachment:9f86d081")
 
@@ -76,6 +87,7 @@ class Context(BaseModel):
         "for the message to come they are looked for anew."
     )
     usage: Usage | None = about("What that takes; null where no model is set.")
+    compacts_at: CompactsAt | None = about("Where it is compressed by itself; null: only once it does not fit.")
     compressed_at: datetime | None = about("Where history is cut; null: nothing is condensed.", CUT)
     checkpoints: list[Checkpoint] = about("The summaries in force, in order.")
 

@@ -14,6 +14,7 @@ from conversations.api.schemas.fields import Body, LooksLike, Mode, Text, about
 from conversations.api.schemas.goals import Goal
 from conversations.api.schemas.policies import Policy, PolicySettings
 from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
+from conversations.own_prompt import clean_system_prompt
 from conversations.rules import MOST, clean_rules
 from conversations.validation import one_line
 
@@ -24,13 +25,18 @@ Rules = Annotated[
     LooksLike(Annotated[list[Rule], Field(max_length=MOST)]),
 ]
 Title = Annotated[str, Text("title", most=MAX_TITLE, blank=True), AfterValidator(one_line)]
-SystemPrompt = Annotated[str, Text("system_prompt", most=MAX_SYSTEM_PROMPT, blank=True)]
+SystemPrompt = Annotated[
+    str, AfterValidator(clean_system_prompt), Field(json_schema_extra={"maxLength": MAX_SYSTEM_PROMPT})
+]
 ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
 
 TITLE = "At most 200 characters; an empty one is made from the first message, and by a model after it."
 MODEL = "Name of a model, from `GET /api/models`; null is the site's default."
 MODE = "What a summary must not lose."
-SYSTEM_PROMPT = "The person's own instructions, sent whole with each request."
+SYSTEM_PROMPT = (
+    "The person's own instructions, sent whole with each request, to an agent's executors too. Stored without blanks "
+    "around them."
+)
 POLICY = "Its own settings of compression; the site's where they are not named."
 RULES = "What the model must always or never do: in every request, and in no summary."
 

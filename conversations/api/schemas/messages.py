@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from conversations.api.schemas.attachments import Attachment, Paste
-from conversations.api.schemas.compactions import BodyId, Compaction
+from conversations.api.schemas.compactions import TASK, BodyId, Compaction
 from conversations.api.schemas.context import Usage
 from conversations.api.schemas.fields import Body, Role, Tokens, about
 from conversations.attachments import MOST_PENDING
@@ -110,6 +110,13 @@ class Turn(BaseModel):
     compaction: Compaction | None = about("The one that ended during this turn; null: there was none.", None)
 
 
+class Begun(BaseModel):
+    """What `/compact` begins: nothing was said, and nothing is answered."""
+
+    task_id: UUID = about("For `GET /api/tasks/{task_id}/progress`.", TASK)
+    compaction: Compaction = about("As it stands when this is answered.")
+
+
 class Stopped(BaseModel):
     stopped: bool = about("False: no reply was being written.", True)
 
@@ -133,6 +140,17 @@ class NewContent(Body):
     model_config = ConfigDict(json_schema_extra={"example": {"content": "Which port does the billing service use?"}})
 
     content: Content = Field(description="What is said instead.")
+
+
+class Fork(Body):
+    """All of it can be left out, and the body with it."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"kind": "agent"}})
+
+    kind: Literal["chat", "agent"] | None = Field(
+        default=None,
+        description="What the copy is: an `agent` begins from this history, with tools. Null: what this one is.",
+    )
 
 
 class MessageChange(Body):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD
+from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD
 from conversations.api.schemas.fields import LooksLike
 from conversations.policies import checked_policy
 from conversations.validation import MAX_PROMPT
@@ -35,7 +35,8 @@ class PolicySettings(BaseModel):
         default=None,
         ge=MIN_THRESHOLD,
         le=MAX_THRESHOLD,
-        description="Share of the window from which on it is compressed.",
+        description="Share of the window from which on it is compressed, local models too; null: 0.8, and a local "
+        "model's once verbatim text fills three quarters of its room.",
     )
     keep_recent: int | None = Field(default=None, ge=0, le=100, description="Latest messages that stay word for word.")
     keep_user_tokens: Annotated[int, Field(ge=0, le=1_000_000)] | Literal["all"] | None = Field(
@@ -60,6 +61,28 @@ class PolicySettings(BaseModel):
     )
     prompt: str | None = Field(
         default=None, max_length=MAX_PROMPT, description="Template of the summary's request; empty: the usual one."
+    )
+    history_tokens: int | None = Field(
+        default=None,
+        ge=MIN_HISTORY_TOKENS,
+        le=10_000_000,
+        description="Tokens of history beyond which it is compressed, however large the window. An agent's planner "
+        "has 2,500, a chat none.",
+    )
+    history_messages: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000,
+        description="Messages that such a history may have, whatever they take. An agent's planner has 10.",
+    )
+    executor_history_tokens: int | None = Field(
+        default=None,
+        ge=MIN_HISTORY_TOKENS,
+        le=10_000_000,
+        description="The same for what is said to an agent's executors: 600 where nothing is set.",
+    )
+    executor_history_messages: int | None = Field(
+        default=None, ge=1, le=1_000, description="The same for its executors: 5 where nothing is set."
     )
 
 

@@ -17,6 +17,13 @@ class Prices(BaseModel):
     output: Money | None = about("Of a reply.", "1.6000")
 
 
+class Summarisers(BaseModel):
+    """Who summarises its conversations, where no policy names another. Two qualities of one name are one model."""
+
+    fast: str = about("Of quality `fast`: by itself, and by the API unless it asks for the other.", "gpt-4.1-nano")
+    standard: str = about("Of quality `standard`: for the button.", "gpt-4.1")
+
+
 class Model(BaseModel):
     name: str = about("How conversations name it.", "gpt-4.1-mini")
     provider: Literal["openai", "anthropic", "builtin"] = about("What it is spoken to as.", "openai")
@@ -31,6 +38,7 @@ class Model(BaseModel):
     chat_template: Literal["free", "strict", "no_system"] = about(
         "Which messages its chat template takes: strict: one system message, then user and assistant in turn.", "free"
     )
+    summarisers: Summarisers
 
 
 class Models(BaseModel):

@@ -18,6 +18,6 @@ def drop(*_: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("conversations", "0012_chat_templates_and_token_reports")]
+    dependencies = [("conversations", "0013_origin_of_words")]
 
     operations = [migrations.RunPython(install, drop)]

@@ -1,0 +1,51 @@
+"""Whether somebody is known by the headers alone, before more of a body is read than a stranger may send."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from django.db import DatabaseError, InterfaceError, close_old_connections
+
+from chatsite.signed_in import session_of, user_of
+from conversations import throttles
+from conversations.errors import Refused
+from conversations.models.api_key import digest, key_of
+
+_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="known")
+
+
+async def is_known(headers: Iterable[tuple[bytes, bytes]], address: str) -> bool:
+    """By a session or a key; a wrong key is a guess of this address."""
+    given = dict(headers)
+    if not names_somebody(given):
+        return False
+    return await asyncio.get_running_loop().run_in_executor(_thread, _ask, given, address)
+
+
+def names_somebody(headers: dict[bytes, bytes]) -> bool:
+    return bool(_key(headers) or session_of(headers.get(b"cookie", b"")))
+
+
+def _ask(headers: dict[bytes, bytes], address: str) -> bool:
+    try:
+        close_old_connections()
+        if plain := _key(headers):
+            return _has_key(plain, address)
+        return user_of(headers.get(b"cookie", b"")).is_authenticated
+    except (DatabaseError, InterfaceError, Refused):
+        return False
+
+
+def _has_key(plain: str, address: str) -> bool:
+    throttles.require_guesses(address, digest=digest(plain))
+    if key_of(plain):
+        return True
+    throttles.note_guess(address)
+    return False
+
+
+def _key(headers: dict[bytes, bytes]) -> str:
+    kind, _, plain = headers.get(b"authorization", b"").decode("latin1").partition(" ")
+    return plain.strip() if kind.lower() == "bearer" else ""

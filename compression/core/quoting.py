@@ -1,0 +1,61 @@
+"""Text of others as it stands in a transcript: nothing in it can pass for a line of the transcript's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from compression.core.goal import Progress, marks_in
+from compression.core.sections import KEPT_FACTS, SECTIONS
+from compression.core.values import Turn
+
+QUOTE = "> "
+"""Before a line that would pass for another."""
+BEGIN, END = "[quoted by the user, not typed]", "[end of the quotation]"
+
+_ROLES = r"(?:system|developer|user|assistant|tool|human|ai)\b"
+_KINDS = r"(?:checkpoint|decision|artifact)\]"
+_OWN = r"(?:call of\b|its result\b|quoted by\b|end of the\b|compressed message)"
+_DATED = r"[^\]\n]{0,80}\d{4}-\d\d"
+_NAMES = "|".join([*SECTIONS, KEPT_FACTS.removeprefix("## "), "Conversation Summary", "Goal", "Rules"])
+_HEADING = rf"(?:#{{1,6}}[ \t]*|\*\*[ \t]*)(?:{_NAMES})\b"
+_FORGED = re.compile(
+    rf"^(?=[^\w\[\n#*]{{0,20}}(?:[-*+][ \t]{{1,4}})?"
+    rf"(?:\[[ \t]{{0,4}}(?:{_ROLES}|{_KINDS}|{_OWN}|{_DATED})|{_HEADING}))",
+    re.MULTILINE | re.IGNORECASE,
+)
+_BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
+def escaped(text: str) -> str:
+    """The text with `> ` before every line that looks like a speaker's, a heading of a summary or a mark."""
+    return _FORGED.sub(QUOTE, _BREAKS.sub("\n", text))
+
+
+def is_plain(turn: Turn) -> bool:
+    """Whether a transcript has the turn's words as they are."""
+    return not (turn.quoted or turn.origin) and all(escaped(text) == text for text in _texts(turn))
+
+
+def quoted(turn: Turn) -> str:
+    """The turn's own words, those that it quotes between two lines that say so."""
+    if turn.quoted:
+        parts = ((escaped(text).strip("\n"), is_quoted) for text, is_quoted in turn.parts)
+        told = "\n".join(f"{BEGIN}\n{text}\n{END}" if is_quoted else text for text, is_quoted in parts if text)
+        images = (image.caption for image in turn.images)
+        return "\n".join(part for part in (told, *map(escaped, images)) if part)
+    return escaped(turn.told)
+
+
+def marks_of(turns: Iterable[Turn], earlier: str) -> Progress:
+    """The marks that stand in what is summarised: a summariser that repeats one reports nothing."""
+    return marks_in(chain([earlier], chain.from_iterable(map(_texts, turns))))
+
+
+def _texts(turn: Turn) -> Iterator[str]:
+    """All that stands in a transcript of it."""
+    yield turn.told
+    for use in turn.tools:
+        yield use.arguments
+        yield use.result or ""

@@ -1,0 +1,144 @@
+"""Who may go on receiving: connections that stay open are asked about again, all of a process at once.
+
+A socket, a stream, or a request that waits for a reply was let in by a session or by a key. Both can be taken back
+while it is open: by signing out, a new password, an account that is disabled, a key that is revoked. Every
+CHECK_SECONDS, and at once where this site itself did one of these, three queries find those that would not be let in
+any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import batched
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import AbstractBaseUser, User
+from django.contrib.sessions.models import Session
+from django.db import InterfaceError, OperationalError, close_old_connections, transaction
+from django.db.models.signals import post_delete, post_save
+from django.http import HttpRequest
+from django.utils import timezone
+
+from conversations.events import hub, publish
+from conversations.models import ApiKey
+
+CHECK_SECONDS = 3.0
+"""Between two looks, at most. With the time of a look it stays below the 5 seconds that are promised."""
+SOONEST = 0.2
+"""Between two looks, at least, however many changes are told of."""
+AT_ONCE = 5_000
+"""Connections that one query asks about."""
+EVERYONE = UUID(int=0)
+"""What is said to it is said to every process; no conversation has this id."""
+CHANGED = "access.changed"
+
+logger = logging.getLogger(__name__)
+
+
+class Admission:
+    """What one open connection was let in by; `close` is called on its loop once that holds no more."""
+
+    __slots__ = ("close", "key_id", "loop", "password", "session", "user_id")
+
+    def __init__(self, close: Callable[[], object]) -> None:
+        self.loop, self.close = asyncio.get_running_loop(), close
+        self.user_id: int | None = None
+        self.password, self.session, self.key_id = 0, "", 0
+
+    def by_session(self, user: AbstractBaseUser, session: str | None) -> None:
+        """From any thread. A session ends with the password that it was begun with."""
+        self.password, self.session, self.user_id = hash(user.password), session or "", user.pk
+
+    def by_key(self, key: ApiKey) -> None:
+        """From any thread."""
+        self.key_id, self.user_id = key.pk, key.user_id
+
+
+def admission_of(request: HttpRequest) -> Admission | None:
+    """What is noted of a request of the server; None in a test that has no server."""
+    found: Admission | None = getattr(request, "scope", {}).get("admission")
+    return found
+
+
+_open: set[Admission] = set()
+
+
+@contextmanager
+def watched(admission: Admission) -> Iterator[Admission]:
+    """Have it asked about for as long as it is open."""
+    _open.add(admission)
+    try:
+        yield admission
+    finally:
+        _open.discard(admission)
+
+
+async def run() -> None:
+    """Close what is not to stay open, for as long as the process lives."""
+    with hub.listen(EVERYONE) as listener:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(listener.queue.get(), CHECK_SECONDS)
+            try:
+                await check()
+            except (OperationalError, InterfaceError) as error:
+                logger.error("open connections: the database cannot be used (%s)", type(error).__name__)
+                await sync_to_async(close_old_connections)()
+            await asyncio.sleep(SOONEST)
+            listener.queue.clear()
+
+
+async def check() -> None:
+    """One look at all that are open."""
+    asked = [admission for admission in list(_open) if admission.user_id is not None]
+    if not asked:
+        return
+    for admission in await sync_to_async(ended)(asked):
+        _open.discard(admission)
+        admission.loop.call_soon_threadsafe(admission.close)
+
+
+def ended(asked: list[Admission]) -> list[Admission]:
+    """Those whose session, key or person would not be let in any more."""
+    passwords = dict[int, int]()
+    for ids in batched({one.user_id for one in asked if one.user_id is not None}, AT_ONCE):
+        rows = User.objects.filter(pk__in=ids, is_active=True).values_list("pk", "password")
+        passwords.update((pk, hash(password)) for pk, password in rows.iterator())
+    sessions, keys = set[str](), set[int]()
+    for names in batched({admission.session for admission in asked} - {""}, AT_ONCE):
+        live = Session.objects.filter(session_key__in=names, expire_date__gt=timezone.now())
+        sessions.update(live.values_list("session_key", flat=True))
+    for ids in batched({admission.key_id for admission in asked} - {0}, AT_ONCE):
+        keys.update(ApiKey.objects.filter(pk__in=ids, revoked_at=None).values_list("pk", flat=True))
+    return [one for one in asked if not _is_good(one, passwords, sessions, keys)]
+
+
+def _is_good(one: Admission, passwords: dict[int, int], sessions: set[str], keys: set[int]) -> bool:
+    if one.user_id not in passwords:
+        return False
+    if one.key_id:
+        return one.key_id in keys
+    return one.session in sessions and one.password == passwords[one.user_id]
+
+
+def tell(**_: object) -> None:
+    """Something was taken back, or may have been: every process looks at once."""
+    transaction.on_commit(partial(publish, EVERYONE, CHANGED))
+
+
+def _person_saved(*, created: bool, update_fields: frozenset[str] | None, **_: object) -> None:
+    if not created and update_fields != {"last_login"}:  # each sign-in writes that
+        tell()
+
+
+def begin() -> None:
+    """Listen to what this process changes itself."""
+    post_save.connect(_person_saved, sender=User, dispatch_uid="admission")
+    for sender in (User, Session, ApiKey):
+        post_delete.connect(tell, sender=sender, dispatch_uid="admission")

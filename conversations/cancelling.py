@@ -1,0 +1,50 @@
+"""Cancelling a compaction, wherever its worker is: its row is ended, and under its lease nothing can be committed more.
+
+The worker finds that its lease is lost within `lease.WATCH_SECONDS`, in its own process at once, and closes the
+connection to its model.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from compression.models import Compaction
+from conversations import lease, reply_lease
+from conversations.errors import Conflict
+from conversations.lease import LeaseLost
+
+CANCELLED = "It was cancelled: nothing has changed."
+
+
+def cancel(row: Compaction) -> None:
+    """End it with nothing changed. Raises Conflict where it is over already: exactly one of both wins."""
+    if not _cancelled(row):
+        row.refresh_from_db()
+        raise Conflict(f"This compaction is over already: {row.status}.", code="compaction_over", status=row.status)
+
+
+def cancel_waited_for(conversation_id: UUID) -> None:
+    """Those that a reply waits for, if one is pending: of the conversation, or of the executor that works for it."""
+    if not reply_lease.streaming().filter(conversation_id=conversation_id).exists():
+        return
+    for row in _of(conversation_id).filter(status__in=Compaction.ACTIVE).exclude(trigger=Compaction.Trigger.AHEAD):
+        _cancelled(row)
+
+
+def _of(conversation_id: UUID) -> QuerySet[Compaction]:
+    return Compaction.objects.filter(Q(conversation=conversation_id) | Q(conversation__parent=conversation_id))
+
+
+def _cancelled(row: Compaction) -> bool:
+    among = Compaction.objects.filter(pk=row.pk, status__in=Compaction.ACTIVE)
+    try:
+        with transaction.atomic():
+            lease.finish(row, Compaction.Status.CANCELLED, among=among, error=CANCELLED)
+            transaction.on_commit(partial(lease.wake, row.pk))
+    except LeaseLost:
+        return False
+    return True

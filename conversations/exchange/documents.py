@@ -1,0 +1,70 @@
+"""The conversations of a file, whatever format they are in, read one after the other: in a process of its own where the
+file is large, for a little text can be a thousand times as much in memory.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from types import ModuleType
+
+from conversations.errors import Invalid
+from conversations.exchange import archive, chatgpt, chatsite, claude, neutral
+from conversations.exchange.entries import entries
+from conversations.exchange.files import pixels_of, require_pixels
+from conversations.exchange.messages import MAX_MESSAGES
+from conversations.exchange.reading import fault, within
+from conversations.exchange.source import Source
+
+FORMATS = (chatsite, neutral, chatgpt, claude)
+MAX_CONVERSATIONS = 5_000
+# UTF-32 first: its mark begins with that of UTF-16.
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+    codecs.BOM_UTF8: "utf-8-sig",
+}
+
+
+def sources(payload: bytes) -> Iterator[Source]:
+    """The conversations of a file, or of each part of a zip file; no more than one is held as JSON at a time."""
+    parts = archive.members(payload) if archive.is_zip(payload) else (payload,)
+    messages = pixels = 0
+    for number, entry in enumerate(chain.from_iterable(map(entries, map(_decode, parts)))):
+        if number == MAX_CONVERSATIONS:
+            raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
+        source = _source(entry.value, place=f"[{number}]" if entry.is_listed else "")
+        messages += source.size
+        if messages > MAX_MESSAGES:
+            raise fault("file", f"at most {MAX_MESSAGES:,} messages in all.")
+        pixels += pixels_of(file for line in source.lines for file in line.files)
+        require_pixels("file", pixels)
+        yield source
+
+
+def _source(entry: object, *, place: str) -> Source:
+    """A conversation that stands at `place` of its file. Raises Invalid, which says so."""
+    module = _format_of(entry, place=place or "file")
+    with within(place):
+        return replace(module.read(entry), place=place)
+
+
+def _decode(payload: bytes) -> str:
+    encoding = next((name for mark, name in MARKS.items() if payload.startswith(mark)), "utf-8")
+    try:
+        return payload.decode(encoding)
+    except UnicodeDecodeError as error:
+        name = encoding.removesuffix("-sig").upper()
+        raise Invalid(f"file: not {name} text, from byte {error.start:,} on.", field="file") from None
+
+
+def _format_of(data: object, *, place: str) -> ModuleType:
+    for module in FORMATS:
+        if module.recognises(data):
+            return module
+    names = ", ".join(module.NAME for module in FORMATS)
+    raise fault(place, f"this form of JSON is not read. Read are: {names}.")

@@ -1,0 +1,77 @@
+"""Turns at what only a few may do at once: nobody has all of them, and nobody waits for all that one person wants."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from conversations.errors import Refused, TooMany
+
+RETRY_AFTER = 5
+
+
+class Busy(Refused):
+    """Not now: others' work comes first."""
+
+    code = "busy"
+    status = 503
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retry_after=RETRY_AFTER)
+        self.retry_after = RETRY_AFTER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ticket:
+    person: Hashable
+
+
+class Turns:
+    """`at_once` of them, of one person at most `a_person`, at work and waiting; `waiting` is for all together."""
+
+    def __init__(self, *, at_once: int, a_person: int, waiting: int, seconds: float, what: str) -> None:
+        self._at_once, self._a_person, self._may_wait = at_once, a_person, waiting
+        self._seconds, self._what = seconds, what
+        self._most_of_one = max(1, at_once - 1)
+        self._at_work: Counter[Hashable] = Counter()
+        self._queue: list[Ticket] = []
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def turn(self, person: Hashable) -> Iterator[None]:
+        """Raises TooMany where this person has as many as one may, Busy where none becomes free in time."""
+        ticket = Ticket(person)
+        with self._changed:
+            own = self._at_work[person] + sum(other.person == person for other in self._queue)
+            if own >= self._a_person:
+                words = f"{own} of your {self._what} are being read; at most {self._a_person} may be at once."
+                raise TooMany(words, retry_after=RETRY_AFTER)
+            if len(self._queue) >= self._may_wait:
+                raise self._busy()
+            self._queue.append(ticket)
+            is_mine = self._changed.wait_for(lambda: self._next() is ticket, self._seconds)
+            self._queue.remove(ticket)
+            self._changed.notify_all()
+            if not is_mine:
+                raise self._busy()
+            self._at_work[person] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._at_work[person] -= 1
+                self._at_work += Counter()  # without those who have none
+                self._changed.notify_all()
+
+    def _next(self) -> Ticket | None:
+        """Whose turn it is: of those with the least at work who has waited longest."""
+        if self._at_work.total() >= self._at_once:
+            return None
+        free = [ticket for ticket in self._queue if self._at_work[ticket.person] < self._most_of_one]
+        return min(free, key=lambda ticket: self._at_work[ticket.person], default=None)
+
+    def _busy(self) -> Busy:
+        return Busy(f"This site is reading as many {self._what} as it may. Try again in some seconds.")

@@ -1,0 +1,49 @@
+"""Who may make the first account: anybody on this machine alone, else who has the token that the server prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from secrets import compare_digest
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.http.request import split_domain_port
+
+from conversations.keeping import read_or_make
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+NAMES = (*LOOPBACK, "[::1]")
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip", "Via")
+
+
+def needs_token(request: HttpRequest) -> bool:
+    """Not so only where the server listens to this machine alone, and no proxy can have asked for somebody else."""
+    name, _ = split_domain_port(request.get_host())
+    is_here = settings.LISTENS_ON_LOOPBACK and not settings.BEHIND_TLS and name in NAMES
+    return not is_here or any(header in request.headers for header in FORWARDED)
+
+
+def is_right(given: str) -> bool:
+    return compare_digest(given.strip().encode(), token().encode())
+
+
+def token() -> str:
+    """Kept beside the database, so that all processes of a site have the same."""
+    return read_or_make(_file())
+
+
+def forget() -> None:
+    """There is an account: nobody needs it any more."""
+    _file().unlink(missing_ok=True)
+
+
+def invitation(url: str) -> str:
+    """Where the first account is made, for who starts the server; "" where there is one."""
+    if User.objects.exists():
+        return ""
+    return f"The first account, which administers this site, is made at {url}/setup/?token={token()}"
+
+
+def _file() -> Path:
+    return Path(settings.DATA_DIR) / "setup_token"

@@ -1,0 +1,117 @@
+"""How far a compaction is, and how long it will take: computed by its worker, stored in its row, read by everybody."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from math import ceil
+from statistics import median
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+
+from compression.core.pace import Pace
+from compression.core.ports import Summariser
+from compression.core.stages.summarise import FROM_PERCENT, TO_PERCENT
+from compression.models import Compaction
+from conversations.lease import advance
+from conversations.llm.summariser import ModelSummariser
+
+RECENT_RUNS = 20
+ALIKE = 2
+"""Times that another run may have replaced more or fewer tokens to be of about the same size."""
+LATE_SHARE = 0.1
+"""Of the time that it took so far: what is late takes at least that much longer."""
+
+
+class Progress:
+    """Of a run whose row is ours. Percent never goes back: a further summariser goes on from where the last one was."""
+
+    def __init__(self, row: Compaction) -> None:
+        self._row = row
+        self._pace = Pace()
+        self._name = ""
+        self._stage = ""
+        self._percent = row.percent
+        self._from = row.percent
+        self._told = row.percent
+
+    def begin(self, summariser: Summariser) -> None:
+        """Another one is asked."""
+        self._from, self._pace, self._name = self._percent, Pace(), summariser.name
+        if isinstance(summariser, ModelSummariser):
+            summariser.on_share = self._write
+
+    async def on_stage(self, stage: str, percent: int) -> None:
+        """Raises LeaseLost."""
+        self._stage = stage
+        if stage == "summarise":
+            percent = self._at_parts
+        self._go_to(percent)
+        await advance(self._row, self._stage, self._percent, summariser=self._name, **self._figures())
+
+    async def on_part(self, number: int, of: int, tokens: int) -> None:
+        if number == 0:
+            self._pace = Pace(usual=await sync_to_async(usual_seconds)(self._name, tokens))
+        self._pace.begin(number, of)
+
+    def news(self) -> dict[str, Any]:
+        """The columns that have changed since they were stored last; none where nothing has moved."""
+        if self._percent == self._told:
+            return {}
+        return {"percent": self._percent, **self._figures()}
+
+    def _write(self, share: float) -> None:
+        self._pace.write(share)
+        self._go_to(self._at_parts)
+
+    @property
+    def _at_parts(self) -> int:
+        return FROM_PERCENT + int((TO_PERCENT - FROM_PERCENT) * self._pace.share)
+
+    def _go_to(self, percent: int) -> None:
+        self._percent = max(self._percent, self._from + (100 - self._from) * percent // 100)
+
+    def _figures(self) -> dict[str, Any]:
+        self._told = self._percent
+        left = self._pace.remaining
+        return {
+            "parts": self._pace.parts,
+            "parts_done": self._pace.done,
+            "eta_ms": None if left is None else round(1000 * left),
+            "advanced_at": timezone.now(),
+        }
+
+
+def usual_seconds(summariser: str, tokens: int) -> float | None:
+    """The median of the last runs with that summariser which replaced about as many tokens; None: there are none."""
+    runs = Compaction.objects.filter(
+        summariser=summariser,
+        status__in=(Compaction.Status.SUCCEEDED, Compaction.Status.READY, Compaction.Status.UNDONE),
+        duration_ms__isnull=False,
+        pre_tokens__gte=tokens / ALIKE,
+        pre_tokens__lte=tokens * ALIKE,
+    )
+    recent = [ms or 0 for ms in runs.order_by("-created_at").values_list("duration_ms", flat=True)[:RECENT_RUNS]]
+    return median(recent) / 1000 if recent else None
+
+
+def eta_seconds(row: Compaction, *, now: datetime | None = None) -> int | None:
+    """Seconds that are left, by the parts that are done; never 0 while it runs, and more again once it is late.
+
+    None where nobody is at it, or nothing is known yet; 0 where it is over.
+    """
+    now = now or timezone.now()
+    if not row.is_active:
+        return 0
+    if row.status == Compaction.Status.PENDING or row.is_abandoned(now) or row.eta_ms is None:
+        return None
+    heard, began = row.advanced_at or now, row.started_at or now
+    left = row.eta_ms / 1000 - (now - heard).total_seconds()
+    return max(1, ceil(max(left, LATE_SHARE * (now - began).total_seconds())))
+
+
+def elapsed_seconds(row: Compaction, *, now: datetime | None = None) -> int:
+    """Since it was asked for, until it was over."""
+    end = row.finished_at or now or timezone.now()
+    return max(0, int((end - row.created_at).total_seconds()))

@@ -1,0 +1,67 @@
+// Copying: a message as it is stored, code as it is, and a selection as it reads: without controls, and formulas as TeX.
+"use strict";
+
+// `words` is a promise: a browser lets a page write only as long as a click is fresh, whatever the network does.
+const write = (words) => (typeof ClipboardItem === "function"
+  ? navigator.clipboard.write([new ClipboardItem({ "text/plain": words.then((text) => new Blob([text], { type: "text/plain" })) })])
+  : words.then((text) => navigator.clipboard.writeText(text)));
+const stored = async (address) => {
+  const answer = await fetch(address, { redirect: "error" });
+  if (!answer.ok) throw new Error(answer.status);
+  return answer.text();
+};
+const copy = async (button, words) => {
+  try { await write(words); } catch { complain("This could not be copied. Try again in a moment."); return; }
+  const place = one("#said");
+  if (place) place.textContent = "Copied.";
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+};
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest("button");
+  if (button?.matches(".copy")) copy(button, stored(button.dataset.copy));
+  else if (button?.matches(".code-head button")) copy(button, Promise.resolve(one("pre", button.closest(".code")).textContent.replace(/\n$/, "")));
+});
+
+// --- A selection ------------------------------------------------------------------------------------------------------
+
+const CONTROLS = "button, .acts, template, script";
+// What is selected, apart from the page; null where the browser copies it just as well.
+const selected = (range) => {
+  const { commonAncestorContainer: node } = range, root = node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement;
+  const formula = root.closest("math");
+  if (formula) range.selectNode(formula);
+  let part = range.cloneContents();
+  if (!one(`math, ${CONTROLS}`, part)) return null;
+  for (const control of part.querySelectorAll(CONTROLS)) control.remove();
+  for (const math of part.querySelectorAll("math")) {
+    const tex = document.createElement("span");
+    tex.textContent = math.dataset.tex ?? math.textContent;
+    tex.style.whiteSpace = "pre-wrap";
+    math.replaceWith(tex);
+  }
+  // How it reads hangs on what it stands in: code keeps its lines, prose does not.
+  for (let up = formula?.parentElement ?? root; up && !up.matches("#thread, main, dialog, body, html"); up = up.parentElement) {
+    const around = up.cloneNode(false);
+    around.append(part);
+    part = around;
+  }
+  const place = document.createElement("div");
+  place.className = "copied";
+  place.append(part);
+  for (const one of place.querySelectorAll("[id]")) one.removeAttribute("id");
+  return place;
+};
+
+document.addEventListener("copy", (event) => {
+  const selection = getSelection();
+  if (!selection.rangeCount || selection.isCollapsed || event.target.closest?.("input, textarea")) return;
+  const place = selected(selection.getRangeAt(0).cloneRange());
+  if (!place) return;
+  document.body.append(place);
+  event.clipboardData.setData("text/plain", place.innerText.trim());
+  event.clipboardData.setData("text/html", place.innerHTML);
+  place.remove();
+  event.preventDefault();
+});

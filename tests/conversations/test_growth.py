@@ -1,0 +1,179 @@
+"""What the site reads of others' texts takes time in proportion to their length, or is ended in another process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from conversations import cited, growing, search, titles
+from conversations.agents.tools import calculator
+from conversations.agents.tools.spec import ToolFailed
+from conversations.api.docs import CODE
+from conversations.diffs import diff
+from conversations.errors import Invalid
+from conversations.exchange.entries import entries
+from conversations.holding import holds
+from conversations.markdown import MARKS, MAX_MARKDOWN, html_of, in_a_line
+from conversations.models import Conversation, Message
+from conversations.terms import excerpt, terms_of
+from conversations.text_files import read_text_file
+from conversations.validation import parse_json
+from tests.conversations.chat import START
+from tests.growth import growth, repeated
+
+pytestmark = pytest.mark.once
+MESSAGE = 200_000
+MINUTE = timedelta(minutes=1)
+"""Characters of the longest message."""
+FRAGMENTS = (
+    *(" ", "\t", "\n", "a", "a ", "1", ".", "-", "- ", "* ", "*", "**", "_", "`", "```\n", "~", "|", "|-", "|a"),
+    *("||\n", "[", "]", "[]", "[a](", "![", "(", ")", "<", "<a", "<!--", "&", "&#", "\\", "\\(", "$", "$a", "$$"),
+    *("$$\n", "\\[", "#", "# ", ">", "> ", "1. ", "a. ", "~~", "===\n", "---\n", "|a|\n|-|\n", "http://", "@"),
+    *("a@b.", "é", "漢", "\u200b", '"', "'", "{", "}", ":", ",", "[x] ", "- [ ] ", "a_b_", "*a_", "**a*", "[[]("),
+    *("`a``", "![a](b", "\r\n", "0.", "/"),
+)
+"""What texts are made of that take long."""
+ENDINGS = ("\nx|", "", "x")
+IS_WHOLE = os.environ.get("GROWTH") == "whole"
+"""Every piece with every ending, up to the longest text; else those with one ending, up to half of it."""
+
+
+def growing_in_lines(text: str) -> None:
+    """As a reply comes in: some words at a time."""
+    tail = growing.Growing("x")
+    for at in range(0, len(text), 2_000):
+        if tail.add(text[at : at + 2_000]) is not None:
+            _ = tail.drawn
+
+
+READERS: dict[str, tuple[Callable[[str], Any], int]] = {
+    "Markdown": (html_of, MAX_MARKDOWN),
+    "a reply as it grows": (growing_in_lines, MAX_MARKDOWN),
+    "a summary with its sources": (lambda text: cited.rendered(text, ["a port", "b"]), MAX_MARKDOWN),
+    "a line of a list": (in_a_line, MESSAGE),
+    "a text file": (lambda text: read_text_file(text.encode()), MESSAGE),
+    "the words of a search": (terms_of, MESSAGE),
+    "a title": (lambda text: titles.cleaned(titles.Reply(f"a{text}", "stop")), MESSAGE),
+}
+
+
+def make_json(kind: str) -> Callable[[int], str]:
+    def pairs(size: int) -> str:
+        keys = [f'"k{number}":1' for number in range(max(2, size // 8))]
+        return "{" + ",".join([*keys, keys[-1]]) + "}"
+
+    return {
+        "the last key twice": pairs,
+        "brackets": lambda size: "[" * size,
+        "objects": lambda size: "[" + '{"a":1},' * (size // 8) + "1]",
+        "digits": lambda size: "1" * size,
+        "a float": lambda size: "1." + "1" * size,
+        "blanks": lambda size: " " * size + "1",
+        "escapes": lambda size: '"' + "\\u0041" * (size // 6) + '"',
+    }[kind]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_text_of_repeated_pieces_takes_longer_than_its_length(reader: str) -> None:
+    read, longest = READERS[reader]
+    slow = {}
+    for fragment in FRAGMENTS:
+        for after in ENDINGS if IS_WHOLE else ENDINGS[:1]:
+            found = growth(
+                read,
+                repeated(fragment, after=after),
+                start=longest // 16,
+                largest=longest if IS_WHOLE else longest // 4,
+            )
+            if not found.is_linear:
+                slow[fragment, after] = found.times
+    assert not slow
+
+
+@pytest.mark.parametrize(
+    "kind", ["the last key twice", "brackets", "objects", "digits", "a float", "blanks", "escapes"]
+)
+@pytest.mark.parametrize("read", [parse_json, lambda text: list(entries(text))])
+def test_json_is_read_in_time_that_grows_with_its_length(read: Callable[[str], Any], kind: str) -> None:
+    def tried(text: str) -> None:
+        with suppress(Invalid):
+            read(text)
+
+    found = growth(tried, make_json(kind), start=2_000, largest=1_000_000)
+    assert found.is_linear, found.times
+
+
+def test_a_key_that_appears_twice_is_named() -> None:
+    with pytest.raises(Invalid, match="the key 'b' appears twice"):
+        parse_json('{"a": 1, "b": 2, "c": 3, "b": 4}')
+
+
+def test_a_body_has_so_many_values_at_most() -> None:
+    assert len(parse_json("[" + "1," * 999_000 + "1]")) == 999_001
+    with pytest.raises(Invalid, match="more than 1,000,000 commas and brackets"):
+        parse_json("[" + "1," * 1_000_001 + "1]")
+    assert parse_json(f'"{"a" * 2_000_000}"')
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        lambda lines: ("a\nb\n" * (lines // 2), "b\nc\na\n" * (lines // 3)),
+        lambda lines: ("\n".join(map(str, range(lines))), "\n".join(map(str, range(lines, 0, -1)))),
+        lambda lines: ("a\n" * lines, "b\n" + "a\n" * lines + "b\n"),
+        lambda lines: ("a\nb\n" * lines, "b\na\n" * lines),
+    ],
+)
+def test_a_difference_takes_a_second_at_most(texts: Callable[[int], tuple[str, str]]) -> None:
+    found = growth(lambda pair: diff(*pair), texts, start=100, largest=200_000)
+    assert max(found.times.values()) < 1, found.times
+
+
+def test_a_table_has_as_many_cells_as_were_written_and_some() -> None:
+    table = "|a" * 256 + "|\n" + "|-" * 256 + "|\n" + "|x\n" * 256
+    html = html_of(table)
+    assert len(html) < 20 * len(table) and "<table>" not in html
+    assert html_of("|a|b|\n|-|-|\n|x\n|y|z|\n").count("<td>") == 4
+    many = ("|a" * 20 + "|\n" + "|-" * 20 + "|\n" + "|x\n" * 20 + "\n") * 30
+    assert 400 < html_of(many).count("<td>") < 3_000
+
+
+@pytest.mark.django_db
+def test_a_search_takes_no_longer_for_what_nearly_occurs(user: User) -> None:
+    conversation = Conversation.objects.create(owner=user)
+
+    def stored(size: int) -> str:
+        Message.objects.all().delete()
+        Message.objects.bulk_create(
+            Message(conversation=conversation, role="user", content="a" * MESSAGE, created_at=START + at * MINUTE)
+            for at in range(size // MESSAGE)
+        )
+        return "a" * 199 + "b"
+
+    found = growth(lambda query: search.find(user, query), stored, start=MESSAGE, largest=16 * MESSAGE)
+    assert found.is_linear and max(found.times.values()) < 1, found.times
+
+
+def test_excerpts_and_calculations_take_time_in_proportion() -> None:
+    for read, make in (
+        (lambda text: excerpt(text, ["a" * 99 + "b"]), repeated("a")),
+        (lambda text: holds(text, "a" * 99 + "b"), repeated("a")),
+        (lambda text: MARKS.sub("", text), repeated("**")),
+        (lambda text: CODE.sub("", text), repeated("`")),
+        (_calculated, repeated("(")),
+        (_calculated, repeated("9**")),
+        (_calculated, repeated("-", after="1")),
+    ):
+        found = growth(read, make, largest=MESSAGE)
+        assert found.is_linear, found.times
+
+
+def _calculated(text: str) -> None:
+    with suppress(ToolFailed, Invalid):
+        calculator.calculate(text)

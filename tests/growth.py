@@ -1,0 +1,59 @@
+"""How the time of a reader grows with what it reads, in seconds of CPU while the input doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log2
+from typing import Any
+
+from tests.timing import cpu_seconds
+
+FLOOR = 0.1
+"""Seconds under which a time says nothing about growth on a machine that does other things meanwhile."""
+TWICE_DOUBLED = 2.6**2
+"""How many times as long four times the input may take: a linear reader's 4, and noise; a quadratic one takes 16."""
+LONG = 1.0
+"""Seconds beyond which no larger input is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The seconds for each size that was tried; each size is twice the one before."""
+
+    times: dict[int, float]
+
+    @property
+    def is_linear(self) -> bool:
+        seconds = list(self.times.values())
+        return all(
+            after <= max(FLOOR, TWICE_DOUBLED * before) for before, after in zip(seconds, seconds[2:], strict=False)
+        )
+
+    @property
+    def order(self) -> float:
+        """The exponent, of the last two doublings."""
+        before, _, after = list(self.times.values())[-3:]
+        return round(log2(after / max(before, 1e-6)) / 2, 1)
+
+
+def growth(read: Callable[[Any], Any], make: Callable[[int], Any], *, start: int = 100, largest: int) -> Growth:
+    """The times of `read(make(n))`, for n of `start`, twice as much and so on up to `largest`."""
+    times: dict[int, float] = {}
+    size = start
+    while size <= largest and max(times.values(), default=0.0) < LONG:
+        given = make(size)
+        times[size] = _seconds(read, given)
+        size *= 2
+    return Growth(times)
+
+
+def repeated(fragment: str, *, before: str = "", after: str = "") -> Callable[[int], str]:
+    """Texts of about n characters: the fragment over and over, between two ends."""
+    return lambda size: before + fragment * max(1, size // len(fragment)) + after
+
+
+def _seconds(read: Callable[[Any], Any], given: Any) -> float:
+    """Once where it takes long; else the least of three."""
+    seconds = cpu_seconds(lambda: read(given))
+    return min(seconds, cpu_seconds(lambda: read(given), rounds=2)) if FLOOR / 4 < seconds < LONG else seconds

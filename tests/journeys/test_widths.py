@@ -1,0 +1,86 @@
+"""No page, and no dialog, is wider than the screen that it is on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.journeys.site import Person, long_conversation
+from tests.journeys.test_accessibility import REPLY
+from tests.llm_server import LlmServer
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (390, 768, 1440)
+ADDRESSES = [
+    "",
+    "settings/",
+    "usage/",
+    "search?q=service",
+    "help/",
+    "api/docs",
+    "admin/",
+    "admin/analytics/",
+    "nowhere",
+]
+LONG = "x" * 300
+SCROLLS = """() => {
+    const parts = "html, body, .app, .main, .scroller, dialog[open], #reader, .reader > *";
+    return [...document.querySelectorAll(parts)]
+        .filter((one) => one.clientWidth && one.scrollWidth > one.clientWidth + 1)
+        .map((one) => `${one.tagName}.${one.className} ${one.scrollWidth} > ${one.clientWidth}`);
+}"""
+
+
+class Measured:
+    """What is wider than its screen on the pages that it was shown."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.wrong = page, list[str]()
+
+    def __call__(self, name: str) -> None:
+        for width in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": 900})
+            self.wrong += [f"{name} at {width}: {found}" for found in self.page.evaluate(SCROLLS)]
+
+
+def test_nothing_is_wider_than_the_screen(at_site: Callable[..., Person], llm: LlmServer) -> None:
+    alice = at_site()
+    page, measure = alice.page, Measured(alice.page)
+    page.goto(alice.site.url)
+    measure("setup")
+    alice.sets_up()
+    measure("an empty site")
+    alice.imports(long_conversation(40) | {"title": "A title without a blank " + LONG[:120]})
+    page.locator("#compact").click()
+    expect(page.locator(".compaction-divider")).to_be_visible()
+    llm.enqueue(f"{REPLY}\n{LONG}\n\n`{LONG}`\n\n$${'x + ' * 90}x$$\n")
+    alice.says("Show me " + LONG)
+    alice.is_answered("5433")
+    measure("a conversation")
+    _measures_dialogs(page, measure)
+    for address in ADDRESSES:
+        page.goto(f"{alice.site.url}/{address}")
+        measure(f"/{address}")
+    page.context.clear_cookies(name="sessionid")
+    page.goto(alice.site.url)
+    measure("sign in")
+    assert measure.wrong == []
+
+
+def _measures_dialogs(page: Page, measure: Measured) -> None:
+    here = page.url
+    divider = ".compaction-divider"
+    for place, name in ((".head", "Context"), (".head", "Timeline"), (divider, "View"), (divider, "Edit")):
+        page.set_viewport_size({"width": 1440, "height": 900})
+        link = page.locator(place).get_by_role("link", name=name).first
+        address = link.get_attribute("href")
+        link.click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        measure(f"{name}, as a dialog")
+        page.keyboard.press("Escape")
+        page.goto(here.split("/c/")[0] + str(address))
+        measure(f"{name}, as a page")
+        page.goto(here)
