@@ -1,8 +1,8 @@
 """Recall: what was said in the compacted part about what is asked now, word for word, within a budget.
 
 Messages that the index proposes are cut into passages, ranked by BM25 with a share of their neighbours' scores, and
-quoted with number, date and speaker. A quotation is data: each of its lines begins with a sign of its own, so that no
-quoted text can pass for anything else.
+quoted with number, date and speaker, as a transcript quotes them: pastes and files stand between lines that say so.
+A quotation is data: each of its lines begins with a sign of its own, so that no quoted text can pass for anything else.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from datetime import datetime
 
 from compression.core.index_terms import folded, index_terms, says_little
 from compression.core.ports import TokenCounter
+from compression.core.quoting import marked
 from compression.core.ranking import bm25, occurrences, rarity
-from compression.core.values import MESSAGE_OVERHEAD, Turn
+from compression.core.said import speaker
+from compression.core.values import MESSAGE_OVERHEAD, Turn, split_at
 
 SHARE = 0.18
 """Of what a request may use: the most that recalled passages take."""
@@ -65,6 +67,9 @@ class Said:
     name: str
     content: str
     created_at: datetime
+    origin: str = ""
+    quoted: tuple[tuple[int, int], ...] = ()
+    """Where its words came from, and places of pastes and files in them, as of a `Turn`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,13 @@ class Quote:
     @property
     def text(self) -> str:
         return self.said.content[self.start : self.end].strip()
+
+    @property
+    def parts(self) -> tuple[tuple[str, bool], ...]:
+        """In order, and of each whether the message itself quotes it."""
+        inside = ((max(at, self.start), min(at + length, self.end)) for at, length in self.said.quoted)
+        places = tuple((at - self.start, end - at) for at, end in inside if at < end)
+        return split_at(self.said.content[self.start : self.end], places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,12 +259,12 @@ def _merged(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
 
 def _quotation(quote: Quote) -> str:
     said = quote.said
-    speaker = " ".join((said.name or said.role).split()).replace("]", ")")
     number = f"#{said.number}, " if said.number is not None else ""
     whole = quote.start == 0 and quote.end >= len(said.content)
     part = "" if whole else ", in part"
-    lines = "\n".join(f"{SIGN}{line}" for line in quote.text.splitlines() if line.strip())
-    return f"[{number}{said.created_at:%Y-%m-%d}, {speaker}{part}]\n{lines}"
+    who = speaker(said.role, said.name, said.origin)
+    lines = "\n".join(f"{SIGN}{line}" for line in marked(quote.parts).splitlines() if line.strip())
+    return f"[{number}{said.created_at:%Y-%m-%d}, {who}{part}]\n{lines}"
 
 
 def _marked(text: str) -> set[str]:

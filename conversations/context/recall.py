@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
@@ -23,7 +24,8 @@ from conversations.flows import policy_of
 from conversations.heads import Head
 from conversations.messages import index
 from conversations.messages.schema import INDEXED, is_sqlite
-from conversations.models import Message
+from conversations.models import Conversation, Message
+from conversations.provenance import from_of, places_of
 from conversations.transcript import HISTORY, Loaded
 
 logger = logging.getLogger(__name__)
@@ -34,6 +36,7 @@ HITS = 40
 """Messages that are read, each with the ones beside it."""
 RECENT = 4
 """Messages before the question whose names and numbers count: two turns."""
+COLUMNS = ("role", "name", "content", "created_at", "origin")
 CATCH_UP = 400
 """Messages that a turn indexes at most where some of its conversation were not yet; upkeep does the rest."""
 
@@ -80,7 +83,8 @@ def recalling(loaded: Loaded) -> Loaded:
 def room_for(loaded: Loaded) -> int:
     """Tokens, by our own count, that recalled passages may take; 0 where nothing is to be recalled."""
     head = loaded.head
-    if head.compressed_at is None or head.window is None or not policy_of(head).recall:
+    is_ours = head.kind != Conversation.Kind.GATEWAY  # a gateway's caller says what its model is sent
+    if not is_ours or head.compressed_at is None or head.window is None or not policy_of(head).recall:
         return 0
     usage = loaded.usage(system_tokens=prompt.system_tokens(head))
     assert usage is not None
@@ -98,11 +102,11 @@ def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None
     """What was noted, from the messages as they are; None where one of them is not there any more."""
     ids = {id for id, *_ in note["quotes"]}
     rows = Message.objects.filter(conversation_id=conversation_id, pk__in=ids)
-    found = {str(row[0]): row for row in rows.values_list("pk", "role", "name", "content", "created_at")}
+    found = {str(row[0]): row for row in rows.values_list("pk", *COLUMNS)}
     if set(found) != ids:
         return None
     quotes = [
-        Quote(Said(id, number, *found[id][1:]), start, end)  # one object for each would not be told from one for all
+        Quote(_said(id, number, *found[id][1:]), start, end)  # one object for each would not be told from one for all
         for id, number, start, end in note["quotes"]
     ]
     return recall.recalled(note["before"], quotes, count_tokens)
@@ -134,9 +138,13 @@ def _read(head: Head, entries: list[int]) -> list[Said]:
     rows = Message.objects.filter(HISTORY, pk__in=RawSQL(near, (*entries, key))).annotate(
         number=RawSQL(f"(SELECT number FROM {INDEXED} WHERE message_id = conversations_message.id)", ())
     )
-    found = rows.order_by().values_list("conversation_id", "pk", "number", "role", "name", "content", "created_at")
-    return [
-        Said(str(pk), *rest)
-        for conversation_id, pk, *rest in found
-        if conversation_id == head.id and str(pk) not in head.verbatim_ids and rest[-1] <= cast(Any, head.compressed_at)
-    ]
+    found = rows.order_by().values_list("conversation_id", "pk", "number", *COLUMNS)
+    said = (_said(str(pk), *rest) for conversation_id, pk, *rest in found if conversation_id == head.id)
+    cut = cast(datetime, head.compressed_at)
+    return [one for one in said if one.id not in head.verbatim_ids and one.created_at <= cut]
+
+
+def _said(
+    id: str, number: int | None, role: str, name: str, content: str, created_at: datetime, origin: dict[str, Any] | None
+) -> Said:
+    return Said(id, number, role, name, content, created_at, from_of(origin), places_of(origin))
