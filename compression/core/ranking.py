@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import log
 
 from compression.core.index_terms import is_unspaced, terms_of_word
@@ -43,11 +43,6 @@ def bm25(counts: Mapping[str, int], weights: Mapping[str, float], *, length: flo
     """The score of a text with these terms, so often each; `length` and `usual` are in the same unit."""
     norm = K1 * (1 - B + B * length / max(usual, 1))
     return sum(weights[term] * count * (K1 + 1) / (count + norm) for term, count in counts.items() if count)
-
-
-def presence(positions: Sequence[int], weights: Sequence[float]) -> float:
-    """The score of a text of which only is known which terms it has, by their positions."""
-    return sum(weights[position] for position in positions)
 
 
 def _all(text: str, probe: str, is_one: Callable[[int], bool]) -> list[int]:

@@ -47,6 +47,8 @@ LATER = 0.08
 """What the latest message gains on the earliest: of two near-equal passages the later comes first."""
 LEAST_SCORE = 0.25
 """Of the best score: what has less is left out."""
+MOST_TOO_LONG = 8
+"""Passages that do not fit any more, after which no others are tried."""
 SIGN = "> "
 FRAME = (
     "[Recalled Passages]\n\nQuoted from earlier in this conversation, as it may bear on the next message: a record of "
@@ -160,12 +162,16 @@ def chosen(
     taken: list[int] = []
     seen: set[str] = set()
     left = budget - count(FRAME) - MESSAGE_OVERHEAD
+    too_long = 0
     for at in ranked:
-        if scores[at] <= LEAST_SCORE * best or left < LEAST_BUDGET // 4:
+        if scores[at] <= LEAST_SCORE * best or left < LEAST_BUDGET // 4 or too_long == MOST_TOO_LONG:
             break
         plain = " ".join(folded(pieces[at].text).split())
+        if plain in seen:
+            continue
         cost = count(_quotation(pieces[at])) + 2
-        if plain in seen or cost > left:
+        if cost > left:
+            too_long += 1
             continue
         seen.add(plain)
         taken.append(at)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
 
 from django.db import DatabaseError, connection, transaction
+from django.db.models import QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
 from compression.core import recall
-from compression.core.ranking import presence, rarity
+from compression.core.ranking import rarity
 from compression.core.recall import Quote, Recalled, Said
 from compression.core.tokens import count_tokens
 from conversations import prompt, transcript
@@ -25,6 +26,7 @@ from conversations.heads import Head
 from conversations.messages import index
 from conversations.messages.schema import INDEXED, is_sqlite
 from conversations.models import Conversation, Message
+from conversations.prepared import Prepared
 from conversations.provenance import from_of, places_of
 from conversations.transcript import HISTORY, Loaded
 
@@ -37,6 +39,7 @@ HITS = 40
 RECENT = 4
 """Messages before the question whose names and numbers count: two turns."""
 COLUMNS = ("role", "name", "content", "created_at", "origin")
+ANY = "= ANY(('{' || %s || '}')::bigint[])"
 CATCH_UP = 400
 """Messages that a turn indexes at most where some of its conversation were not yet; upkeep does the rest."""
 
@@ -120,31 +123,39 @@ def _proposed(head: Head, terms: list[str]) -> tuple[list[Said], dict[str, int]]
         proposed = index.propose(scope, terms)
     counts = dict(zip(terms, proposed.counts, strict=True))
     weights = [rarity(count, AMONG) for count in proposed.counts]
-    scores = {entry: presence(places, weights) for entry, places in proposed.entries.items()}
-    hits = sorted(scores, key=lambda entry: (scores[entry], entry), reverse=True)[:HITS]
+    hits = proposed.best(weights, HITS)
     return (_read(head, hits) if hits else []), counts
 
 
 def _read(head: Head, entries: list[int]) -> list[Said]:
     """The messages of these entries and their neighbours, up to the cut: those that are not sent word for word."""
-    marks = ", ".join(["%s"] * len(entries))
-    key = head.id.hex if is_sqlite() else head.id
+    cut = cast(datetime, head.compressed_at)
+    rows = BESIDE.rows(entries=",".join(map(str, entries)), cut=cut)
+    said = (_said(str(pk), *rest) for conversation_id, pk, *rest in rows if conversation_id == head.id)
+    return [one for one in said if one.id not in head.verbatim_ids]
+
+
+def _beside(entries: str, cut: datetime) -> QuerySet[Message, Any]:
+    """By ids alone: with the conversation in it, SQLite would read all of that in search of them."""
+    chosen = "IN (SELECT value FROM json_each('[' || %s || ']'))" if is_sqlite() else ANY
     near = (
         f"SELECT beside.message_id FROM {INDEXED} AS hit JOIN {INDEXED} AS beside "
         "ON beside.conversation_id = hit.conversation_id AND beside.number BETWEEN hit.number - 1 AND hit.number + 1 "
-        f"WHERE hit.id IN ({marks}) AND hit.conversation_id = %s"
+        f"WHERE hit.id {chosen}"
     )
-    # By their ids alone: with the conversation in it, SQLite would read all of that in search of them.
-    rows = Message.objects.filter(HISTORY, pk__in=RawSQL(near, (*entries, key))).annotate(
-        number=RawSQL(f"(SELECT number FROM {INDEXED} WHERE message_id = conversations_message.id)", ())
-    )
-    found = rows.order_by().values_list("conversation_id", "pk", "number", *COLUMNS)
-    said = (_said(str(pk), *rest) for conversation_id, pk, *rest in found if conversation_id == head.id)
-    cut = cast(datetime, head.compressed_at)
-    return [one for one in said if one.id not in head.verbatim_ids and one.created_at <= cut]
+    number = RawSQL(f"(SELECT number FROM {INDEXED} WHERE message_id = conversations_message.id)", ())
+    rows = Message.objects.filter(HISTORY, pk__in=RawSQL(near, (entries,)), created_at__lte=cut).order_by()
+    return rows.annotate(number=number).values_list("conversation_id", "pk", "number", *COLUMNS)
 
 
 def _said(
     id: str, number: int | None, role: str, name: str, content: str, created_at: datetime, origin: dict[str, Any] | None
 ) -> Said:
     return Said(id, number, role, name, content, created_at, from_of(origin), places_of(origin))
+
+
+BESIDE = Prepared(
+    _beside,
+    entries=(TextField(), "1,2,3"),
+    cut=(Message._meta.get_field("created_at"), datetime(1, 1, 2, tzinfo=UTC)),
+)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from heapq import nlargest
 from typing import Any
 from uuid import UUID
 
@@ -36,6 +37,10 @@ MOST_CHARACTERS = 1_000_000
 """Of a message, and of its tools' results, that are looked up."""
 POSTINGS = 512
 """Messages that one term proposes, the newest."""
+SELDOM = 512
+"""Messages of all conversations: a term that fewer have is seldom."""
+CONVERSATION = "_c"
+"""What the term of a conversation begins with, before its id."""
 SCANNED = 4_000
 """Messages among which PostgreSQL, which has them in no order, looks for those."""
 UPKEEP_SECONDS = 2.0
@@ -59,18 +64,29 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What the index says of a query: for each message's entry, the positions of the terms that it has."""
+    """What the index says of a query: for each term the entries of messages that have it, the newest ones."""
 
-    entries: dict[int, list[int]]
-    counts: tuple[int, ...]
-    """How many messages have each term, POSTINGS where there are as many or more."""
+    postings: tuple[Sequence[int], ...]
     is_behind: bool = False
     """Whether messages of the conversation wait to be indexed."""
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many messages have each term, POSTINGS where there are as many or more."""
+        return tuple(map(len, self.postings))
+
+    def best(self, weights: Sequence[float], most: int) -> list[int]:
+        """At most so many entries, those with the heaviest terms first; of equal ones the newest."""
+        scores: defaultdict[int, float] = defaultdict(float)
+        for posting, weight in zip(self.postings, weights, strict=True):
+            for entry in posting:
+                scores[entry] += weight
+        return [entry for _, entry in nlargest(most, zip(scores.values(), scores, strict=True))]
 
 
 def of_conversation(id: UUID) -> str:
     """The term that every message of a conversation has; no text gives one with a low line."""
-    return f"_c{id.hex}"
+    return f"{CONVERSATION}{id.hex}"
 
 
 def of_owner(id: int) -> str:
@@ -85,24 +101,23 @@ def propose(scope: str, terms: Sequence[str], *, begins: bool = False, behind: U
     """
     arms, values = [], list[Any]()
     for place, term in enumerate(terms):
-        arms.append(_arm(place))
-        values.append(_match(scope, term, begins))
+        arm, its_values = _arm(scope, term, begins)
+        arms.append(f"SELECT {place}, ({arm})")
+        values += its_values
     if behind is not None:
-        arms.append(f"SELECT * FROM (SELECT -1, 0 FROM {UNINDEXED} WHERE conversation_id = %s LIMIT 1) AS behind")
+        arms.append(f"SELECT -1, (SELECT '0' FROM {UNINDEXED} WHERE conversation_id = %s LIMIT 1)")
         values.append(_key(behind))
-    entries: defaultdict[int, list[int]] = defaultdict(list)
-    counts = [0] * len(terms)
+    postings: list[Sequence[int]] = [()] * len(terms)
     is_behind = False
     if arms:
         with connection.cursor() as cursor:
             cursor.execute(" UNION ALL ".join(arms), values)
-            for place, entry in cursor.fetchall():
+            for place, found in cursor.fetchall():
                 if place < 0:
-                    is_behind = True
-                    continue
-                entries[entry].append(place)
-                counts[place] += 1
-    return Proposed(dict(entries), tuple(counts), is_behind)
+                    is_behind = bool(found)
+                else:
+                    postings[place] = list(map(int, found.split(","))) if found else ()
+    return Proposed(tuple(postings), is_behind)
 
 
 def messages_of(entries: Sequence[int]) -> list[UUID]:
@@ -202,18 +217,29 @@ def _is_broken(error: BaseException) -> bool:
     return not locked and any(word in said for word in BROKEN)
 
 
-def _arm(place: int) -> str:
-    if is_sqlite():
+def _arm(scope: str, term: str, begins: bool) -> tuple[str, list[Any]]:
+    """A query, with its values, for the entries that have a term, in one text: rows cost more than to read that."""
+    both = _match(scope, term, begins)
+    if not is_sqlite():
+        # Materialised: planned as if all of it were read, which is by the index, and read as far as is needed.
         return (
-            f"SELECT * FROM (SELECT {place}, rowid FROM {TERMS} WHERE {TERMS} MATCH %s "
-            f"ORDER BY rowid DESC LIMIT {POSTINGS})"
-        )
-    # Materialised: planned as if all of it were read, which is by the index, and read as far as is needed.
-    return (
-        f"SELECT * FROM (WITH found AS MATERIALIZED (SELECT id FROM {INDEXED} WHERE terms @@ %s::tsquery) "
-        f"SELECT {place}, id FROM (SELECT id FROM found LIMIT {SCANNED}) AS proposed ORDER BY id DESC LIMIT {POSTINGS}"
-        f") AS arm{place}"
+            f"WITH found AS MATERIALIZED (SELECT id FROM {INDEXED} WHERE terms @@ %s::tsquery) "
+            f"SELECT string_agg(id::text, ',') FROM (SELECT id FROM (SELECT id FROM found LIMIT {SCANNED}) AS proposed "
+            f"ORDER BY id DESC LIMIT {POSTINGS}) AS newest"
+        ), [both]
+    newest = f"SELECT rowid AS id FROM {TERMS} WHERE {TERMS} MATCH %s ORDER BY rowid DESC LIMIT {POSTINGS}"
+    newest = f"SELECT group_concat(id) FROM ({newest})"
+    if begins or not scope.startswith(CONVERSATION):
+        return newest, [both]
+    # A seldom term is looked up by itself: beside it, all entries of the conversation would be read.
+    count = f"SELECT COUNT(*) FROM (SELECT 1 FROM {TERMS} WHERE {TERMS} MATCH %s LIMIT {SELDOM})"
+    own = (
+        f"SELECT group_concat({INDEXED}.id) FROM {TERMS} CROSS JOIN {INDEXED} ON {INDEXED}.id = {TERMS}.rowid "
+        f"WHERE {TERMS} MATCH %s AND {INDEXED}.conversation_id = %s"
     )
+    alone = f'"{term}"'
+    values = [alone, alone, scope.removeprefix(CONVERSATION), both]
+    return f"SELECT CASE WHEN ({count}) < {SELDOM} THEN ({own}) ELSE ({newest}) END", values
 
 
 def _match(scope: str, term: str, begins: bool) -> str:

@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
 
 from compression.core.index_terms import folded, index_terms, says_little
-from compression.core.ranking import bm25, occurrences, presence, rarity
+from compression.core.ranking import bm25, occurrences, rarity
 from conversations.messages import index
 from conversations.models import Message, ToolCall
 from conversations.terms import terms_of
@@ -71,11 +71,10 @@ def best(rows: QuerySet[Message], query: str, *, scope: str, within: UUID | None
     except DatabaseError:
         logger.exception("search index: it cannot be used")
         return None
-    if not proposed.entries:
+    if not any(proposed.counts):
         return None
     weights = [rarity(count, AMONG) for count in proposed.counts]
-    scores = {entry: presence(places, weights) for entry, places in proposed.entries.items()}
-    pool = sorted(scores, key=lambda entry: (scores[entry], entry), reverse=True)[:POOL]
+    pool = proposed.best(weights, POOL)
     read = list(rows.filter(pk__in=index.messages_of(pool)))
     return _ranked(read, asked, dict(zip(asked.terms, weights, strict=True)), results=within is not None) or None
 
@@ -88,10 +87,7 @@ def _proposed(scope: str, asked: Query) -> index.Proposed:
     if proposed.counts[place]:
         return proposed
     more = index.propose(scope, [asked.last], begins=True)
-    entries = {entry: [*places] for entry, places in proposed.entries.items()}
-    for entry in more.entries:
-        entries.setdefault(entry, []).append(place)
-    return index.Proposed(entries, (*proposed.counts[:place], more.counts[0], *proposed.counts[place + 1 :]))
+    return index.Proposed((*proposed.postings[:place], *more.postings, *proposed.postings[place + 1 :]))
 
 
 def _ranked(rows: Sequence[Message], asked: Query, weights: dict[str, float], *, results: bool) -> list[Message]:
