@@ -106,11 +106,13 @@ def find(user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | Non
 
 def _ranked(user: AbstractBaseUser | AnonymousUser, query: str, terms: list[str], start: int, limit: int) -> Found:
     """The messages from number `start` of the ranking on; one that is not ranked has nothing to say."""
-    own = Message.objects.filter(
-        conversation__owner_id=user.pk, conversation__kind__in=CHATS, replaced_by=None
-    ).select_related("conversation")
-    own = own.only(*MESSAGE, *(f"conversation__{name}" for name in CONVERSATION))
-    rows = lookup.best(own, query, scope=of_owner(user.pk or 0))
+
+    def is_own(row: Message) -> bool:
+        return row.conversation.owner_id == user.pk and row.conversation.kind in CHATS
+
+    said = Message.objects.filter(replaced_by=None).select_related("conversation")
+    said = said.only(*MESSAGE, "conversation__owner_id", *(f"conversation__{name}" for name in CONVERSATION))
+    rows = lookup.best(said, query, scope=of_owner(user.pk or 0), is_own=is_own)
     if rows is None:
         return Found((), is_ranked=start > 0)
     page = rows[start : start + limit]

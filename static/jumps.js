@@ -39,7 +39,7 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
-  const here = ["reader", "around"].includes(target.id) && one("#around [data-here]");
+  const here = ["reader", "around"].includes(target.id) && one("#around [data-here], #reader [data-here]");
   if (here) reveal(here);
 });
 

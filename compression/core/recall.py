@@ -87,6 +87,10 @@ class Quote:
         return self.said.content[self.start : self.end].strip()
 
     @property
+    def speaker(self) -> str:
+        return speaker(self.said.role, self.said.name, self.said.origin)
+
+    @property
     def parts(self) -> tuple[tuple[str, bool], ...]:
         """In order, and of each whether the message itself quotes it."""
         inside = ((max(at, self.start), min(at + length, self.end)) for at, length in self.said.quoted)
@@ -268,9 +272,8 @@ def _quotation(quote: Quote) -> str:
     number = f"#{said.number}, " if said.number is not None else ""
     whole = quote.start == 0 and quote.end >= len(said.content)
     part = "" if whole else ", in part"
-    who = speaker(said.role, said.name, said.origin)
     lines = "\n".join(f"{SIGN}{line}" for line in marked(quote.parts).splitlines() if line.strip())
-    return f"[{number}{said.created_at:%Y-%m-%d}, {who}{part}]\n{lines}"
+    return f"[{number}{said.created_at:%Y-%m-%d}, {quote.speaker}{part}]\n{lines}"
 
 
 def _marked(text: str) -> set[str]:

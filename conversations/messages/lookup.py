@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from math import ceil
@@ -55,11 +55,14 @@ def parsed(query: str) -> Query:
     return Query(tuple(term for term in telling if term in longest), literal, words[-1] if words else "")
 
 
-def best(rows: QuerySet[Message], query: str, *, scope: str, within: UUID | None = None) -> list[Message] | None:
-    """At most POOL of `rows` for a query, the best first; of equal ones the latest.
+def best(
+    rows: QuerySet[Message], query: str, *, scope: str, is_own: Callable[[Message], bool], within: UUID | None = None
+) -> list[Message] | None:
+    """At most POOL of `rows` that are the asker's own for a query, the best first; of equal ones the latest.
 
-    `within` a conversation, the results of its tools are looked at too. None where the index cannot say: it has no
-    term of the query, proposes nothing, or is out of order.
+    Whose a row is, is looked at when it was read by its id: a query with the owner or the conversation in it has SQLite
+    read all that is theirs in search of a few. `within` a conversation, the results of its tools are looked at too.
+    None where the index cannot say: it has no term of the query, proposes nothing, or is out of order.
     """
     asked = parsed(query)
     if not asked.terms:
@@ -75,7 +78,7 @@ def best(rows: QuerySet[Message], query: str, *, scope: str, within: UUID | None
         return None
     weights = [rarity(count, AMONG) for count in proposed.counts]
     pool = proposed.best(weights, POOL)
-    read = list(rows.filter(pk__in=index.messages_of(pool)))
+    read = [row for row in rows.filter(pk__in=index.messages_of(pool)).order_by() if is_own(row)]
     return _ranked(read, asked, dict(zip(asked.terms, weights, strict=True)), results=within is not None) or None
 
 

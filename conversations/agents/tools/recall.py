@@ -86,8 +86,14 @@ def _history(conversation_id: UUID) -> QuerySet[Message]:
 
 def _best(conversation_id: UUID, query: str, terms: list[str]) -> list[Message]:
     """One more than are told at most."""
-    rows = _history(conversation_id).select_related("conversation").only(*COLUMNS, "conversation__updated_at")
-    ranked = lookup.best(rows, query, scope=of_conversation(conversation_id), within=conversation_id)
+    rows = Message.objects.filter(HISTORY).select_related("conversation").only(*COLUMNS, "conversation__updated_at")
+    ranked = lookup.best(
+        rows,
+        query,
+        scope=of_conversation(conversation_id),
+        is_own=lambda row: row.conversation_id == conversation_id,
+        within=conversation_id,
+    )
     return list(_found(conversation_id, terms)[: MOST_HITS + 1]) if ranked is None else ranked[: MOST_HITS + 1]
 
 
