@@ -7,6 +7,7 @@ are read with those beside them. Whatever is wrong with the index, the turn goes
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -44,9 +45,24 @@ CATCH_UP = 400
 """Messages that a turn indexes at most where some of its conversation were not yet; upkeep does the rest."""
 
 
+REMEMBERED = 200
+"""Questions whose passages this process knows, for whoever looks at what was sent."""
+
+UNKNOWN = Recalled("", (), "", 0)
+
+_known: dict[tuple[object, ...], Recalled | None] = {}
+
+
 def load(conversation_id: UUID) -> Loaded:
-    """A conversation as its next request is made of it. Raises Conversation.DoesNotExist."""
-    return recalling(transcript.load(conversation_id))
+    """A conversation as its next request is made of it, to be looked at. Raises Conversation.DoesNotExist.
+
+    What was recalled for its latest question already is not looked for again: what the question and the compacted part
+    say does not change.
+    """
+    loaded = transcript.load(conversation_id)
+    known, room = _known.get(_key(loaded), UNKNOWN), room_for(loaded)
+    is_known = known is not UNKNOWN and room >= recall.LEAST_BUDGET and (known is None or known.tokens <= room)
+    return replace(loaded, recalled=known) if is_known else recalling(loaded)
 
 
 def recalling(loaded: Loaded) -> Loaded:
@@ -54,22 +70,33 @@ def recalling(loaded: Loaded) -> Loaded:
 
     None where nothing is compacted, nothing scores, the policy says no, or there is no room: they give way first.
     """
-    loaded = replace(loaded, recalled=None)
     budget = room_for(loaded)
-    question = recall.question_of(loaded.live)
-    if budget < recall.LEAST_BUDGET or question is None:
-        return loaded
-    before = loaded.live[: loaded.live.index(question)][-RECENT:]
-    weights = recall.query_of(question.content, (turn.content for turn in before))
+    if budget < recall.LEAST_BUDGET:
+        return replace(loaded, recalled=None)
     try:
-        if connection.in_atomic_block:
-            with transaction.atomic():
-                said, counts = _proposed(loaded.head, list(weights))
-        else:
-            said, counts = _proposed(loaded.head, list(weights))
+        with transaction.atomic() if connection.in_atomic_block else nullcontext():
+            found = _recalled(loaded, budget)
     except DatabaseError:
         logger.exception("search index: it cannot be used; nothing is recalled")
-        return loaded
+        return replace(loaded, recalled=None)
+    if len(_known) >= REMEMBERED:
+        _known.clear()
+    _known[_key(loaded)] = found
+    return replace(loaded, recalled=found)
+
+
+def _key(loaded: Loaded) -> tuple[object, ...]:
+    head, question = loaded.head, recall.question_of(loaded.live)
+    return head.id, head.compressed_at, tuple(head.verbatim_ids), question and (question.id, question.content)
+
+
+def _recalled(loaded: Loaded, budget: int) -> Recalled | None:
+    question = recall.question_of(loaded.live)
+    if question is None:
+        return None
+    before = loaded.live[: loaded.live.index(question)][-RECENT:]
+    weights = recall.query_of(question.content, (turn.content for turn in before))
+    said, counts = _proposed(loaded.head, list(weights))
     sent = {turn.id for turn in loaded.turns}
     quotes = recall.chosen(
         [one for one in said if one.id not in sent],
@@ -80,7 +107,7 @@ def recalling(loaded: Loaded) -> Loaded:
         count=count_tokens,
     )
     found = recall.recalled(question.id, quotes, count_tokens)
-    return replace(loaded, recalled=found if found and found.tokens <= budget else None)
+    return found if found and found.tokens <= budget else None
 
 
 def room_for(loaded: Loaded) -> int:

@@ -115,6 +115,16 @@ def test_it_takes_two_queries_and_no_scan(long: Conversation) -> None:
     assert len(queries) == 2
 
 
+def test_who_looks_at_what_was_sent_asks_nothing_of_the_index(long: Conversation, llm: LlmServer) -> None:
+    ask(long, llm, "What do parrots eat?")
+    with CaptureQueriesContext(connection) as queries:
+        found = recall.load(long.pk).recalled
+    assert found and "papaya" in found.text
+    assert not any(schema.INDEXED in query["sql"] for query in queries)
+    set_policy(long, {"recall": False})
+    assert recall.load(long.pk).recalled is None
+
+
 def test_its_tokens_count_and_stay_within_their_share(long: Conversation) -> None:
     content = (
         "What do parrots eat, which port does billing use, who paid the invoice, and how was the weather on day 7?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compression.core.index_terms import index_terms
-from conversations import forks, health, search
+from conversations import forks, health, search, transcript
+from conversations.agents.tools.recall import search_history
+from conversations.context import recall
 from conversations.messages import index, schema
 from conversations.models import Conversation, Message, ToolCall
 from tests.conversations.chat import START
@@ -36,6 +40,9 @@ SCRIPTS = {
     "a number": ("It listens on 48213 now.", "48213"),
     "a path": ("See src/billing/ledger_v2.py for it.", "ledger"),
 }
+
+WHOLE = r"SCAN (?:hit|beside|conversations_(?:message|indexed))\b|\(conversation_id=\?\)|owner_id"
+"""Of a plan that reads all of a conversation, or of a person."""
 
 
 def entries() -> int:
@@ -229,3 +236,29 @@ def test_conversations_of_agents_gateway_and_executors_are_told_apart(user: User
     for kind in Conversation.Kind:
         talk(user, f"needle of {kind}", title="-", kind=kind)
     assert sorted(texts(user, "needle")) == ["needle of agent", "needle of chat"]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL plans by what it counted")
+def test_messages_are_read_by_their_ids_and_never_all_of_a_conversation_or_a_person(user: User) -> None:
+    conversation = talk(user, *(f"needle {number} in a haystack" for number in range(30)), title="-")
+    Conversation.objects.filter(pk=conversation.pk).update(
+        compressed_at=START + timedelta(days=1), compressed_context="[Compressed Message Summary]", compressed_tokens=4
+    )
+    Message.objects.create(
+        conversation=conversation, role="user", content="needle 7?", created_at=START.replace(year=2027)
+    )
+    index.catch_up()
+    with CaptureQueriesContext(connection) as queries:
+        assert search.find(user, "needle 7").hits
+        assert search_history(conversation.pk, "needle 7")
+        recall.recalling(transcript.load(conversation.pk))
+    asked = [
+        query["sql"] for query in queries if "conversations_indexed" in query["sql"] or '"id" IN (' in query["sql"]
+    ]
+    assert len(asked) > 4
+    for sql in asked:
+        plan = " ".join(row[-1] for row in connection.connection.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
+        whole = re.search(
+            r"SCAN (?:hit|beside|conversations_(?:message|indexed))\b|\(conversation_id=\?\)|owner_id", plan
+        )
+        assert not whole, f"{plan}\n{sql}"
