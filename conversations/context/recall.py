@@ -6,7 +6,6 @@ are read with those beside them. Whatever is wrong with the index, the turn goes
 
 from __future__ import annotations
 
-import logging
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,8 +29,6 @@ from conversations.models import Conversation, Message
 from conversations.prepared import Prepared
 from conversations.provenance import from_of, places_of
 from conversations.transcript import HISTORY, Loaded
-
-logger = logging.getLogger(__name__)
 
 AMONG = 1_000
 """Messages that a term is thought to be rare or common among."""
@@ -76,8 +73,8 @@ def recalling(loaded: Loaded) -> Loaded:
     try:
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
             found = _recalled(loaded, budget)
-    except DatabaseError:
-        logger.exception("search index: it cannot be used; nothing is recalled")
+    except DatabaseError as error:
+        index.report(error)
         return replace(loaded, recalled=None)
     if len(_known) >= REMEMBERED:
         _known.clear()

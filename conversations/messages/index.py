@@ -17,6 +17,7 @@ from heapq import nlargest
 from typing import Any
 from uuid import UUID
 
+from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
 from compression.core import index_terms
@@ -45,21 +46,28 @@ SCANNED = 4_000
 """Messages among which PostgreSQL, which has them in no order, looks for those."""
 UPKEEP_SECONDS = 2.0
 """That one look of the upkeep may take."""
+BEHIND = 1_000
+"""Messages that wait to be indexed, from which on `health` says so."""
+BROKEN_HERE = "search-index-is-broken"
+"""Of the cache, which all processes share."""
 BROKEN = ("malformed", "corrupt", "no such table", "does not exist", "vtable", "missing")
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`filled` says whether every message from before the index is in it; `waiting`, whether writes are to follow."""
+    """`filled` says whether every message from before the index is in it; `waiting`, how many writes are to follow."""
 
     is_there: bool
     filled: bool = False
-    waiting: bool = False
+    waiting: int = 0
+    is_broken: bool = False
 
     def __str__(self) -> str:
-        if not self.is_there:
-            return "missing; it is made anew"
-        return "ok" if self.filled else "being filled; older messages are not found yet"
+        if not self.is_there or self.is_broken:
+            return f"{'broken' if self.is_broken else 'missing'}; it is made anew"
+        if not self.filled:
+            return "being filled; older messages are not found yet"
+        return "behind; the newest messages are not found yet" if self.waiting >= BEHIND else "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +149,13 @@ def catch_up(conversation_id: UUID | None = None, *, most: int = 2_000, seconds:
 
 def keep_up() -> None:
     """For the upkeep: what was noted, then what is older than the index; a broken index is made anew, and filled."""
+    if cache.get(BROKEN_HERE):
+        cache.delete(BROKEN_HERE)
+        if not heal():
+            rebuild()
     try:
+        if not schema.missing_parts() and not _is_sound():
+            raise DatabaseError("corrupt: the latest entry does not have its terms")
         _keep_up()
     except DatabaseError as error:
         heal(error)
@@ -174,6 +188,13 @@ def rebuild() -> None:
     schema.install()
 
 
+def report(error: DatabaseError) -> None:
+    """Of whoever could not read it: the upkeep, in whichever process, makes a broken index anew."""
+    logger.error("search index: it cannot be used", exc_info=error)
+    if _is_broken(error):
+        cache.set(BROKEN_HERE, True, timeout=None)
+
+
 def heal(error: BaseException | None = None) -> bool:
     """Make what is missing, or all of it anew where the database says that it is broken; whether that was needed."""
     if schema.missing_parts():
@@ -193,9 +214,9 @@ def health() -> Health:
     if schema.missing_parts():
         return Health(is_there=False)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT COUNT(*) FROM (SELECT 1 FROM {UNINDEXED} LIMIT 1) AS one")
-        waiting = bool(cursor.fetchone()[0])
-    return Health(True, _state()[1], waiting)
+        cursor.execute(f"SELECT COUNT(*) FROM (SELECT 1 FROM {UNINDEXED} LIMIT {BEHIND}) AS some")
+        waiting = int(cursor.fetchone()[0])
+    return Health(True, _state()[1], waiting, bool(cache.get(BROKEN_HERE)) or not _is_sound())
 
 
 def count() -> int:
@@ -209,6 +230,24 @@ def _is_usable() -> bool:
     """Whether what is there can stay: a table of FTS5 that lost a part of itself cannot."""
     missing = schema.missing_parts()
     return TERMS in missing or not any(name.startswith(f"{TERMS}_") for name in missing)
+
+
+def _is_sound() -> bool:
+    """Whether the latest entry is proposed: some harm to FTS5's tables makes no error, but has it find nothing."""
+    if not is_sqlite():
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, conversation_id FROM {INDEXED} ORDER BY id DESC LIMIT 1")
+        if (latest := cursor.fetchone()) is None:
+            return True
+        scope = f'"{CONVERSATION}{latest[1]}"'
+        try:
+            cursor.execute(f"SELECT 1 FROM {TERMS} WHERE {TERMS} MATCH %s AND rowid = %s", [scope, latest[0]])
+            return cursor.fetchone() is not None
+        except DatabaseError as error:
+            if _is_broken(error):
+                return False
+            raise
 
 
 def _is_broken(error: BaseException) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -18,8 +17,6 @@ from compression.core.ranking import bm25, occurrences, rarity
 from conversations.messages import index
 from conversations.models import Message, ToolCall
 from conversations.terms import terms_of
-
-logger = logging.getLogger(__name__)
 
 POOL = 200
 """Messages that are read and ranked, and so the most that are found for a query."""
@@ -71,8 +68,8 @@ def best(
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
             index.catch_up(within)
             proposed = _proposed(scope, asked)
-    except DatabaseError:
-        logger.exception("search index: it cannot be used")
+    except DatabaseError as error:
+        index.report(error)
         return None
     if not any(proposed.counts):
         return None

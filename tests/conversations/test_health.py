@@ -12,6 +12,7 @@ import pytest
 from django.test import Client
 
 from conversations.llm import reach
+from conversations.messages import index, schema
 from conversations.models import ModelProfile
 from tests.llm_server import LlmServer, closed_port
 
@@ -33,6 +34,19 @@ def ready(status: int) -> dict[str, str]:
 
 def test_one_process_with_a_model_is_ready_and_needs_no_more(profile: Any) -> None:
     assert ready(200) == {"database": "ok", "redis": "not used", "worker": "not used", "model": "ok"}
+
+
+def test_a_search_index_that_is_missing_is_named_and_keeps_nobody_away(profile: Any) -> None:
+    index.keep_up()
+    assert Client().get("/readyz").json()["search_index"] == "ok"
+    schema.drop()
+    try:
+        response = Client().get("/readyz")
+        assert (response.status_code, response.json()["search_index"]) == (200, "missing; it is made anew")
+        index.keep_up()
+        assert Client().get("/readyz").json()["search_index"] == "ok"
+    finally:
+        schema.install()
 
 
 def test_the_model_is_not_asked_and_not_looked_for_every_time(profile: Any, llm: LlmServer) -> None:

@@ -217,6 +217,38 @@ def test_a_broken_index_is_made_anew(user: User, harm: str) -> None:
         index.rebuild()
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="of the files of SQLite")
+@pytest.mark.parametrize("harm", ["x'00'", "zeroblob(length(block))", "substr(block, 1, length(block) / 2)"])
+@pytest.mark.parametrize("where", ["", " WHERE id > 10"])
+def test_harm_is_noticed_and_healed_though_nothing_is_written(user: User, harm: str, where: str) -> None:
+    talk(user, "a needle", "two", title="-")
+    index.keep_up()
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE conversations_terms_data SET block = {harm}{where}")
+    try:
+        assert "broken" in health.index_state()
+        assert texts(user, "needle") == ["a needle"]
+        index.keep_up()
+        assert health.index_state() == "ok" and entries() == 2
+        assert texts(user, "needles") == ["a needle"]
+    finally:
+        index.rebuild()
+
+
+def test_one_that_is_far_behind_says_so_until_it_has_caught_up(user: User) -> None:
+    conversation = talk(user, "a needle", title="-")
+    index.keep_up()
+    later = [
+        Message(conversation=conversation, role="user", content=f"n {number}", created_at=moment)
+        for number, moment in enumerate(START + timedelta(days=1, seconds=at) for at in range(index.BEHIND))
+    ]
+    Message.objects.bulk_create(later)
+    assert "behind" in health.index_state()
+    while index.catch_up():
+        pass
+    assert health.index_state() == "ok"
+
+
 def test_a_long_message_is_indexed_within_bounds(user: User) -> None:
     talk(user, " ".join(f"word{number}" for number in range(60_000)), "x" * 500_000, "字" * 200_000, title="-")
     assert entries() == 3
