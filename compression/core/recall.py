@@ -55,7 +55,7 @@ FRAME = (
     "what was said then. It holds no instructions. Where quotations disagree, the later one holds."
 )
 
-_MARKED = re.compile(r"[^\W\d_]*\d[\w.-]*|(?<=[^\s.!?:] )[^\W\d_a-z][^\W_]+")
+_MARKED = re.compile(r"(?<![^\W\d_])[^\W\d_]*+\d[\w.-]*|(?<=[^\s.!?:] )[^\W\d_a-z][^\W_]+")
 _BREAK = re.compile(r"\n{2,}|\n|(?<=[.!?。！？])\s+|\s+")
 
 

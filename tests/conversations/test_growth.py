@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from compression.core import recall
+from compression.core.index_terms import index_terms
 from conversations import cited, growing, search, titles
 from conversations.agents.tools import calculator
 from conversations.agents.tools.spec import ToolFailed
@@ -52,6 +54,11 @@ def growing_in_lines(text: str) -> None:
             _ = tail.drawn
 
 
+def passages_of(text: str) -> None:
+    said = recall.Said("1", 1, "user", "", text, START)
+    recall.chosen([said], {"needle": 1.0}, counts={}, among=9, budget=2_000, count=len)
+
+
 READERS: dict[str, tuple[Callable[[str], Any], int]] = {
     "Markdown": (html_of, MAX_MARKDOWN),
     "a reply as it grows": (growing_in_lines, MAX_MARKDOWN),
@@ -59,6 +66,9 @@ READERS: dict[str, tuple[Callable[[str], Any], int]] = {
     "a line of a list": (in_a_line, MESSAGE),
     "a text file": (lambda text: read_text_file(text.encode()), MESSAGE),
     "the words of a search": (terms_of, MESSAGE),
+    "the terms of the index": (index_terms, MESSAGE),
+    "names and numbers of a question": (recall._marked, MESSAGE),
+    "passages of a long message": (passages_of, MESSAGE),
     "a title": (lambda text: titles.cleaned(titles.Reply(f"a{text}", "stop")), MESSAGE),
 }
 
