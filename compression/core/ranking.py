@@ -15,6 +15,9 @@ CHARACTERS = 6
 MOST_COUNTED = 20
 """Occurrences of a term in one text: more change nothing that counts."""
 
+MOST_TRIED = 500
+"""Places that a word's beginning is looked at in one text: of other words that begin like it there may be many."""
+
 _END = re.compile(r"[\W_]")
 
 
@@ -23,10 +26,10 @@ def rarity(with_it: int, among: int) -> float:
     return log(1 + (max(among, with_it) - with_it + 0.5) / (with_it + 0.5))
 
 
-def occurrences(text: str, term: str) -> list[int]:
-    """Where a term stands in a folded text."""
+def occurrences(text: str, term: str, most: int = MOST_COUNTED) -> list[int]:
+    """Where a term stands in a folded text, its first places."""
     if is_unspaced(term):
-        return _all(text, term, lambda at: True)
+        return _all(text, term, lambda at: True, most)
     # A stem may end otherwise than the word: "study" is "studi", "making" is "mak".
     probe = term[:-1] if len(term) > 3 else term
 
@@ -36,7 +39,7 @@ def occurrences(text: str, term: str) -> list[int]:
         end = _END.search(text, at)
         return term in terms_of_word(text[at : end.start() if end else len(text)])
 
-    return _all(text, probe, is_word)
+    return _all(text, probe, is_word, most)
 
 
 def bm25(counts: Mapping[str, int], weights: Mapping[str, float], *, length: float, usual: float) -> float:
@@ -45,10 +48,11 @@ def bm25(counts: Mapping[str, int], weights: Mapping[str, float], *, length: flo
     return sum(weights[term] * count * (K1 + 1) / (count + norm) for term, count in counts.items() if count)
 
 
-def _all(text: str, probe: str, is_one: Callable[[int], bool]) -> list[int]:
+def _all(text: str, probe: str, is_one: Callable[[int], bool], most: int) -> list[int]:
     found: list[int] = []
-    at = text.find(probe)
-    while at >= 0 and len(found) < MOST_COUNTED:
+    tried, at = 0, text.find(probe)
+    while at >= 0 and len(found) < most and tried < MOST_TRIED:
+        tried += 1
         if is_one(at):
             found.append(at)
         at = text.find(probe, at + 1)

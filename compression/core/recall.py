@@ -8,7 +8,8 @@ A quotation is data: each of its lines begins with a sign of its own, so that no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -31,8 +32,14 @@ MOST_TERMS = 20
 """Of a query."""
 READ_FROM_START, READ_TO_END = 4_000, 1_000
 """Characters of a question that are looked at: its beginning and its end."""
-LONGEST_READ = 60_000
-"""Characters of one message that are cut into passages: those around where its terms stand."""
+LONGEST_WHOLE = 6_000
+"""Characters of a message that is cut into passages as a whole; of a longer one, what stands around its terms."""
+READ_IN_ALL = 4_000_000
+"""Characters of all messages together that terms are looked for in, each message its share of them."""
+MOST_IN_A_MESSAGE, MOST_AROUND = 200, 5
+"""Occurrences of a term that are counted in one message; of a long message, those with a passage around them."""
+BREAKS = (("\n\n",), ("\n",), ("。", "！", "？"), (" ", "\t", "\u3000"))
+"""Where a message is cut, the best first."""
 SHARED = 1.5
 """Times that a name or number counts which the last turns had too."""
 CARRIED = 0.4
@@ -56,7 +63,8 @@ FRAME = (
 )
 
 _MARKED = re.compile(r"(?<![^\W\d_])[^\W\d_]*+\d[\w.-]*|(?<=[^\s.!?:] )[^\W\d_a-z][^\W_]+")
-_BREAK = re.compile(r"\n{2,}|\n|(?<=[.!?。！？])\s+|\s+")
+Counts = Mapping[str, int]
+"""How often a text has each term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +162,15 @@ def chosen(
     query, and no neighbour with one; terms that most messages have do not count.
     """
     ordered = sorted(said, key=lambda one: (one.created_at, one.id))
-    pieces = [quote for one in ordered for quote in passages(one, weights)]
+    room = READ_IN_ALL // max(len(ordered), 1)
+    found = [piece for one in ordered for piece in passages(one, weights, room)]
+    pieces = [quote for quote, _ in found]
     importance = {
         term: weight * rarity(counts.get(term, 0), among)
         for term, weight in weights.items()
         if counts.get(term, 0) <= max(COMMON * among, 1)
     }
-    scores = _scores(pieces, importance)
+    scores = _scores(found, importance)
     best = max(scores, default=0.0)
     ranked = sorted(range(len(pieces)), key=lambda at: scores[at], reverse=True)
     taken: list[int] = []
@@ -194,18 +204,30 @@ def recalled(before: str, quotes: Sequence[Quote], count: TokenCounter) -> Recal
     return Recalled(before, tuple(quotes), text, count(text) + MESSAGE_OVERHEAD) if text else None
 
 
-def passages(said: Said, terms: Iterable[str]) -> list[Quote]:
-    """The message cut at paragraphs, lines, sentences or blanks; of a very long one what stands around the terms."""
-    if len(said.content) <= LONGEST_READ:
-        return _cut(said, 0, len(said.content))
-    text = folded(said.content)
-    places = sorted(at for term in terms for at in occurrences(text, term)[: LONGEST_READ // PASSAGE // MOST_TERMS])
+def passages(said: Said, terms: Iterable[str], room: int) -> list[tuple[Quote, Counts]]:
+    """The message cut at paragraphs, lines, sentences or blanks, and how often each has the terms.
+
+    Of one that is longer than LONGEST_WHOLE what stands around the terms in its first `room` characters.
+    """
+    text = folded(said.content[: max(room, LONGEST_WHOLE)])
+    places = {term: at for term in terms if (at := occurrences(text, term, most=MOST_IN_A_MESSAGE))}
+    whole = len(said.content) <= LONGEST_WHOLE
+    quotes = _cut(said, 0, len(said.content)) if whole else _around(said, places, len(text))
+    return [(quote, _counts(quote, places)) for quote in quotes]
+
+
+def _around(said: Said, places: Mapping[str, Sequence[int]], end: int) -> list[Quote]:
     found: list[Quote] = []
-    for at in places:
+    for at in sorted(at for found_at in places.values() for at in found_at[:MOST_AROUND]):
         start = max(at - PASSAGE // 2, found[-1].end if found else 0)
-        if at >= start and start < len(text):
-            found += _cut(said, start, min(start + PASSAGE, len(text)))
+        if at >= start:
+            found += _cut(said, start, min(start + PASSAGE, end))
     return found
+
+
+def _counts(quote: Quote, places: Mapping[str, Sequence[int]]) -> Counts:
+    counts = {term: bisect_left(at, quote.end) - bisect_left(at, quote.start) for term, at in places.items()}
+    return {term: count for term, count in counts.items() if count}
 
 
 def _cut(said: Said, start: int, end: int) -> list[Quote]:
@@ -214,38 +236,37 @@ def _cut(said: Said, start: int, end: int) -> list[Quote]:
     while start < end:
         stop = end
         if end - start > PASSAGE * 1.5:
-            window = said.content[start + PASSAGE // 2 : start + PASSAGE]
-            breaks = [(-_strength(found_at[0]), found_at.end()) for found_at in _BREAK.finditer(window)]
-            best = min((rank for rank, _ in breaks), default=0)
-            stop = start + PASSAGE // 2 + max((at for rank, at in breaks if rank == best), default=len(window))
+            stop = start + PASSAGE // 2
+            stop += _break(said.content[stop : start + PASSAGE])
         if said.content[start:stop].strip():
             found.append(Quote(said, start, stop))
         start = stop
     return found
 
 
-def _strength(gap: str) -> int:
-    return 3 if gap.count("\n") > 1 else 2 if "\n" in gap else 1
+def _break(window: str) -> int:
+    """Where a text is best cut: after its last empty line, line, sentence or word."""
+    for breaks in BREAKS:
+        at, length = max((window.rfind(one), len(one)) for one in breaks)
+        if at >= 0:
+            return at + length
+    return len(window)
 
 
-def _scores(pieces: Sequence[Quote], importance: dict[str, float]) -> list[float]:
-    texts = [folded(piece.text) for piece in pieces]
-    usual = sum(map(len, texts)) / max(len(texts), 1)
+def _scores(found: Sequence[tuple[Quote, Counts]], importance: dict[str, float]) -> list[float]:
+    pieces = [quote for quote, _ in found]
+    lengths = [max(quote.end - quote.start, PASSAGE / 3) for quote in pieces]
+    usual = sum(lengths) / max(len(lengths), 1)
     own = [
-        bm25(
-            {term: len(occurrences(text, term)) for term in importance},
-            importance,
-            length=max(len(text), PASSAGE / 3),
-            usual=max(usual, PASSAGE / 3),
-        )
-        for text in texts
+        bm25({term: n for term, n in counts.items() if term in importance}, importance, length=length, usual=usual)
+        for (_, counts), length in zip(found, lengths, strict=True)
     ]
-    found: list[float] = []
+    scores: list[float] = []
     for at, score in enumerate(own):
         before = own[at - 1] if at and _adjoin(pieces[at - 1], pieces[at]) else 0.0
         after = own[at + 1] if at + 1 < len(own) and _adjoin(pieces[at], pieces[at + 1]) else 0.0
-        found.append((score + NEIGHBOUR * (before + after)) * (1 + LATER * at / max(len(own), 1)))
-    return found
+        scores.append((score + NEIGHBOUR * (before + after)) * (1 + LATER * at / max(len(own), 1)))
+    return scores
 
 
 def _adjoin(one: Quote, other: Quote) -> bool:
