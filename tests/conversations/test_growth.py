@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -104,6 +105,16 @@ def test_no_text_of_repeated_pieces_takes_longer_than_its_length(reader: str) ->
             if not found.is_linear:
                 slow[fragment, after] = found.times
     assert not slow
+
+
+@pytest.mark.parametrize("size", [60_000, MESSAGE])
+def test_a_hundred_long_messages_are_looked_through_in_bounded_time(size: int) -> None:
+    words = " ".join(f"needle{number}" for number in range(size // 8))[:size]
+    said = [recall.Said(str(at), at, "user", "", words, START + at * MINUTE) for at in range(120)]
+    terms = {f"needle{number}": 1.0 for number in range(recall.MOST_TERMS)}
+    began = time.process_time()
+    assert recall.chosen(said, terms, counts={}, among=1_000, budget=2_000, count=len)
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize(
