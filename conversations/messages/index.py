@@ -214,7 +214,7 @@ def health() -> Health:
     if schema.missing_parts():
         return Health(is_there=False)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT COUNT(*) FROM (SELECT 1 FROM {UNINDEXED} LIMIT {BEHIND}) AS some")
+        cursor.execute(f"SELECT COUNT(*) FROM (SELECT 1 FROM {UNINDEXED} LIMIT {BEHIND}) AS noted")
         waiting = int(cursor.fetchone()[0])
     return Health(True, _state()[1], waiting, bool(cache.get(BROKEN_HERE)) or not _is_sound())
 
