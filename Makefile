@@ -11,7 +11,7 @@ ON_POSTGRESQL := tests/conversations tests/compression tests/agents
 SECOND_TRIES := $(abspath $(VENV))/second-tries
 .DEFAULT_GOAL := run
 
-.PHONY: run setup test needs check lock bench bench-load bench-retention torture clean
+.PHONY: run setup test needs check lock bench bench-load bench-memory bench-retention torture clean
 
 run: setup
 	@$(PYTHON) manage.py fetch_model
@@ -48,6 +48,9 @@ bench: $(VENV)/installed-dev
 bench-load: needs
 	@$(PYTHON) -m tests.needs require postgresql redis
 	@$(PYTHON) -m benchmarks.load
+
+bench-memory: $(VENV)/installed-dev
+	@$(PYTHON) -m benchmarks.memory
 
 bench-retention: $(VENV)/installed-bench
 	@$(PYTHON) -m benchmarks.retention

@@ -5,6 +5,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 
 from conversations.compaction import compaction
+from conversations.context import message_index
 from conversations.ops import maintenance
 from conversations.runtime import log_context
 from conversations.turns import recovery, titles, turn
@@ -26,6 +27,7 @@ async def suggest_title(conversation_id: str, reply_id: str) -> None:
 
 async def sweep() -> None:
     await sync_to_async(recovery.sweep)()
+    await sync_to_async(message_index.keep_up)()
 
 
 async def tidy() -> None:

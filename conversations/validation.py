@@ -140,6 +140,7 @@ POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
     "preset": _one_of(*PRESETS),
     "enabled": (lambda value: isinstance(value, bool), "true or false"),
     "ahead": (lambda value: isinstance(value, bool), "true or false"),
+    "recall": (lambda value: isinstance(value, bool), "true or false"),
     "strategy": _one_of(*STRATEGIES),
     "threshold": _between(MIN_THRESHOLD, MAX_THRESHOLD),
     "keep_recent": _between(0, 100, whole=True),

@@ -42,7 +42,7 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
-  const here = ["reader", "around"].includes(target.id) && find("#around [data-here]");
+  const here = ["reader", "around"].includes(target.id) && find("#around [data-here], #reader [data-here]");
   if (here) reveal(here);
 });
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from compression.core.values import Transcript, Turn, Usage, Window, total_tokens
 
 
-def usage(*, system: int, summary: int, turns: Sequence[Turn], window: Window) -> Usage:
-    """`system` and `summary` are our own counts, as those of the turns are."""
+def usage(*, system: int, summary: int, turns: Sequence[Turn], window: Window, recalled: int = 0) -> Usage:
+    """`system`, `summary` and `recalled` are our own counts, as those of the turns are."""
     protected = sum(turn.tokens for turn in turns if turn.protected)
     return Usage(
         system=window.corrected(system),
@@ -16,6 +16,7 @@ def usage(*, system: int, summary: int, turns: Sequence[Turn], window: Window) -
         protected=window.corrected(protected),
         live=window.corrected(total_tokens(turns) - protected),
         window=window,
+        recalled=window.corrected(recalled),
     )
 
 

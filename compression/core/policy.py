@@ -34,6 +34,7 @@ or a flow's own budget of history."""
 PRESETS: dict[str, dict[str, Any]] = {
     "chat": {},
     "planner": {
+        "recall": False,
         "history_tokens": 2_500,
         "history_messages": 10,
         "keep_recent": 4,
@@ -41,6 +42,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "cooldown": 0,
     },
     "executor": {
+        "recall": False,
         "history_tokens": 600,
         "history_messages": 5,
         "keep_recent": 4,
@@ -52,7 +54,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 """What a flow wants otherwise than the settings have it.
 
 A flow with a budget of its own is looked at before each request, of which several follow within seconds: a pause, or a
-least number of messages, would have it go beyond.
+least number of messages, would have it go beyond. Nothing is recalled for it: it has tools to look in its history.
 """
 
 
@@ -76,10 +78,12 @@ class Policy:
     A flow with a budget of its own has `history_tokens`, as the model counts them: beyond them, and with more than
     `history_messages` verbatim, it is compressed however large the window. Protected messages stand beside it. A
     summary that keeps less than `min_retention` of the facts has the next summariser tried; the better one is taken.
+    `recall` has passages of what was condensed quoted for each new message, as far as they bear on it.
     """
 
     enabled: bool = True
     ahead: bool = True
+    recall: bool = True
     strategy: Strategy = "checkpoints"
     threshold: float | None = None
     keep_recent: int = 4

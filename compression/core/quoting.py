@@ -41,11 +41,16 @@ def is_plain(turn: Turn) -> bool:
 def quoted(turn: Turn) -> str:
     """The turn's own words, those that it quotes between two lines that say so."""
     if turn.quoted:
-        parts = ((escaped(text).strip("\n"), is_quoted) for text, is_quoted in turn.parts)
-        told = "\n".join(f"{BEGIN}\n{text}\n{END}" if is_quoted else text for text, is_quoted in parts if text)
+        told = marked(turn.parts)
         images = (image.caption for image in turn.images)
         return "\n".join(part for part in (told, *map(escaped, images)) if part)
     return escaped(turn.told)
+
+
+def marked(parts: Iterable[tuple[str, bool]]) -> str:
+    """A text in parts, those that it quotes (True) between two lines that say so."""
+    texts = ((escaped(text).strip("\n"), is_quoted) for text, is_quoted in parts)
+    return "\n".join(f"{BEGIN}\n{text}\n{END}" if is_quoted else text for text, is_quoted in texts if text)
 
 
 def marks_of(turns: Iterable[Turn], earlier: str) -> Progress:

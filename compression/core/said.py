@@ -40,12 +40,17 @@ class Said(NamedTuple):
 
 def speaker_of(turn: Turn) -> str:
     """The name that a turn's words are led by: at most 24 letters and digits, so that it can be parsed back."""
-    return _name(turn.name) or label_of(turn)
+    return speaker(turn.role, turn.name, turn.origin)
 
 
 def label_of(turn: Turn) -> str:
     """The same where nobody has a name."""
-    return BY_ORIGIN.get(turn.origin, USER) if turn.role == "user" else turn.role.capitalize()
+    return speaker(turn.role, "", turn.origin)
+
+
+def speaker(role: str, name: str, origin: str) -> str:
+    """The same of a message that is no turn."""
+    return _name(name) or (BY_ORIGIN.get(origin, USER) if role == "user" else role.capitalize())
 
 
 def said_by(turn: Turn) -> Iterator[Said]:

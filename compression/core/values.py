@@ -137,10 +137,11 @@ class Usage:
     protected: int
     live: int
     window: Window
+    recalled: int = 0
 
     @property
     def total(self) -> int:
-        return self.system + self.summary + self.protected + self.live
+        return self.system + self.summary + self.recalled + self.protected + self.live
 
     @property
     def ratio(self) -> float:

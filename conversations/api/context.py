@@ -30,7 +30,7 @@ from conversations.compaction import edit_summary as summaries
 from conversations.compaction import snapshots as states
 from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.compaction.trigger import compacts_at
-from conversations.context import prompt, transcript, usage
+from conversations.context import next_request, transcript, usage
 from conversations.context.policy import of_all_flows
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
@@ -49,9 +49,9 @@ Flow = Annotated[
     "/conversations/{uuid:conversation_id}/context", response=told(schema.Context), summary="See what would be sent"
 )
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    """Exactly what would be sent next."""
+    """Exactly what would be sent next, with the passages that are recalled for the latest question."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
-    context = prompt.look(conversation)
+    context = next_request.look(conversation)
     due = compacts_at(transcript.load(conversation.pk), context.usage) if context.usage else None
     checkpoints = Checkpoint.objects.filter(conversation=conversation, active=True)
     return {

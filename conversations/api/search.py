@@ -19,7 +19,7 @@ Words = Annotated[
     Query(
         min_length=1,
         max_length=search.MAX_QUERY_CHARS,
-        description='All of them must occur; "words in quotes" are one.',
+        description='Any of them makes a hit; "words in quotes" must occur as they stand.',
     ),
 ]
 
@@ -27,7 +27,7 @@ Words = Annotated[
 @router.get("/search", response=told(HitPage), summary="Search every message")
 def find(request: Request, q: Words, cursor: Cursor = None, limit: Limit = search.LIMIT) -> dict[str, Any]:
     """In whatever case, in one's chats, archived ones too, and in messages that are folded into a summary: first the
-    titles, then the messages, by the last change of their conversation. Replaced messages are not found.
+    titles, by their last change, then the messages, the best first. Replaced messages are not found.
     """
     found = search.find_hits(request.auth, q, after=cursor, limit=limit)
     return {"items": [_told(hit) for hit in found.hits], "next": found.next}

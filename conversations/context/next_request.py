@@ -8,12 +8,31 @@ from typing import Any
 
 from compression.core.values import Usage
 from compression.records import active_checkpoints
-from conversations.context import prompt, transcript
+from conversations.context import prompt, recall
 from conversations.context.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.context.usage import measured
 from conversations.llm import tools as llm_tools
+from conversations.llm.request import Prompt
 from conversations.models import Conversation
 from conversations.models.model_profile import DEFAULT_WINDOW
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Exactly what would be sent next, and what it costs (None where no model is set)."""
+
+    prompt: Prompt
+    usage: Usage | None
+
+    @property
+    def messages(self) -> tuple[dict[str, Any], ...]:
+        return self.prompt.messages
+
+
+def look(conversation: Conversation) -> Context:
+    """The next request of a conversation, as it stands now: passages are recalled for its latest question."""
+    loaded = recall.load(conversation.pk)
+    return Context(prompt.assemble(loaded), measured(loaded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +52,8 @@ class Upcoming:
 
 
 def upcoming(conversation: Conversation) -> Upcoming:
-    """What `prompt.look` tells as a whole."""
-    loaded = transcript.load(conversation.pk)
+    """What `look` tells as a whole."""
+    loaded = recall.load(conversation.pk)
     head, messages = loaded.head, prompt.assemble(loaded).messages
     tools = llm_tools.tokens(head.tools)
     opening = [Part("system", messages[0], prompt.system_tokens(head) - tools)]
@@ -44,5 +63,5 @@ def upcoming(conversation: Conversation) -> Upcoming:
         numbers = tuple(checkpoint.number for checkpoint in active_checkpoints(head.id))
         opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))
     window = head.window or DEFAULT_WINDOW
-    turns = parts_of(loaded.turns, with_images=head.can_see, instructs=prompt.instructs(head))
+    turns = parts_of(loaded.turns, with_images=head.can_see, instructs=prompt.instructs(head), recalled=loaded.recalled)
     return Upcoming(tuple(as_counted([*opening, *turns], window)), measured(loaded))

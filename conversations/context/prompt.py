@@ -1,14 +1,17 @@
-"""What the model is sent: the system prompt, the summary, kept and live messages, in this order and no other."""
+"""What the model is sent: the system prompt, the summary, kept and live messages, in this order and no other.
+
+Passages that are recalled of the compacted part stand right before the question that they are recalled for: all that
+stands before them stays the same from turn to turn, and a provider's cache can serve it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 
-from compression.core.values import Turn, Usage, Window
+from compression.core.values import Turn, Window
 from conversations.context import system_prompt, transcript
 from conversations.context.head import Head, tools_for
 from conversations.context.system_prompt import Instructions
@@ -24,24 +27,6 @@ MAX_IMAGES = 20
 """Of one request: in more of them, Anthropic refuses sides of over 2,000 pixels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """Exactly what would be sent next, and what it costs (None where no model is set)."""
-
-    prompt: Prompt
-    usage: Usage | None
-
-    @property
-    def messages(self) -> tuple[dict[str, Any], ...]:
-        return self.prompt.messages
-
-
-def look(conversation: Conversation) -> Context:
-    """The next request of a conversation, as it stands now."""
-    loaded = transcript.load(conversation.pk)
-    return Context(assemble(loaded), loaded.usage(system_tokens=system_tokens(loaded.head)))
-
-
 def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
     """The request for a loaded conversation: its new message is the last of the live ones.
 
@@ -52,6 +37,8 @@ def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
         messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
     visible = shown(loaded.turns) if loaded.head.can_see else ()
     for turn in loaded.turns:
+        if loaded.recalled and turn.id == loaded.recalled.before:
+            messages.append(loaded.recalled.message)
         messages.extend(as_messages(turn, with_images=turn.id in visible, instructs=instructs(loaded.head)))
     return Prompt(tuple(messages), loaded.head.id, loaded.head.tools, may_call)
 

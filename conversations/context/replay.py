@@ -17,10 +17,11 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from compression.core.context import render
+from compression.core.recall import Recalled
 from compression.core.values import Role, ToolUse, Turn, Window
 from compression.models import Checkpoint
 from compression.records import value_of
-from conversations.context import request_log
+from conversations.context import recall, request_log
 from conversations.context.provenance import from_of, places_of
 from conversations.context.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.context.transcript import BEGINNING, SAID, images_of, message_tokens, truncated
@@ -71,7 +72,7 @@ class Replayed:
 
     @property
     def tokens(self) -> dict[str, int]:
-        return dict(self.noted["tokens"])
+        return {"recalled": 0} | dict(self.noted["tokens"])
 
     @property
     def total(self) -> int:
@@ -102,7 +103,9 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
     if less := noted["count"] - len(turns):
         missing.append(f"{less} message{'s' * (less != 1)}")
     window = Window(noted["window"], noted["window"] - noted["budget"], noted["correction"])
-    parts = tuple(as_counted([*opening, *parts_of(turns, with_images=noted.get("images", False))], window))
+    quoted = _recalled(reply, noted, missing)
+    told = parts_of(turns, with_images=noted.get("images", False), recalled=quoted)
+    parts = tuple(as_counted([*opening, *told], window))
     exact = request_log.digest(messages_of(parts)) == noted["hash"] and NOT_THERE not in missing
     gone = f"Not there any more: {', '.join(missing)}." if missing else ""
     return Replayed(reply, noted, parts, "" if exact else gone or OTHERWISE)
@@ -178,6 +181,15 @@ def _summary(reply: Message, noted: dict[str, Any], missing: list[str]) -> Itera
         missing.append("the summary")
         return
     yield Part("summary", {"role": noted["role"], "content": text}, message_tokens(text), checkpoints=numbers)
+
+
+def _recalled(reply: Message, noted: dict[str, Any], missing: list[str]) -> Recalled | None:
+    if "recalled" not in noted:
+        return None
+    found = recall.put_together(reply.conversation_id, noted["recalled"])
+    if found is None:
+        missing.append("recalled passages")
+    return found
 
 
 def _turns(reply: Message, noted: dict[str, Any]) -> list[Turn]:

@@ -22,7 +22,7 @@ from compression.core.context import render
 from compression.core.values import total_tokens
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints, value_of
-from conversations.context import prompt
+from conversations.context import prompt, recall
 from conversations.context.transcript import Loaded
 from conversations.context.usage import measured
 from conversations.llm import tools
@@ -33,6 +33,8 @@ from conversations.llm.tools import as_functions
 from conversations.models import ModelProfile, Wording
 
 VERSION = 1
+TOKENS = ("system", "summary", "recalled", "protected", "live")
+"""Kinds of parts whose tokens are noted; `recalled` is missing of what was asked before there was any."""
 MAX_DOLLARS = Decimal(999_999)
 """That a row can hold: figures that a provider made up cost more."""
 REMEMBERED = 10_000
@@ -57,7 +59,8 @@ class Sent:
         if any(turn.images for turn in self.loaded.turns):
             return 0
         unheard = tools.tokens(head.tools) if head.tools and not tells_of_tools(self.profile, self.prompt) else 0
-        return prompt.system_tokens(head) - unheard + head.compressed_tokens + total_tokens(self.loaded.turns)
+        quoted = self.loaded.recalled.tokens if self.loaded.recalled else 0
+        return prompt.system_tokens(head) - unheard + head.compressed_tokens + quoted + total_tokens(self.loaded.turns)
 
     @property
     def used(self) -> int:
@@ -95,11 +98,12 @@ def note(sent: Sent) -> dict[str, Any]:
         **_messages_of(sent.loaded),
         "images": head.can_see and any(turn.images for turn in sent.loaded.turns),
         "limit": settings.TOOL_RESULT_MAX_CHARS,
-        "tokens": {name: getattr(usage, name) for name in ("system", "summary", "protected", "live")},
+        "tokens": {name: getattr(usage, name) for name in TOKENS},
         "window": window.size,
         "budget": window.budget,
         "correction": window.correction,
         "hash": digest(sent.prompt.messages),
+        **({"recalled": recall.noted(sent.loaded.recalled)} if sent.loaded.recalled else {}),
         **({} if sent.profile.sends_as_is else {"template": sent.profile.chat_template}),
     }
     saved = window.corrected(stood_for.tokens) - usage.summary if stood_for else 0

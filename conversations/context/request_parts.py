@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from compression.core.recall import Quote, Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, Turn, Window
 from conversations.context import request_log
 from conversations.context.prompt import as_messages, shown
 
-Kind = Literal["system", "tools", "summary", "protected", "live"]
+Kind = Literal["system", "tools", "summary", "recalled", "protected", "live"]
 BEGIN_WITH: dict[str, str] = {"tools": "system"}
 """What is counted together with another kind, as a request begins with both."""
 
@@ -34,6 +35,8 @@ class Part:
     message_id: str = ""
     checkpoints: tuple[int, ...] = ()
     images: tuple[Image, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    """Of what was recalled: each with its message."""
 
     @property
     def role(self) -> str:
@@ -76,10 +79,17 @@ def tools_part(definitions: str, tokens: int) -> Part:
     return Part("tools", {"role": "system", "content": definitions}, tokens)
 
 
-def parts_of(turns: Sequence[Turn], *, with_images: bool, instructs: bool = False) -> Iterator[Part]:
-    """Each message of each turn; what was counted for a turn is that of its results, and the rest of its own."""
+def parts_of(
+    turns: Sequence[Turn], *, with_images: bool, instructs: bool = False, recalled: Recalled | None = None
+) -> Iterator[Part]:
+    """Each message of each turn; what was counted for a turn is that of its results, and the rest of its own.
+
+    What was recalled stands before the question that it was recalled for.
+    """
     visible = shown(turns) if with_images else ()
     for turn in turns:
+        if recalled and recalled.before == turn.id:
+            yield Part("recalled", dict(recalled.message), recalled.tokens, quotes=recalled.quotes)
         kind: Kind = "protected" if turn.protected else "live"
         images = turn.images if turn.id in visible else ()
         own, *results = as_messages(turn, with_images=bool(images), instructs=instructs)

@@ -33,8 +33,8 @@ SEARCH, READ = "search_history", "read_history"
 HISTORY = (
     spec(
         SEARCH,
-        "Find messages of this conversation by their words, summarised ones too: numbers, roles and excerpts, the "
-        "latest first.",
+        "Find messages of this conversation by any of their words, summarised ones too: numbers, roles and excerpts, "
+        "the best first.",
         query={"type": "string", "minLength": 1, "maxLength": 200},
     ),
     spec(

@@ -18,6 +18,7 @@ from django.db.models import Q, QuerySet
 from compression.core import rebuild as rebuilding
 from compression.core.context import render
 from compression.core.measure import usage
+from compression.core.recall import Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript, Turn, Usage, Window
 from compression.core.window import groups
@@ -52,6 +53,8 @@ class Loaded:
     head: Head
     kept: tuple[Turn, ...]
     live: tuple[Turn, ...]
+    recalled: Recalled | None = None
+    """What is quoted of the compacted part, where it was looked for (`conversations.context.recall`)."""
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -74,7 +77,13 @@ class Loaded:
         window = self.head.window
         if window is None:
             return None
-        return usage(system=system_tokens, summary=self.head.compressed_tokens, turns=self.turns, window=window)
+        return usage(
+            system=system_tokens,
+            summary=self.head.compressed_tokens,
+            turns=self.turns,
+            window=window,
+            recalled=self.recalled.tokens if self.recalled else 0,
+        )
 
 
 def load(conversation_id: UUID) -> Loaded:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from compression.core.values import FlowUsage, Usage
-from conversations.context import prompt, transcript
+from conversations.context import prompt, recall
 from conversations.context.policy import flow_of, policy_of
 from conversations.context.transcript import Loaded
 from conversations.models import Conversation
@@ -18,7 +18,7 @@ from conversations.runtime.payloads import usage_json
 
 def of(conversation: Conversation) -> Usage | None:
     """Tokens of the next request by part; None where no model is set."""
-    return measured(transcript.load(conversation.pk))
+    return measured(recall.load(conversation.pk))
 
 
 def measured(loaded: Loaded) -> Usage | None:
@@ -27,7 +27,7 @@ def measured(loaded: Loaded) -> Usage | None:
 
 def total(conversation_id: UUID) -> int | None:
     """Tokens of the next request, as the meter shows them; None where no model is set."""
-    used = measured(transcript.load(conversation_id))
+    used = measured(recall.load(conversation_id))
     return used.total if used else None
 
 
@@ -44,7 +44,7 @@ def publish_usage(conversation_id: UUID) -> None:
     if not hub.is_heard(conversation_id):
         return
     with contextlib.suppress(Conversation.DoesNotExist):  # deleted meanwhile
-        if usage := measured(transcript.load(conversation_id)):
+        if usage := measured(recall.load(conversation_id)):
             publish(conversation_id, EventType.USAGE_UPDATED, **usage_json(usage))
 
 

@@ -70,7 +70,14 @@ def _renamed(noted: Noted, ids: Mapping[str, str], moments: Mapping[datetime, da
         | {name: [ids.get(id, id) for id in noted[name]] for name in ("kept", "protected")}
         | {"elided": {ids.get(id, id): tokens for id, tokens in noted["elided"].items()}}
         | {name: moments.get(moment, moment).isoformat() for name, moment in dates.items()}
+        | ({"recalled": _recalled(noted["recalled"], ids)} if "recalled" in noted else {})
     )
+
+
+def _recalled(noted: Noted, ids: Mapping[str, str]) -> Noted:
+    """The passages that were quoted: from the copies of their messages, before the copy of the question."""
+    quotes = [[ids.get(id, id), *place] for id, *place in noted["quotes"]]
+    return {"before": ids.get(noted["before"], noted["before"]), "quotes": quotes}
 
 
 def _standing(current: Message, named: set[str], dated: set[datetime]) -> tuple[Ids, Moments]:
@@ -115,6 +122,9 @@ def _ids_of(noted: Noted) -> Iterator[str]:
     yield from noted["kept"]
     yield from noted["protected"]
     yield from noted["elided"]
+    if recalled := noted.get("recalled"):
+        yield recalled["before"]
+        yield from (id for id, *_ in recalled["quotes"])
 
 
 def _moments_of(noted: Noted) -> Iterator[datetime]:

@@ -12,7 +12,9 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q, QuerySet
 
 from conversations.access import CHATS, own_conversations
+from conversations.context.message_index import of_owner
 from conversations.errors import Invalid
+from conversations.messages import lookup
 from conversations.messages.history import State, state_of
 from conversations.messages.search_terms import contains, excerpt, pattern, terms_of
 from conversations.models import Conversation, Message
@@ -23,6 +25,8 @@ LIMIT = 30
 """Hits of one page."""
 MAX_QUERY_CHARS = 200
 """Characters of a query."""
+RANK = re.compile(r"best\.(\d{1,6})", re.ASCII)
+"""A place in the ranking, where a page of it ends."""
 CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -60,6 +64,7 @@ class Found:
 
     hits: tuple[Hit, ...]
     next: str | None = None
+    is_ranked: bool = False
 
 
 class Place(NamedTuple):
@@ -73,15 +78,18 @@ class Place(NamedTuple):
 def find_hits(
     user: AbstractBaseUser | AnonymousUser, query: str, *, after: str | None = None, limit: int = LIMIT
 ) -> Found:
-    """The hits of `query`: titles first, then messages, both by their conversation's last change, the latest first.
+    """The hits of `query`: titles with all of its words, by their conversation's last change; then messages.
 
-    All words must occur, in whatever case; "words in quotes" are one. Replaced messages are not found. At most two
-    queries. SQLite reads messages in the order in which they are told, and no further than a page needs, as does
-    PostgreSQL for what is said often; what is said seldom or never has all of a person's messages read.
+    Messages come with the best first, by the index: any of the words, in whatever form, makes a hit; "words in quotes"
+    and words with signs in them must occur as they stand, in whatever case. Of what the index has nothing, messages in
+    which all words occur anywhere are found, the latest first. Replaced messages are not found.
     Raises Invalid for a query that is too long, no text, or takes too long, and for an `after` that no page had.
     """
     query = clean_text("q", query, limit=MAX_QUERY_CHARS, allow_blank=True)
-    place, terms = (_read(after) if after else None), terms_of(query)
+    terms = terms_of(query)
+    if ranked := RANK.fullmatch(after or ""):
+        return _ranked(user, query, terms, int(ranked[1]), limit) if terms else Found(())
+    place = _read(after) if after else None
     if not terms:
         return Found(())
     rows: list[Conversation | Message] = []
@@ -89,10 +97,29 @@ def find_hits(
         if place is None or place.said_at is None:
             rows += _titles(user, terms, place)[: limit + 1]
             place = None
+            if len(rows) <= limit and (found := _ranked(user, query, terms, 0, limit - len(rows))).is_ranked:
+                titles = tuple(_hit(row, terms) for row in rows)
+                return Found(titles + found.hits, found.next, is_ranked=True)
         if len(rows) <= limit:
             rows += _messages(user, terms, place)[: limit + 1 - len(rows)]
     hits = tuple(_hit(row, terms) for row in rows[:limit])
     return Found(hits, _write(hits[-1]) if len(rows) > limit else None)
+
+
+def _ranked(user: AbstractBaseUser | AnonymousUser, query: str, terms: list[str], start: int, limit: int) -> Found:
+    """The messages from number `start` of the ranking on; one that is not ranked has nothing to say."""
+
+    def is_own(row: Message) -> bool:
+        return row.conversation.owner_id == user.pk and row.conversation.kind in CHATS
+
+    said = Message.objects.filter(replaced_by=None).select_related("conversation")
+    said = said.only(*MESSAGE, "conversation__owner_id", *(f"conversation__{name}" for name in CONVERSATION))
+    rows = lookup.best(said, query, scope=of_owner(user.pk or 0), is_own=is_own)
+    if rows is None:
+        return Found((), is_ranked=start > 0)
+    page = rows[start : start + limit]
+    hits = tuple(_hit(row, terms) for row in page)
+    return Found(hits, f"best.{start + limit}" if len(rows) > start + limit else None, is_ranked=True)
 
 
 def _titles(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: Place | None) -> QuerySet[Conversation]:

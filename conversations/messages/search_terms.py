@@ -6,6 +6,8 @@ import re
 
 from django.db.models import Q
 
+from compression.core.extractive.stemming import stem
+
 MARKS = re.compile(r"```\w*|`|\*\*(?=\S)|(?<=\S)\*\*|^#{1,6} ", re.MULTILINE)
 """What is of no use where a text is shown in a line."""
 
@@ -13,6 +15,8 @@ SNIPPET = 120
 BEFORE = 40
 """Characters of a snippet, and how many of them at most stand before the first word that was found."""
 
+PLAIN = re.compile(r"[^\W_]+\Z")
+SHORTEST_STEM = 4
 TERM = re.compile(r'"([^"]+)"?|(\S+)')
 
 
@@ -47,9 +51,14 @@ def excerpt(text: str, terms: list[str], length: int = SNIPPET) -> str:
 
 
 def pattern(terms: list[str]) -> re.Pattern[str]:
-    """Any of the terms, the longest that is there; in whatever case. Of a split every other piece is one."""
+    """Any of the terms, the longest that is there, or a word that begins as one's stem does; in whatever case.
+
+    Of a split every other piece is one.
+    """
     longest_first = sorted(terms, key=len, reverse=True)
-    return re.compile(f"({'|'.join(map(re.escape, longest_first))})", re.IGNORECASE)
+    stems = (stem(term) for term in longest_first if PLAIN.match(term))
+    words = [rf"\b{re.escape(root)}\w*" for root in stems if len(root) >= SHORTEST_STEM and root.isascii()]
+    return re.compile(f"({'|'.join([*map(re.escape, longest_first), *words])})", re.IGNORECASE)
 
 
 def in_a_line(text: str) -> str:

@@ -15,6 +15,7 @@ from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, connection, connections
 from django.http import HttpRequest, JsonResponse
 
+from conversations.context import message_index
 from conversations.llm import reachability
 from conversations.runtime import queue
 
@@ -94,12 +95,18 @@ def _worker() -> str:
     return OK if cache.get(WORKER) else f"none was heard of in {HEARD_SECONDS} s"
 
 
+def index_state() -> str:
+    """Of the search index: nobody is kept away for it, as pages and turns go on without it."""
+    return str(message_index.health())
+
+
 CHECKS = {
     "database": Check(_database),
     "redis": Check(_redis),
     "worker": Check(_worker),
     "model": Check(lambda: reachability.fault() or OK),
 }
+SEARCH_INDEX = Check(index_state)
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -112,9 +119,10 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def readyz(request: HttpRequest) -> JsonResponse:
     asked = {name: check.begin() for name, check in CHECKS.items()}
-    wait(asked.values(), timeout=SECONDS)
+    indexed = SEARCH_INDEX.begin()
+    wait([*asked.values(), indexed], timeout=SECONDS)
     found = {name: future.result() if future.done() else LATE for name, future in asked.items()}
-    code, told = _readiness(found)
+    code, told = _readiness(found, indexed.result() if indexed.done() else LATE)
     return JsonResponse(told, status=code, headers={"Cache-Control": "no-store"})
 
 
@@ -125,13 +133,14 @@ async def is_well() -> tuple[int, dict[str, Any]]:
 
 
 async def is_ready() -> tuple[int, dict[str, Any]]:
-    found = await asyncio.gather(*(check.latest() for check in CHECKS.values()))
-    return _readiness(dict(zip(CHECKS, found, strict=True)))
+    *found, indexed = await asyncio.gather(*(check.latest() for check in (*CHECKS.values(), SEARCH_INDEX)))
+    return _readiness(dict(zip(CHECKS, found, strict=True)), indexed)
 
 
-def _readiness(found: dict[str, str]) -> tuple[int, dict[str, Any]]:
+def _readiness(found: dict[str, str], indexed: str) -> tuple[int, dict[str, Any]]:
     is_good = set(found.values()) <= {OK, NOT_USED}
-    return (200 if is_good else 503), {"status": "ready" if is_good else "not ready", "checks": found}
+    status = "ready" if is_good else "not ready"
+    return (200 if is_good else 503), {"status": status, "checks": found, "search_index": indexed}
 
 
 def worker_is_here() -> None:

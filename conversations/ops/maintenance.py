@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
+from conversations.context import message_index
 from conversations.llm.profiles import sync_profiles
 from conversations.models import Attachment, Errand, Folding, GatewayCall
 from conversations.runtime import database
@@ -62,6 +63,7 @@ async def run() -> None:
 def _sweep() -> None:
     close_old_connections()
     recovery.sweep()
+    message_index.keep_up()
 
 
 def tidy() -> None:
@@ -73,4 +75,5 @@ def tidy() -> None:
         figures._default_manager.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
     Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
     Attachment.objects.filter(message=None, created_at__lt=timezone.now() - UNSENT_KEPT).delete()
+    message_index.heal()
     database.checkpoint_wal()

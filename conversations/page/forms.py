@@ -81,6 +81,7 @@ PRESETS = {
 }
 SWITCH = {"true": "On", "false": "Off: cut once it overflows"}
 AHEAD = {"true": "On: ready before it is due", "false": "Off"}
+RECALL = {"true": "On: quoted for each message", "false": "Off"}
 STRATEGIES = {
     "checkpoints": "Checkpoints: a summary for each fold",
     "rolling": "Rolling: one summary, written anew",
@@ -89,7 +90,7 @@ STRATEGIES = {
 }
 LEVELS = {"3": "Detailed", "2": "Moderate", "1": "Compact"}
 SUMMARISERS = {"extractive": "Extractive: the text's own sentences"}
-MAIN = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahead")
+MAIN = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahead", "recall")
 """Of a policy, what most people come for."""
 PERCENT = ("threshold", "target_ratio")
 TEXTS = ("preset", "strategy", "summariser", "prompt")
@@ -121,6 +122,7 @@ class PolicyForm(forms.Form):
     preset = _choice("Preset", PRESETS)
     enabled = _choice("Folding", SWITCH)
     ahead = _choice("Prepared ahead", AHEAD)
+    recall = _choice("Recall", RECALL)
     strategy = _choice("Strategy", STRATEGIES)
     threshold = _text("Folds at", "% of the window")
     target_ratio = _text("Comes out at", "% of the window")
@@ -219,7 +221,7 @@ def _told(name: str, value: Any) -> str:
 
 def _read(name: str, text: str) -> object:
     """The value that a field's text means; the text itself where it means none."""
-    if name in ("enabled", "ahead"):
+    if name in ("enabled", "ahead", "recall"):
         return {"true": True, "false": False}.get(text, text)
     if name in TEXTS:
         return text

@@ -10,7 +10,7 @@ from math import ceil
 from compression.core.policy import AHEAD_BY, Policy
 from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
-from conversations.context import prompt, transcript, usage
+from conversations.context import prompt, recall, usage
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
 from conversations.llm import tools
@@ -21,6 +21,7 @@ LABELS = {
     "system": "System prompt",
     "tools": "Tools",
     "summary": "Summary",
+    "recalled": "Recalled",
     "protected": "Protected",
     "live": "Live messages",
 }
@@ -75,7 +76,7 @@ class Meter:
 
 def meter(conversation: Conversation) -> Meter | None:
     """None where no model is connected: a window is a model's."""
-    loaded = transcript.load(conversation.pk)
+    loaded = recall.load(conversation.pk)
     used = usage.measured(loaded)
     if used is None:
         return None
@@ -116,7 +117,7 @@ def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = L
     parts: list[Part] = []
     start = 0.0
     for kind, label in labels.items():
-        if kind == "tools" and not tokens[kind]:
+        if kind in ("tools", "recalled") and not tokens[kind]:
             continue
         width = max(100 * tokens[kind] / window, VISIBLE) if tokens[kind] else 0.0
         parts.append(Part(kind, label, tokens[kind], round(start, 2), round(width, 2)))
@@ -136,6 +137,7 @@ def _labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
         "system": ", ".join(system),
         "tools": _counted(len(head.tools), "tool").capitalize(),
         "summary": f"Summary, {_counted(active.count() if head.compressed_at else 0, 'checkpoint')}",
+        "recalled": f"Recalled, {_counted(len(loaded.recalled.quotes) if loaded.recalled else 0, 'passage')}",
         "protected": f"Protected, {_counted(protected, 'message')}",
         "live": f"Live, {_counted(len(loaded.turns) - protected, 'message')}",
     }

@@ -147,6 +147,7 @@ def usage_json(usage: Usage) -> dict[str, Any]:
     return {
         "system": usage.system,
         "summary": usage.summary,
+        "recalled": usage.recalled,
         "protected": usage.protected,
         "live": usage.live,
         "total": usage.total,

@@ -17,6 +17,7 @@ from conversations.agents.tools.calculator import calculate
 from conversations.agents.tools.clock import current_time
 from conversations.agents.tools.history import read_history, search_history
 from conversations.agents.tools.toolbox import Toolbox, checked
+from conversations.context import message_index
 from conversations.context import tools as context_tools
 from conversations.context.tools import BUILT_IN, offered
 from conversations.llm.tools import Spec, ToolFailed, ToolRequest
@@ -149,13 +150,17 @@ def said(conversation: Conversation, *contents: str, **fields: Any) -> list[Mess
     )
 
 
-def test_messages_are_found_by_all_of_their_words_the_latest_first(conversation: Conversation) -> None:
+def test_messages_are_found_by_any_of_their_words_the_best_first_and_the_latest_of_equal_ones(
+    conversation: Conversation,
+) -> None:
     said(conversation, "The port is 5433.", "Noted.", "And the PORT of Redis is 6379.", "Fine.")
     assert search_history(conversation.pk, "port is") == (
         "#3 user, 2026-01-05 09:02: And the PORT of Redis is 6379.\n#1 user, 2026-01-05 09:00: The port is 5433."
     )
     assert search_history(conversation.pk, '"port is" 5433').startswith("#1 ")
-    assert "No message has all of these words" in search_history(conversation.pk, "port nowhere")
+    assert search_history(conversation.pk, "5433 port").startswith("#1 ")
+    assert len(search_history(conversation.pk, "ports nowhere").splitlines()) == 2
+    assert "No message has any of these words" in search_history(conversation.pk, "nowhere nothing")
     with pytest.raises(ToolFailed):
         search_history(conversation.pk, "  ")
 
@@ -206,7 +211,7 @@ def test_what_is_found_stays_within_what_a_model_is_sent_of_a_result(conversatio
     assert len(found) < settings.TOOL_RESULT_MAX_CHARS
     *lines, last = found.splitlines()
     assert [line.partition(" ")[0] for line in lines] == [f"#{n}" for n in range(30, 30 - len(lines), -1)]
-    assert 5 < len(lines) <= 10 and last == "There are earlier ones: more words find fewer."
+    assert 5 < len(lines) <= 10 and last == "There are more: other words may find them."
     settings.TOOL_RESULT_MAX_CHARS = 20_000
     assert len(search_history(conversation.pk, "needle").splitlines()) == 11
 
@@ -262,10 +267,11 @@ async def test_numbers_as_json_has_them_are_read(conversation: Conversation, arg
 
 def test_the_numbers_of_a_long_history_are_counted_without_its_content(conversation: Conversation) -> None:
     rows = said(conversation, *(f"message {number}" for number in range(2_000)))
+    message_index.catch_up(seconds=60)
     with CaptureQueriesContext(connection) as queries:
         assert search_history(conversation.pk, "message").startswith("#2000 ")
         assert read_history(conversation.pk, 1_999).startswith("#1999 ")
-    assert len(queries) == 4 and len(rows) == 2_000
+    assert len(queries) == 8 and len(rows) == 2_000
 
 
 def test_nothing_of_another_conversation_is_found(conversation: Conversation) -> None:

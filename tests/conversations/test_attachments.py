@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from compression.core.digest import extend
-from conversations.context import prompt, transcript
+from conversations.context import next_request, prompt, transcript
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.exchange.markdown import as_markdown
 from conversations.messages import attachments, text_files
@@ -304,7 +304,7 @@ def test_an_image_is_not_sent_to_a_model_that_does_not_see(conversation: Convers
 def test_a_message_without_files_asks_nothing_about_them(conversation: Conversation) -> None:
     with CaptureQueriesContext(connection) as asked:
         question = ask(conversation, "Which port?")
-        prompt.look(conversation)
+        next_request.look(conversation)
         branches.edit(conversation, question.pk, content="Which one?")
     assert [query["sql"] for query in asked if "_attachment" in query["sql"] or "_paste" in query["sql"]] == []
 
@@ -348,7 +348,7 @@ def test_a_fork_has_files_and_pastes_of_its_own(conversation: Conversation) -> N
     ask(conversation, "Which port?", *files, pastes=[Pasted(2, 6, 4)])
     ask(conversation, "and this?", put(conversation, picture(colour="red")))
     copy = forks.fork(conversation, conversation.messages.order_by("created_at")[1].pk)
-    before = prompt.look(copy)
+    before = next_request.look(copy)
     turns = transcript.load(conversation.pk).turns[:2]
     assert extend("", transcript.load(copy.pk).turns) == extend("", turns)
     conversation.delete()
@@ -358,7 +358,7 @@ def test_a_fork_has_files_and_pastes_of_its_own(conversation: Conversation) -> N
     assert (text.name, attachments.bytes_of(text)) == ("billing.toml", b"port = 8443")
     assert attachments.bytes_of(image) == picture() and image.conversation == copy and image.owner == copy.owner
     assert [*own.pastes.values_list("number", "start", "length")] == [(2, 6, 4)]
-    assert prompt.look(copy) == before
+    assert next_request.look(copy) == before
 
 
 @pytest.mark.once

@@ -10,7 +10,7 @@ from django.utils import timezone
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import compaction, lease
 from conversations.compaction.fallback import RESTING
-from conversations.context import prompt
+from conversations.context import next_request
 from conversations.errors import Conflict, NotFound, TooMany
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
@@ -262,7 +262,7 @@ async def test_protected_messages_are_sent_word_for_word_after_they_are_passed(
     await chat.check()
     sent = chat.llm.last_request.messages
     assert sent[2]["content"].startswith("Message 3 ")
-    look = await sync_to_async(prompt.look)(chat.conversation)
+    look = await sync_to_async(next_request.look)(chat.conversation)
     assert look.usage is not None and look.usage.protected > 0
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from conversations.context import prompt
+from conversations.context import next_request
 from conversations.errors import Invalid
 from conversations.exchange import attachments as files
 from conversations.exchange.exports import as_json
@@ -51,7 +51,7 @@ def test_whatever_files_and_pastes_there_are_they_come_back(conversation: Conver
         ask(row, words, *rows, pastes=[Pasted(7, len(words) // 2, len(words) - len(words) // 2)])
     back = imported(conversation.owner, exported(row))
     assert told(back) == told(row)
-    assert prompt.look(back) == prompt.look(row)
+    assert next_request.look(back) == next_request.look(row)
     assert [*map(attachments.bytes_of, files_of(back))] == [*map(attachments.bytes_of, files_of(row))]
 
 
@@ -145,7 +145,7 @@ def test_an_image_without_its_bytes_comes_in_by_name(file: Any, user: User, conv
     file["messages"][0]["attachments"][1]["data"] = None
     back = imported(user, file)
     assert told(back) == told(conversation)
-    assert prompt.look(back) == prompt.look(conversation)
+    assert next_request.look(back) == next_request.look(conversation)
     image = back.attachments.get(kind="image")
     assert attachments.bytes_of(image) == b""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from compression.core import recall
+from compression.core.index_terms import index_terms
 from conversations.agents.tools import calculator
 from conversations.errors import Invalid
 from conversations.exchange.json_stream import entries
@@ -54,6 +57,11 @@ def growing_in_lines(text: str) -> None:
             _ = tail.drawn
 
 
+def passages_of(text: str) -> None:
+    said = recall.Said("1", 1, "user", "", text, START)
+    recall.chosen([said], {"needle": 1.0}, counts={}, among=9, budget=2_000, count=len)
+
+
 READERS: dict[str, tuple[Callable[[str], Any], int]] = {
     "Markdown": (html_of, MAX_MARKDOWN),
     "a reply as it grows": (growing_in_lines, MAX_MARKDOWN),
@@ -61,6 +69,9 @@ READERS: dict[str, tuple[Callable[[str], Any], int]] = {
     "a line of a list": (in_a_line, MESSAGE),
     "a text file": (lambda text: read_text_file(text.encode()), MESSAGE),
     "the words of a search": (terms_of, MESSAGE),
+    "the terms of the index": (index_terms, MESSAGE),
+    "names and numbers of a question": (recall._marked, MESSAGE),
+    "passages of a long message": (passages_of, MESSAGE),
     "a title": (lambda text: titles.cleaned(titles.Reply(f"a{text}", "stop")), MESSAGE),
 }
 
@@ -96,6 +107,16 @@ def test_no_text_of_repeated_pieces_takes_longer_than_its_length(reader: str) ->
             if not found.is_linear:
                 slow[fragment, after] = found.times
     assert not slow
+
+
+@pytest.mark.parametrize("size", [60_000, MESSAGE])
+def test_a_hundred_long_messages_are_looked_through_in_bounded_time(size: int) -> None:
+    words = " ".join(f"needle{number}" for number in range(size // 8))[:size]
+    said = [recall.Said(str(at), at, "user", "", words, START + at * MINUTE) for at in range(120)]
+    terms = {f"needle{number}": 1.0 for number in range(recall.MOST_TERMS)}
+    began = time.process_time()
+    assert recall.chosen(said, terms, counts={}, among=1_000, budget=2_000, count=len)
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from conversations.context import index_schema, message_index
 from conversations.llm import reachability
 from conversations.models import ModelProfile
 from tests.llm_server import LlmServer, closed_port
@@ -33,6 +34,19 @@ def ready(status: int) -> dict[str, str]:
 
 def test_one_process_with_a_model_is_ready_and_needs_no_more(profile: Any) -> None:
     assert ready(200) == {"database": "ok", "redis": "not used", "worker": "not used", "model": "ok"}
+
+
+def test_a_search_index_that_is_missing_is_named_and_keeps_nobody_away(profile: Any) -> None:
+    message_index.keep_up()
+    assert Client().get("/readyz").json()["search_index"] == "ok"
+    index_schema.drop()
+    try:
+        response = Client().get("/readyz")
+        assert (response.status_code, response.json()["search_index"]) == (200, "missing; it is made anew")
+        message_index.keep_up()
+        assert Client().get("/readyz").json()["search_index"] == "ok"
+    finally:
+        index_schema.install()
 
 
 def test_the_model_is_not_asked_and_not_looked_for_every_time(profile: Any, llm: LlmServer) -> None:

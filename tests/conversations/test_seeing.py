@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from compression.core.values import Steering
 from conversations.compaction import compaction
-from conversations.context import prompt, transcript
+from conversations.context import next_request, transcript
 from conversations.context.next_request import upcoming
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.meter import meter
@@ -30,6 +30,8 @@ def pages(user: User) -> Pages:
 @pytest.fixture
 def folded(conversation: Conversation) -> Conversation:
     """Twelve messages, one of them protected, all but the last four folded."""
+    conversation.policy = {"recall": False}
+    conversation.save()
     fill(conversation, 12, protected=(2,))
     compaction.request(conversation, trigger="manual", steering=Steering())
     conversation.refresh_from_db()
@@ -54,7 +56,7 @@ def turns(conversation: Conversation, count: int, *, tokens: int) -> None:
 def test_the_next_request_is_exactly_what_the_model_then_receives(folded: Conversation, llm: LlmServer) -> None:
     told = upcoming(folded)
     assert [part.kind for part in told.parts] == ["system", "summary", "protected", *["live"] * 4]
-    assert told.messages == list(prompt.look(folded).messages)
+    assert told.messages == list(next_request.look(folded).messages)
     assert told.usage and told.tokens == told.usage.total
     begin.begin(folded, content="And now?")
     assert told.messages == llm.chats[-1].body["messages"][:-1]

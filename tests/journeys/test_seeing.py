@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.journeys.site import Person, long_conversation
+from tests.journeys.test_settings import context_of
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
@@ -39,13 +40,16 @@ def test_open_all_shows_the_request_that_the_model_then_receives(alice: Person, 
     expect(sees).to_contain_text(re.compile(r"Folds at \d\d %, in about \d+ turns"))
     sees.get_by_role("link", name="Open all").click()
     reader = alice.page.get_by_role("dialog")
-    expect(reader.locator(".part")).to_have_count(6)
-    shown = reader.locator(".part .plain").evaluate_all("(parts) => parts.map((part) => part.textContent)")
+    # What is recalled is looked for anew when a message is sent.
+    stable = reader.locator(".part:not(.recalled)")
+    expect(stable).to_have_count(6)
+    shown = stable.locator(".plain").evaluate_all("(parts) => parts.map((part) => part.textContent)")
     reader.get_by_role("button", name="Close").click()
     llm.enqueue("Port 5003.")
     alice.says("Which port has service-3?")
     alice.is_answered("Port 5003.")
-    assert shown == [message["content"] for message in llm.chats[-1].body["messages"]][:-1]
+    sent = [message["content"] for message in llm.chats[-1].body["messages"]]
+    assert shown == [content for content in sent if not content.startswith("[Recalled Passages]")][:-1]
     assert alice.complaints == []
 
 
@@ -141,4 +145,45 @@ def test_a_link_to_a_message_finds_it_folded_or_far_above(alice: Person) -> None
     page.evaluate("(hash) => { location.hash = hash; }", f"#message-{id_of(alice, 50)}")  # in the rest of the fold
     expect(here).to_contain_text("Message 50: service-50 listens")
     expect(here).to_contain_text("folded")
+    assert alice.complaints == []
+
+
+def test_what_is_recalled_is_seen_with_its_source_and_can_be_switched_off(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(60))
+    folds(alice)
+    llm.enqueue("Port 5007, as you said.")
+    alice.says("Which port has service-7?")
+    alice.is_answered("Port 5007, as you said.")
+    sent = llm.chats[-1].body["messages"]
+    recalled = alice.replies.last.get_by_role("link", name=re.compile(r"\d+ passages? recalled"))
+    recalled.click()
+    reader = alice.page.get_by_role("dialog")
+    part = reader.locator(".part.recalled")
+    expect(part).to_be_in_viewport()
+    expect(part.locator("summary")).to_be_focused()
+    expect(part.locator(".plain")).to_be_visible()
+    shown = part.locator(".plain").text_content()
+    assert shown == sent[-2]["content"] and "service-7" in shown
+    assert f"{recalled.inner_text().split()[0]} recalled" in part.locator("summary").inner_text()
+    source = part.locator(".from a", has_text="#8,")
+    expect(source).to_have_text("#8, 1 Jan 2026, Assistant")
+    expect(reader.locator(".legend .recalled")).to_be_visible()
+    source.click()
+    expect(reader.locator("#around [data-here]")).to_contain_text("service-7")
+    reader.get_by_role("button", name="Close").click()
+    meter = alice.page.locator(".meter .recalled")
+    expect(meter).to_have_count(1)
+    bars = alice.page.locator(".meter rect").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fill)")
+    assert len(set(bars)) == len(bars) > 3
+    panel = context_of(alice)
+    panel.get_by_role("combobox", name="Recall", exact=True).select_option("false")
+    panel.locator("#policy-save").click()
+    expect(panel.locator("#policy-section")).to_contain_text("Saved.")
+    alice.page.keyboard.press("Escape")
+    llm.enqueue("I do not know.")
+    alice.says("Which port has service-8?")
+    alice.is_answered("I do not know.")
+    assert not any("Recalled Passages" in str(message["content"]) for message in llm.chats[-1].body["messages"])
+    expect(alice.replies.last.locator(".recalled")).to_have_count(0)
+    expect(meter).to_have_count(0)
     assert alice.complaints == []

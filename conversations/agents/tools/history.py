@@ -12,11 +12,13 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from conversations.context.message_index import of_conversation
 from conversations.context.tools import READ, SEARCH
 from conversations.context.transcript import HISTORY
 from conversations.errors import Invalid
 from conversations.llm.tools import ToolFailed
-from conversations.messages.search_terms import contains, excerpt, terms_of
+from conversations.messages import lookup
+from conversations.messages.search_terms import contains, excerpt, pattern, terms_of
 from conversations.models import Message, ToolCall
 from conversations.runtime.substring_lookup import bounded
 
@@ -25,13 +27,15 @@ SNIPPET_CHARS = 200
 """Characters of an excerpt, about."""
 HIGHEST = 1_000_000_000
 """Of a message's number: no database takes any integer there is."""
+COLUMNS = ("role", "name", "content", "created_at")
 KEPT_FREE = 100
 """Characters of a result, for the line that says how to go on."""
 
 
 def search_history(conversation_id: UUID, query: str) -> str:
-    """The latest messages in which, or in whose tools' results, all words occur: a line each. Raises ToolFailed.
+    """The messages that, with their tools' results, answer the query best: a line each. Raises ToolFailed.
 
+    Found by the index as a person's search does; what the index has nothing of, by texts in which all words occur.
     What these two tools gave is not searched: it would be found again with each search.
     """
     terms = terms_of(query)
@@ -39,15 +43,15 @@ def search_history(conversation_id: UUID, query: str) -> str:
         raise ToolFailed("The query has no words.")
     try:
         with bounded("query"):
-            hits = list(_found(conversation_id, terms)[: MAX_HITS + 1])
+            hits = _best(conversation_id, query, terms)
     except Invalid as refusal:
         raise ToolFailed(refusal.message) from None
     if not hits:
-        return "No message has all of these words. Try fewer, or others."
+        return "No message has any of these words. Try others."
     numbers = _numbers(conversation_id, [message.created_at for message in hits])
     lines = _fitting([_line(number, message, terms) for number, message in zip(numbers, hits, strict=True)][:MAX_HITS])
     if len(lines) < len(hits):
-        lines.append("There are earlier ones: more words find fewer.")
+        lines.append("There are more: other words may find them.")
     return "\n".join(lines)
 
 
@@ -80,10 +84,23 @@ def _history(conversation_id: UUID) -> QuerySet[Message]:
     return Message.objects.filter(HISTORY, conversation=conversation_id).order_by("created_at")
 
 
+def _best(conversation_id: UUID, query: str, terms: list[str]) -> list[Message]:
+    """One more than are told at most."""
+    rows = Message.objects.filter(HISTORY).select_related("conversation").only(*COLUMNS, "conversation__updated_at")
+    ranked = lookup.best(
+        rows,
+        query,
+        scope=of_conversation(conversation_id),
+        is_own=lambda row: row.conversation_id == conversation_id,
+        within=conversation_id,
+    )
+    return list(_found(conversation_id, terms)[: MAX_HITS + 1]) if ranked is None else ranked[: MAX_HITS + 1]
+
+
 def _found(conversation_id: UUID, terms: list[str]) -> QuerySet[Message]:
     in_results = _with(terms).filter(message=OuterRef("pk"))
     rows = _history(conversation_id).filter(contains("content", terms) | Exists(in_results))
-    return rows.reverse().only("role", "name", "content", "created_at")
+    return rows.reverse().only(*COLUMNS)
 
 
 def _with(terms: list[str]) -> QuerySet[ToolCall]:
@@ -99,13 +116,15 @@ def _numbers(conversation_id: UUID, moments: Sequence[datetime]) -> list[int]:
 
 def _line(number: int, message: Message, terms: list[str]) -> str:
     text, of = message.content, ""
-    if not _has_all(text, terms) and (call := _with(terms).filter(message=message).first()):
+    if not pattern(terms).search(text) and (call := _call_with(message, terms)):
         text, of = call.result or "", f", result of {call.name}"
     return f"{_head(number, message)}{of}: {excerpt(text, terms, SNIPPET_CHARS)}"
 
 
-def _has_all(text: str, terms: list[str]) -> bool:
-    return all(term.casefold() in text.casefold() for term in terms)
+def _call_with(message: Message, terms: list[str]) -> ToolCall | None:
+    """The call of it whose result has any of the terms."""
+    calls = ToolCall.objects.filter(message=message, result__isnull=False).exclude(name__in=(SEARCH, READ))
+    return next((call for call in calls if pattern(terms).search(call.result or "")), None)
 
 
 def _head(number: int, message: Message) -> str:

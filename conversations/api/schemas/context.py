@@ -19,6 +19,7 @@ class Usage(BaseModel):
 
     system: Tokens = about("The system prompt.", 212)
     summary: Tokens = about("The summary.", 611)
+    recalled: Tokens = about("Passages quoted from what is condensed, for the latest question.", 0)
     protected: Tokens = about("Protected and kept messages from before the cut.", 48)
     live: Tokens = about("Everything after the cut.", 1_740)
     total: Tokens = about("All of them.", 2_611)
@@ -81,7 +82,10 @@ class Checkpoint(BaseModel):
 
 
 class Context(BaseModel):
-    messages: list[SentMessage] = about("Exactly what would be sent next, without the message to come.")
+    messages: list[SentMessage] = about(
+        "Exactly what would be sent next, without the message to come. Passages are recalled for the latest question; "
+        "for the message to come they are looked for anew."
+    )
     usage: Usage | None = about("What that takes; null where no model is set.")
     compacts_at: CompactsAt | None = about("Where it is compressed by itself; null: only once it does not fit.")
     compressed_at: datetime | None = about("Where history is cut; null: nothing is condensed.", CUT)

@@ -23,6 +23,9 @@ class PolicySettings(BaseModel):
     enabled: bool | None = Field(
         default=None, description="Off: where the window is full, the oldest messages are left out."
     )
+    recall: bool | None = Field(
+        default=None, description="Whether passages of what is condensed are quoted for each new message."
+    )
     ahead: bool | None = Field(default=None, description="Whether a summary is prepared before it is needed.")
     strategy: Literal["checkpoints", "rolling", "continuation", "truncate"] | None = Field(
         default=None,

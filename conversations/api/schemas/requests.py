@@ -17,7 +17,9 @@ DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 class RequestPart(BaseModel):
     """One message of a request: it comes from one of the conversation, or renders checkpoints. Or the offered tools."""
 
-    kind: Literal["system", "tools", "summary", "protected", "live"] = about("What it is to the request.", "live")
+    kind: Literal["system", "tools", "summary", "recalled", "protected", "live"] = about(
+        "What it is to the request.", "live"
+    )
     role: Role = about("Whose message it is; `tool`: the result of a call.", "user")
     tokens: Tokens = about("As the model counts them.", 14)
     message_id: MessageId | None = about("Which message of the conversation it comes from.")
@@ -30,6 +32,7 @@ class RequestUsage(BaseModel):
 
     system: Tokens = about("The system prompt.", 212)
     summary: Tokens = about("The summary.", 611)
+    recalled: Tokens = about("Passages quoted from what was condensed.", 0)
     protected: Tokens = about("Protected messages.", 48)
     live: Tokens = about("All other messages.", 1_740)
     total: Tokens = about("All of them.", 2_611)

@@ -64,6 +64,7 @@ def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         "turns": _turns(conversation, replayed.reply, other),
         "against": other and other.reply,
         "chosen": "against" in request.GET,  # by the list, which keeps the focus
+        "at_recalled": request.GET.get("at") == "recalled",
     }
     if request.htmx:
         return render(request, "conversations/_request.html", context)

@@ -1,0 +1,87 @@
+"""The terms by which a text is looked up: the same for what is stored and for what is asked, in every script."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache, lru_cache
+
+from compression.core.extractive.stemming import stem
+from compression.core.extractive.stopwords import ENGLISH
+
+VERSION = 1
+"""Of these rules: an index that was made by others is made anew."""
+LONGEST_TERM = 40
+MOST_TERMS = 20_000
+"""Different terms of one text that are looked up; those of a longer one are its first."""
+
+_UNSPACED = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u0900-\u0963\u0971-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+)
+_WORD = re.compile(rf"((?:[^\W_]|[{_MARKS}])+)(?:['’](?:s|t|d|m|re|ve|ll)\b)?", re.IGNORECASE)
+_RUN = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_ACCENTED = (range(0x80, 0x250), range(0x370, 0x530), range(0x1E00, 0x2000), range(0xFF00, 0xFF5F))
+
+
+def folded(text: str) -> str:
+    """In small letters without accents, each character in the place that it had."""
+    if text.isascii():
+        return text.lower()
+    return text.translate(_plain_letters()).lower()
+
+
+def index_terms(text: str) -> list[str]:
+    """Its different terms in order: stems, numbers, and pairs of characters where no spaces stand between words.
+
+    Terms consist of letters, marks and digits alone; of a term that has more than 40 the first ones count.
+    """
+    found: dict[str, None] = {}
+    for word in _WORD.finditer(folded(text)):
+        for term in terms_of_word(word[1]):
+            found[term] = None
+        if len(found) >= MOST_TERMS:
+            break
+    return list(found)[:MOST_TERMS]
+
+
+@lru_cache(maxsize=65_536)
+def terms_of_word(word: str) -> tuple[str, ...]:
+    """Those of a run of letters and digits that was folded."""
+    if not _IS_UNSPACED.search(word):
+        return (stem(word)[:LONGEST_TERM],)
+    return tuple(term for run in _RUN.findall(word) for term in _of_run(run))
+
+
+def says_little(term: str) -> bool:
+    """Whether it is the stem of an English stop word."""
+    return term in _stop_stems()
+
+
+def is_unspaced(term: str) -> bool:
+    """Whether it stands within words, rather than for one."""
+    return bool(_IS_UNSPACED.search(term))
+
+
+def _of_run(run: str) -> tuple[str, ...]:
+    if not _IS_UNSPACED.search(run):
+        return (stem(run)[:LONGEST_TERM],)
+    return tuple(run[at : at + 2] for at in range(max(1, len(run) - 1)))
+
+
+@cache
+def _stop_stems() -> frozenset[str]:
+    return frozenset(term for word in ENGLISH | {"tell", "told", "remind", "remember"} for term in index_terms(word))
+
+
+@cache
+def _plain_letters() -> dict[int, str]:
+    """Of scripts with cases: the small letter without accents, where that is one character."""
+    plain: dict[int, str] = {}
+    for code in (code for codes in _ACCENTED for code in codes):
+        bare = "".join(one for one in unicodedata.normalize("NFKD", chr(code)) if not unicodedata.combining(one))
+        if len(bare.lower()) == 1:
+            plain[code] = bare.lower()
+    return plain | {0x130: "i"}

@@ -1,0 +1,59 @@
+"""How well texts answer a query: BM25 over candidates, whose terms are counted where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from math import log
+
+from compression.core.index_terms import is_unspaced, terms_of_word
+
+K1, B = 1.2, 0.75
+"""Of BM25 (Robertson and Zaragoza, 2009)."""
+CHARACTERS = 6
+"""Of a word with the blank after it, about: what lengths of texts are compared by needs no more."""
+MOST_COUNTED = 20
+"""Occurrences of a term in one text: more change nothing that counts."""
+
+MOST_TRIED = 500
+"""Places that a word's beginning is looked at in one text: of other words that begin like it there may be many."""
+
+_END = re.compile(r"[\W_]")
+
+
+def rarity(with_it: int, among: int) -> float:
+    """The weight of a term that so many texts have, among so many."""
+    return log(1 + (max(among, with_it) - with_it + 0.5) / (with_it + 0.5))
+
+
+def occurrences(text: str, term: str, most: int = MOST_COUNTED) -> list[int]:
+    """Where a term stands in a folded text, its first places."""
+    if is_unspaced(term):
+        return _all(text, term, lambda at: True, most)
+    # A stem may end otherwise than the word: "study" is "studi", "making" is "mak".
+    probe = term[:-1] if len(term) > 3 else term
+
+    def is_word(at: int) -> bool:
+        if at and text[at - 1].isalnum():
+            return False
+        end = _END.search(text, at)
+        return term in terms_of_word(text[at : end.start() if end else len(text)])
+
+    return _all(text, probe, is_word, most)
+
+
+def bm25(counts: Mapping[str, int], weights: Mapping[str, float], *, length: float, usual: float) -> float:
+    """The score of a text with these terms, so often each; `length` and `usual` are in the same unit."""
+    norm = K1 * (1 - B + B * length / max(usual, 1))
+    return sum(weights[term] * count * (K1 + 1) / (count + norm) for term, count in counts.items() if count)
+
+
+def _all(text: str, probe: str, is_one: Callable[[int], bool], most: int) -> list[int]:
+    found: list[int] = []
+    tried, at = 0, text.find(probe)
+    while at >= 0 and len(found) < most and tried < MOST_TRIED:
+        tried += 1
+        if is_one(at):
+            found.append(at)
+        at = text.find(probe, at + 1)
+    return found

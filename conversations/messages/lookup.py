@@ -1,0 +1,125 @@
+"""Messages for a query, the best first: what the index proposes, read and ranked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from math import ceil
+from uuid import UUID
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import QuerySet
+
+from compression.core.index_terms import folded, index_terms, says_little
+from compression.core.ranking import bm25, occurrences, rarity
+from conversations.context import message_index
+from conversations.messages.search_terms import terms_of
+from conversations.models import Message, ToolCall
+
+POOL = 200
+"""Messages that are read and ranked, and so the most that are found for a query."""
+MOST_TERMS = 16
+"""Terms of a query, the longest: the others are looked for in what these propose."""
+CHARACTERS_OF_A_LINE = 60
+"""Lengths are compared by lines: of messages that differ by some letters the later one comes first."""
+AMONG = 10_000
+"""Messages that a term is thought to be rare or common among."""
+SHORTEST_BEGINNING = 2
+"""Letters of the beginning of a word."""
+_PLAIN = re.compile(r"[^\W_]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked: any of `terms`, and all of the `literal` texts, as they are written in whatever case."""
+
+    terms: tuple[str, ...]
+    literal: tuple[str, ...]
+    last: str = ""
+    """The term of the last word, which may not be written to its end."""
+
+
+def parsed(query: str) -> Query:
+    """Words, and what is to occur as it stands: what is in quotes, and words with signs in them."""
+    parts = terms_of(query)
+    found = dict.fromkeys(term for part in parts for term in index_terms(part))
+    telling = [term for term in found if not says_little(term)] or list(found)
+    longest = set(sorted(telling, key=len, reverse=True)[:MOST_TERMS])
+    literal = tuple(folded(part) for part in parts if not _PLAIN.match(part))
+    words = index_terms(parts[-1]) if parts and _PLAIN.match(parts[-1]) else []
+    return Query(tuple(term for term in telling if term in longest), literal, words[-1] if words else "")
+
+
+def best(
+    rows: QuerySet[Message], query: str, *, scope: str, is_own: Callable[[Message], bool], within: UUID | None = None
+) -> list[Message] | None:
+    """At most POOL of `rows` that are the asker's own for a query, the best first; of equal ones the latest.
+
+    Whose a row is, is looked at when it was read by its id: a query with the owner or the conversation in it has SQLite
+    read all that is theirs in search of a few. `within` a conversation, the results of its tools are looked at too.
+    None where the index cannot say: it has no term of the query, proposes nothing, or is out of order.
+    """
+    asked = parsed(query)
+    if not asked.terms:
+        return None
+    try:
+        with transaction.atomic() if connection.in_atomic_block else nullcontext():
+            message_index.catch_up(within)
+            proposed = _proposed(scope, asked)
+    except DatabaseError as error:
+        message_index.report(error)
+        return None
+    if not any(proposed.counts):
+        return None
+    weights = [rarity(count, AMONG) for count in proposed.counts]
+    pool = proposed.best(weights, POOL)
+    read = [row for row in rows.filter(pk__in=message_index.messages_of(pool)).order_by() if is_own(row)]
+    return _ranked(read, asked, dict(zip(asked.terms, weights, strict=True)), results=within is not None) or None
+
+
+def _proposed(scope: str, asked: Query) -> message_index.Proposed:
+    proposed = message_index.propose(scope, asked.terms)
+    if asked.last not in asked.terms or len(asked.last) < SHORTEST_BEGINNING:
+        return proposed
+    place = asked.terms.index(asked.last)
+    if proposed.counts[place]:
+        return proposed
+    more = message_index.propose(scope, [asked.last], begins=True)
+    return message_index.Proposed((*proposed.postings[:place], *more.postings, *proposed.postings[place + 1 :]))
+
+
+def _ranked(rows: Sequence[Message], asked: Query, weights: dict[str, float], *, results: bool) -> list[Message]:
+    texts = _texts(rows, results=results)
+    rows = [row for row in rows if all(part in texts[row.pk] for part in asked.literal)]
+    lengths = {row.pk: ceil(len(texts[row.pk]) / CHARACTERS_OF_A_LINE) for row in rows}
+    usual = sum(lengths.values()) / max(len(rows), 1)
+    scores: dict[UUID, float] = {}
+    for row in rows:
+        text = texts[row.pk]
+        counts = {term: len(occurrences(text, term)) for term in asked.terms}
+        if not any(counts.values()):
+            counts = _by_reading(text, asked)
+        scores[row.pk] = round(bm25(counts, weights, length=lengths[row.pk], usual=usual), 6)
+    found = [row for row in rows if scores[row.pk] > 0]
+    return sorted(found, key=lambda row: (scores[row.pk], row.conversation.updated_at, row.created_at), reverse=True)
+
+
+def _by_reading(text: str, asked: Query) -> dict[str, int]:
+    """Of a text in which no term stands as such: accents apart from their letters, the beginning of a word."""
+    there = set(index_terms(text))
+    return {
+        term: int(term in there or (term == asked.last and any(one.startswith(term) for one in there)))
+        for term in asked.terms
+    }
+
+
+def _texts(rows: Sequence[Message], *, results: bool) -> dict[UUID, str]:
+    """What is looked at of each: its speaker and words, and with `results` what its tools gave."""
+    texts = {row.pk: folded(f"{row.name}\n{row.content}") for row in rows}
+    if results:
+        calls = ToolCall.objects.filter(message__in=texts).exclude(name__in=message_index.LOOKING)
+        for message, result in calls.values_list("message_id", "result"):
+            texts[message] += "\n" + folded(result or "")
+    return texts
