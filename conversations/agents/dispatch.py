@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from conversations.agents import runs
-from conversations.agents.reply_scope import LeaseLost, Work
+from conversations.agents.reply_scope import Work
 from conversations.context import tools
 from conversations.context.tools import APART
 from conversations.context.transcript import Loaded
@@ -25,6 +25,7 @@ from conversations.models import Conversation, ToolCall
 from conversations.runtime import metrics
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
+from conversations.runtime.lease import LeaseLost
 from conversations.runtime.payloads import call_json
 from conversations.runtime.retry import retry_on_database_error
 

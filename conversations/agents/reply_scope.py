@@ -9,15 +9,12 @@ from compression.leases import expiry
 from conversations.agents.tools.toolbox import Toolbox
 from conversations.llm.tools import ToolFailed
 from conversations.messages import reply_lease
+from conversations.runtime.lease import LeaseLost
 
 MAX_REPLY_REQUESTS = 25
 """To a model, until it has to answer without calling a tool."""
 MAX_TURN_REQUESTS = 100
 """To all models in one turn: what a loop may cost."""
-
-
-class LeaseLost(Exception):
-    """Another worker may be at this reply by now: nothing is written for it any more."""
 
 
 @dataclass(slots=True)

@@ -20,13 +20,13 @@ from compression.leases import expiry
 from compression.models import Compaction
 from compression.records import active_checkpoints
 from conversations.compaction import commit, lease, snapshots
-from conversations.compaction.lease import LeaseLost
 from conversations.compaction.snapshots import Superseded
 from conversations.context import prompt, transcript, version
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Head
 from conversations.errors import Conflict
 from conversations.models import Conversation
+from conversations.runtime.lease import LeaseLost
 
 Status = Compaction.Status
 

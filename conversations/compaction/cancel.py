@@ -14,9 +14,9 @@ from django.db.models import Q, QuerySet
 
 from compression.models import Compaction
 from conversations.compaction import lease
-from conversations.compaction.lease import LeaseLost
 from conversations.errors import Conflict
 from conversations.models import Message
+from conversations.runtime.lease import LeaseLost
 
 CANCELLED = "It was cancelled: nothing has changed."
 

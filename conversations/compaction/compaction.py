@@ -25,7 +25,7 @@ from conversations import limits
 from conversations.compaction import ahead_of_time, emergency, lease
 from conversations.compaction.commit import commit
 from conversations.compaction.fallback import fallback_chain, first_good_draft
-from conversations.compaction.lease import BY_HAND, LeaseLost, claim, finish, renewed, start
+from conversations.compaction.lease import BY_HAND, claim, finish, renewed, start
 from conversations.compaction.model_summariser import ModelSummariser
 from conversations.compaction.outcome import figures_of, record_spending
 from conversations.compaction.progress import Progress, eta_seconds
@@ -38,6 +38,7 @@ from conversations.errors import TooMany
 from conversations.models import Conversation
 from conversations.models.model_profile import DEFAULT_WINDOW
 from conversations.runtime import queue
+from conversations.runtime.lease import LeaseLost
 from conversations.validation import clean_prompt, clean_text
 
 __all__ = ["active", "command", "eta_seconds", "request", "rollback", "run", "undo"]

@@ -21,12 +21,12 @@ from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints, store_checkpoints
 from conversations.compaction import commit as compaction_commit
 from conversations.compaction import lease, snapshots
-from conversations.compaction.lease import LeaseLost
 from conversations.compaction.snapshots import Superseded
 from conversations.context import prompt, usage
 from conversations.context.transcript import ELIDED, Head, Loaded, message_tokens
 from conversations.errors import Conflict
 from conversations.models import Conversation
+from conversations.runtime.lease import LeaseLost
 
 logger = logging.getLogger(__name__)
 

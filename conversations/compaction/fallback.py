@@ -27,12 +27,12 @@ from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
-from conversations.compaction.lease import LeaseLost
 from conversations.compaction.model_summariser import KeptAnswers, ModelSummariser
 from conversations.context.transcript import HISTORY, Head
 from conversations.llm.profiles import connect, enabled, named, summary_profiles
 from conversations.llm.retries import EXHAUSTED, Attempts
 from conversations.models import Conversation, Message, ModelProfile
+from conversations.runtime.lease import LeaseLost
 
 logger = logging.getLogger(__name__)
 

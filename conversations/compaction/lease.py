@@ -14,13 +14,13 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, IntegrityError, InterfaceError, close_old_connections, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from compression.core.values import Steering
 from compression.ids import uuid7
-from compression.leases import beat_seconds, expiry
+from compression.leases import expiry
 from compression.models import Compaction
 from conversations.context.policy import flow_of
 from conversations.errors import Conflict
@@ -28,6 +28,7 @@ from conversations.models import Conversation
 from conversations.runtime import endings, log_context, metrics, queue
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
+from conversations.runtime.lease import Lease, LeaseLost
 
 logger = logging.getLogger(__name__)
 
@@ -49,15 +50,11 @@ GIVE_UP = timedelta(minutes=10)
 """After which what no worker has taken up is not waited for any more."""
 WATCH_SECONDS = 1.0
 """Between two looks of a worker at its row: whether it is still its own, and what it has to say of its progress."""
-_watches: dict[UUID, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+_watches: dict[UUID, Lease] = {}
 """Of the rows that workers of this process are at."""
 
 
 RESULTS = (Compaction.Status.SUCCEEDED, Compaction.Status.READY)
-
-
-class LeaseLost(Exception):
-    """Someone else may be at work by now: nothing that was computed under the lease may be written."""
 
 
 def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID | None = None) -> Compaction:
@@ -234,76 +231,45 @@ def _tell(row: Compaction, percent: int) -> None:
 
 def wake(compaction_id: UUID) -> None:
     """Have the worker of this process that is at a row, if any is, look at it now."""
-    if watch := _watches.get(compaction_id):
-        loop, woken = watch
-        with contextlib.suppress(RuntimeError):  # a loop that has ended
-            loop.call_soon_threadsafe(woken.set)
-
-
-def quiet() -> dict[str, Any]:
-    """Nothing new to say of a row."""
-    return {}
+    if kept := _watches.get(compaction_id):
+        kept.wake()
 
 
 @asynccontextmanager
-async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = quiet) -> AsyncIterator[None]:
+async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = dict) -> AsyncIterator[None]:
     """Keep the lease for as long as the work takes; once it is lost the work is cut short, and LeaseLost raised.
 
     `news` gives the columns of the row that have changed since it was asked last.
     """
-    work = asyncio.current_task()
+    work, has_cut = asyncio.current_task(), False
     assert work is not None
-    watch = _Watch(row, news, work)
-    _watches[row.pk] = watch.loop, watch.woken
+    kept = _watches[row.pk] = Lease(partial(held, row), f"compaction {row.pk}", look_seconds=WATCH_SECONDS)
+
+    async def watch() -> None:
+        nonlocal has_cut
+        await kept.watch(news, partial(_tell_news, row))
+        if row.is_active:  # else it is its worker that has ended it
+            has_cut = True
+            work.cancel()
+
     with log_context.noted(compaction_id=str(row.pk), conversation_id=str(row.conversation_id)):
-        watching = asyncio.create_task(watch.run())
+        watching = asyncio.create_task(watch())
         try:
             yield
         except asyncio.CancelledError:
-            if watch.has_cut and work.cancelling() == 1:
+            if has_cut and work.cancelling() == 1:
                 raise LeaseLost from None
             raise  # it is to end for another reason too
         finally:
-            if _watches.get(row.pk) == (watch.loop, watch.woken):
+            if _watches.get(row.pk) is kept:
                 del _watches[row.pk]
             watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
-            if watch.has_cut:
+            if has_cut:
                 work.uncancel()
 
 
-class _Watch:
-    """A look at the row at every beat, and every second; cancels `work` once the row is not ours any more."""
-
-    def __init__(self, row: Compaction, news: Callable[[], dict[str, Any]], work: asyncio.Task[Any]) -> None:
-        self.row, self.news, self.work = row, news, work
-        self.loop, self.woken = asyncio.get_running_loop(), asyncio.Event()
-        self.has_cut = False
-
-    async def run(self) -> None:
-        renewed_at, is_ours = self.loop.time(), True
-        while is_ours:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.woken.wait(), min(WATCH_SECONDS, beat_seconds()))
-            self.woken.clear()
-            changed = self.news()
-            percent = changed.get("percent")
-            if self.loop.time() - renewed_at >= beat_seconds():
-                renewed_at, changed = self.loop.time(), changed | {"lease_expires_at": expiry()}
-            try:
-                is_ours = await sync_to_async(_still_held)(self.row, changed)
-            except (DatabaseError, InterfaceError):
-                logger.exception("the lease of compaction %s could not be renewed", self.row.pk)
-                await sync_to_async(close_old_connections)()  # nobody else does, while this is all that is asked of it
-            else:
-                if percent is not None and is_ours:
-                    _tell(self.row, percent)
-        if self.row.is_active:  # else it is its worker that has ended it
-            self.has_cut = True
-            self.work.cancel()
-
-
-def _still_held(row: Compaction, changed: dict[str, Any]) -> bool:
-    """Whether the row is ours; what has `changed` is stored where it is."""
-    return bool(held(row).update(**changed)) if changed else held(row).exists()
+def _tell_news(row: Compaction, changed: dict[str, Any]) -> None:
+    if "percent" in changed:
+        _tell(row, changed["percent"])

@@ -12,19 +12,20 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from itertools import batched
 from uuid import UUID
 from weakref import WeakValueDictionary
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
-from django.db import DatabaseError, IntegrityError, InterfaceError, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
 from compression.core.values import ToolUse
 from compression.ids import uuid7
-from compression.leases import beat_seconds, expiry
+from compression.leases import expiry
 from conversations.compaction import snapshots, trigger
 from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
@@ -36,6 +37,7 @@ from conversations.gateway.history import History, Line
 from conversations.llm.errors import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
 from conversations.models.conversation import MAX_TITLE
+from conversations.runtime.lease import Lease
 from conversations.turns import forks
 
 logger = logging.getLogger(__name__)
@@ -54,13 +56,16 @@ async def alone(owner_id: int, digest: str) -> AsyncIterator[None]:
     """Wait until nobody else folds what begins with `digest` for this person, and keep others out meanwhile."""
     token = uuid7()
     async with _lines.setdefault((owner_id, digest), asyncio.Lock()):
-        beating = asyncio.create_task(_renew(token))
+        mine = Lease(partial(Folding.objects.filter, token=token), f"history {digest}", expires="expires_at")
+        beating: asyncio.Task[None] | None = None
         try:
             while not await sync_to_async(_claim)(owner_id, digest, token):
                 await asyncio.sleep(POLL_SECONDS)
+            beating = asyncio.create_task(mine.watch())
             yield
         finally:
-            beating.cancel()
+            if beating:
+                beating.cancel()
             await asyncio.shield(sync_to_async(_release)(token))
 
 
@@ -97,13 +102,6 @@ def _claim(owner_id: int, digest: str, token: UUID) -> bool:
 
 def _release(token: UUID) -> None:
     Folding.objects.filter(token=token).delete()
-
-
-async def _renew(token: UUID) -> None:
-    while True:
-        await asyncio.sleep(beat_seconds())
-        with contextlib.suppress(DatabaseError, InterfaceError):
-            await sync_to_async(Folding.objects.filter(token=token).update)(expires_at=expiry())
 
 
 def _forget(conversation_id: UUID) -> None:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
-from django.db import DatabaseError, InterfaceError, close_old_connections
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from compression.leases import beat_seconds, expiry
+from compression.leases import expiry
 from conversations.models import Conversation, Message
 from conversations.runtime import database
-
-logger = logging.getLogger(__name__)
+from conversations.runtime.lease import Lease
+from conversations.runtime.retry import retry_on_database_error
 
 
 class Held(Enum):
@@ -57,23 +54,13 @@ def hand_back(reply_id: UUID, token: UUID) -> bool:
     return bool(held(reply_id, token).update(lease_token=None, lease_expires_at=timezone.now()))
 
 
-def renew(reply_id: UUID, token: UUID, text: str) -> Held:
-    """Keep the lease, and what was written so far: a machine that loses its power loses no more than one beat."""
-    rows = held(reply_id, token)
-    if rows.filter(stopping_at=None).update(lease_expires_at=expiry(), content=text):
-        return Held.OURS
-    return check(reply_id, token)
-
-
 async def heartbeat(reply_id: UUID, token: UUID, *, text: Callable[[], str], end: Callable[[Held], None]) -> None:
-    """Renew until the reply is to end, by a person's will or because another worker has taken over."""
-    while True:
-        await asyncio.sleep(beat_seconds())
-        try:
-            found = await sync_to_async(renew)(reply_id, token, text())
-        except (DatabaseError, InterfaceError):
-            logger.exception("the lease of reply %s could not be renewed", reply_id)
-            await sync_to_async(close_old_connections)()  # nobody else does, while this is all that is asked of it
-            continue
-        if found is not Held.OURS:
-            return end(found)
+    """Renew until the reply is to end, by a person's will or because another worker has taken over.
+
+    What was written so far is kept with it: a machine that loses its power loses no more than one beat.
+    """
+    lease, found = Lease(lambda: held(reply_id, token).filter(stopping_at=None), f"reply {reply_id}"), Held.OURS
+    while found is Held.OURS:
+        await lease.watch(lambda: {"content": text()})
+        found = await retry_on_database_error(partial(check, reply_id, token))
+    end(found)

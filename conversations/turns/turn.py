@@ -15,7 +15,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from compression.ids import uuid7
 from conversations.agents import dispatch, planner
 from conversations.agents.ask_model import ask_model, prepare_request
-from conversations.agents.reply_scope import MAX_REPLY_REQUESTS, LeaseLost, Work
+from conversations.agents.reply_scope import MAX_REPLY_REQUESTS, Work
 from conversations.agents.tools.toolbox import Toolbox
 from conversations.compaction import trigger
 from conversations.context import recall, usage
@@ -30,6 +30,7 @@ from conversations.models import Conversation, Message
 from conversations.runtime import event_types
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub, publish
+from conversations.runtime.lease import LeaseLost
 from conversations.runtime.payloads import message_json
 from conversations.runtime.retry import retry_on_database_error
 from conversations.turns import titles

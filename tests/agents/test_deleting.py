@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.agents import dispatch, runs
-from conversations.agents.reply_scope import LeaseLost, Work
+from conversations.agents.reply_scope import Work
 from conversations.agents.tools.toolbox import Toolbox
 from conversations.compaction import lease, snapshots
 from conversations.context import transcript
@@ -23,6 +23,7 @@ from conversations.llm.tools import ToolRequest
 from conversations.messages import replies
 from conversations.messages.answer import Answer
 from conversations.models import Conversation, Message
+from conversations.runtime.lease import LeaseLost
 from conversations.turns import conversations, recovery
 
 ASKED = ToolRequest("1", "delegate_task", '{"task": "Add."}')
@@ -83,7 +84,7 @@ def test_a_deletion_waits_for_what_is_stored_just_then(
         working = threads.submit(closing, slowly, pending)
         assert half.wait(5)
         threads.submit(closing, conversations.delete, conversation).result()
-        assert working.exception() is None or isinstance(working.exception(), LeaseLost | lease.LeaseLost)
+        assert working.exception() is None or isinstance(working.exception(), LeaseLost)
     assert not Conversation.objects.exists() and not Message.objects.exists()
 
 

@@ -62,8 +62,10 @@ async def test_a_late_heartbeat_revives_nothing(chat: Chat, monkeypatch: pytest.
     await Message.objects.filter(pk=reply.pk).aupdate(content="one", lease_expires_at=timezone.now())
     await sync_to_async(recovery.sweep)()
     assert saved.lease_token
-    late = await sync_to_async(reply_lease.renew)(reply.pk, saved.lease_token, "one two three")
-    assert late is Held.LOST
+    lost: asyncio.Queue[Held] = asyncio.Queue()
+    async with asyncio.timeout(10):
+        await reply_lease.heartbeat(reply.pk, saved.lease_token, text=lambda: "one two three", end=lost.put_nowait)
+    assert lost.get_nowait() is Held.LOST
     async with asyncio.timeout(10):
         while running.running_replies:  # its own heartbeat finds out too
             await asyncio.sleep(0.01)
@@ -98,7 +100,7 @@ async def test_a_reply_that_was_taken_up_meanwhile_is_not_given_up(chat: Chat) -
     begun = await chat.send("hello")
     found = await stored(begun.reply)
     assert found.lease_token
-    await sync_to_async(reply_lease.renew)(found.pk, found.lease_token, "")
+    await reply_lease.held(found.pk, found.lease_token).aupdate(lease_expires_at=reply_lease.expiry())
     assert not await sync_to_async(replies.give_up)(found, status="interrupted")
     assert (await chat.ended(found.pk)).content == "slow"
 
