@@ -11,13 +11,11 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from compression.core.policy import MAX_THRESHOLD, MIN_THRESHOLD, PRESETS, STRATEGIES, Policy
+from compression.core.policy import PRESETS, STRATEGIES, Policy
 from compression.models import PromptTemplate
+from compression.policy_fields import FIELDS, OF_EXECUTORS
 
 SUMMARY_ROLES = ("system", "user", "assistant")
-MAX_SUMMARY_TOKENS = 4_000
-OF_EXECUTORS = "executor_"
-"""What the settings begin with that a conversation has for its executors."""
 SHARED = ("enabled", "summariser")
 """Of a conversation's own settings, those that its executors have too."""
 
@@ -28,16 +26,8 @@ def policy(overrides: Mapping[str, Any] | None = None, *, flow: str = "chat") ->
     A conversation may also name the `preset` of another flow.
     """
     own = {name: value for name, value in (overrides or {}).items() if not name.startswith(OF_EXECUTORS)}
-    settled = Policy(
-        enabled=settings.COMPRESSION_ENABLED,
-        ahead=settings.COMPRESSION_AHEAD,
-        threshold=settings.COMPRESSION_THRESHOLD,
-        keep_recent=settings.COMPRESSION_KEEP_RECENT,
-        cooldown=settings.COMPRESSION_COOLDOWN_SECONDS,
-        summary_max_tokens=settings.COMPRESSION_SUMMARY_MAX_TOKENS,
-        min_retention=settings.COMPRESSION_MIN_RETENTION,
-        strategy=settings.COMPRESSION_STRATEGY,
-    )
+    site = {field.name: getattr(settings, field.setting) for field in FIELDS if field.setting}
+    settled = Policy(min_retention=settings.COMPRESSION_MIN_RETENTION, **site)
     return replace(settled, **PRESETS[own.pop("preset", flow)] | own)
 
 
@@ -67,10 +57,7 @@ def usual_template() -> str:
 
 
 RANGES = {
-    "COMPRESSION_THRESHOLD": (MIN_THRESHOLD, MAX_THRESHOLD),
-    "COMPRESSION_KEEP_RECENT": (0, 100),
-    "COMPRESSION_COOLDOWN_SECONDS": (0, 86_400),
-    "COMPRESSION_SUMMARY_MAX_TOKENS": (100, MAX_SUMMARY_TOKENS),
+    **{field.setting: (field.low, field.high) for field in FIELDS if field.setting and field.high},
     "COMPRESSION_MIN_RETENTION": (0, 1),
     "COMPACTION_LOG_DAYS": (1, 36_500),
     "TOOL_RESULT_MAX_CHARS": (100, 1_000_000),

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from compression.core.instructions import MAX_TEMPLATE_CHARS, fault_of
-from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD, PRESETS, STRATEGIES
+from compression.policy_fields import FIELDS, PolicyField
 from conversations.errors import Invalid
 
 HIDDEN = {
@@ -104,60 +104,35 @@ def clean_policy(field: str, value: object) -> dict[str, Any]:
     return value
 
 
-def _between(low: float, high: float, *, whole: bool = False) -> tuple[Callable[[object], bool], str]:
-    kinds = int if whole else (int, float)
+def _rule(field: PolicyField) -> tuple[Callable[[object], bool], str]:
+    """What a setting may be: a question to a value, and the answer in words."""
+    low, high, also = field.low, field.high, field.also
+    match field.kind:
+        case "switch":
+            return lambda value: isinstance(value, bool), "true or false"
+        case "choice":
+            return lambda value: isinstance(value, str) and value in field.choices, f"one of {', '.join(field.choices)}"
+        case "name" | "template":
+            most = int(high)
+            return lambda value: _is_text(value, most), f"text of at most {most:,} characters that can be stored"
+    kinds, whole = ((int, float), "") if field.kind == "share" else (int, "whole ")
+    named = f', or "{also}"' if also else ", or null" if field.nullable else ""
 
     def allowed(value: object) -> bool:
-        return isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            return (bool(also) and value == also) or (field.nullable and value is None)
+        return low <= value <= high
 
-    return allowed, f"a {'whole ' if whole else ''}number from {low:,} to {high:,}"
-
-
-def _one_of(*names: str) -> tuple[Callable[[object], bool], str]:
-    return lambda value: isinstance(value, str) and value in names, f"one of {', '.join(names)}"
+    return allowed, f"a {whole}number from {low:,} to {high:,}{named}"
 
 
-def _text(most: int) -> tuple[Callable[[object], bool], str]:
-    def allowed(value: object) -> bool:
-        with suppress(Invalid):
-            return clean_text("", value, limit=most, allow_blank=True) == value
-        return False
-
-    return allowed, f"text of at most {most:,} characters that can be stored"
+def _is_text(value: object, most: int) -> bool:
+    with suppress(Invalid):
+        return clean_text("", value, limit=most, allow_blank=True) == value
+    return False
 
 
-def _or(
-    rule: tuple[Callable[[object], bool], str], *, also: object, named: str
-) -> tuple[Callable[[object], bool], str]:
-    allowed, what = rule
-    return lambda value: value == also or allowed(value), f"{what}, or {named}"
-
-
-_HISTORY_TOKENS = _between(MIN_HISTORY_TOKENS, 10_000_000, whole=True)
-_HISTORY_MESSAGES = _between(1, 1_000, whole=True)
-
-POLICY: dict[str, tuple[Callable[[object], bool], str]] = {
-    "preset": _one_of(*PRESETS),
-    "enabled": (lambda value: isinstance(value, bool), "true or false"),
-    "ahead": (lambda value: isinstance(value, bool), "true or false"),
-    "recall": (lambda value: isinstance(value, bool), "true or false"),
-    "strategy": _one_of(*STRATEGIES),
-    "threshold": _between(MIN_THRESHOLD, MAX_THRESHOLD),
-    "keep_recent": _between(0, 100, whole=True),
-    "keep_user_tokens": _or(_between(0, 1_000_000, whole=True), also="all", named='"all"'),
-    "min_messages": _between(1, 1_000, whole=True),
-    "target_ratio": _between(0.1, MAX_THRESHOLD),
-    "target_tokens": _or(_between(200, 10_000_000, whole=True), also=None, named="null"),
-    "cooldown": _between(0, 86_400, whole=True),
-    "summary_max_tokens": _between(100, 4_000, whole=True),
-    "level": _or(_between(1, 3, whole=True), also=None, named="null"),
-    "summariser": _text(200),
-    "prompt": _text(MAX_PROMPT),
-    "history_tokens": _HISTORY_TOKENS,
-    "history_messages": _HISTORY_MESSAGES,
-    "executor_history_tokens": _HISTORY_TOKENS,
-    "executor_history_messages": _HISTORY_MESSAGES,
-}
+POLICY = {field.name: _rule(field) for field in FIELDS}
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from compression import conf
+from compression.policy_fields import BY_NAME, FIELDS, OF_EXECUTORS, PolicyField
 from conversations.context.policy import flow_of
 from conversations.errors import Invalid, TooLarge
 from conversations.llm.profiles import enabled
@@ -74,77 +75,30 @@ class ImportForm(forms.Form):
         return file
 
 
-PRESETS = {
-    "chat": "Chat: by the window alone",
-    "planner": "Planner: history of 2,500 tokens",
-    "executor": "Executor: history of 600 tokens",
-}
-SWITCH = {"true": "On", "false": "Off: cut once it overflows"}
-AHEAD = {"true": "On: ready before it is due", "false": "Off"}
-RECALL = {"true": "On: quoted for each message", "false": "Off"}
-STRATEGIES = {
-    "checkpoints": "Checkpoints: a summary for each fold",
-    "rolling": "Rolling: one summary, written anew",
-    "continuation": "Continuation: one summary of all",
-    "truncate": "Truncate: a note in place, no model",
-}
-LEVELS = {"3": "Detailed", "2": "Moderate", "1": "Compact"}
-SUMMARISERS = {"extractive": "Extractive: the text's own sentences"}
 MAIN = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahead", "recall")
 """Of a policy, what most people come for."""
-PERCENT = ("threshold", "target_ratio")
-TEXTS = ("preset", "strategy", "summariser", "prompt")
-UNSET = {
-    "preset": "Chat",
-    "level": "by size",
-    "summariser": "automatic",
-    "target_tokens": "none",
-    "history_tokens": "none",
-}
-"""What holds where neither the site nor a preset says anything, in words."""
+PERCENT = tuple(field.name for field in FIELDS if field.kind == "share")
 ROOM = "by its room"
 """Where a local model folds by itself: see `core.policy.Policy`."""
 
 
-def _text(label: str, unit: str) -> forms.CharField:
+def _form_field(field: PolicyField) -> forms.CharField:
+    how: dict[str, Any] = {"label": field.label, "required": False}
+    if field.kind == "template":
+        return forms.CharField(strip=False, widget=forms.Textarea({"rows": 8}), **how)
+    if field.choices:
+        return forms.CharField(widget=forms.Select(choices=[("", "As the site has it"), *field.choices.items()]), **how)
     widget = forms.TextInput({"inputmode": "numeric", "autocomplete": "off"})
-    return forms.CharField(label=label, help_text=unit, required=False, widget=widget)
-
-
-def _choice(label: str, choices: Mapping[str, str]) -> forms.CharField:
-    widget = forms.Select(choices=[("", "As the site has it"), *choices.items()])
-    return forms.CharField(label=label, required=False, widget=widget)
+    return forms.CharField(help_text=field.unit, widget=widget, **how)
 
 
 class PolicyForm(forms.Form):
     """A conversation's own policy, as a person reads it: ratios in percent, and empty for what the site has."""
 
-    preset = _choice("Preset", PRESETS)
-    enabled = _choice("Folding", SWITCH)
-    ahead = _choice("Prepared ahead", AHEAD)
-    recall = _choice("Recall", RECALL)
-    strategy = _choice("Strategy", STRATEGIES)
-    threshold = _text("Folds at", "% of the window")
-    target_ratio = _text("Comes out at", "% of the window")
-    target_tokens = _text("And at most", "tokens")
-    keep_recent = _text("Latest kept", "messages")
-    keep_user_tokens = _text("Your words kept", "tokens, or all")
-    min_messages = _text("Fewest to fold", "messages")
-    cooldown = _text("Rests after", "seconds")
-    summary_max_tokens = _text("Summary length", "tokens")
-    level = _choice("Detail", LEVELS)
-    summariser = _choice("Summariser", SUMMARISERS)
-    history_tokens = _text("History budget", "tokens")
-    history_messages = _text("And more than", "messages")
-    executor_history_tokens = _text("Executors' budget", "tokens")
-    executor_history_messages = _text("And more than", "messages")
-    prompt = forms.CharField(
-        label="Prompt of the summariser", required=False, strip=False, widget=forms.Textarea({"rows": 8})
-    )
-
     def __init__(self, conversation: Conversation, data: Mapping[str, Any] | None = None) -> None:
         own = conversation.policy
         super().__init__(data, initial={name: _told(name, own.get(name)) for name in POLICY}, auto_id="policy-%s")
+        self.fields |= {field.name: _form_field(field) for field in FIELDS}
         self.own = own
         self.values: dict[str, Any] = {}
         self._offer_summarisers(own.get("summariser", ""))
@@ -154,8 +108,8 @@ class PolicyForm(forms.Form):
         site, theirs = conf.policy(preset, flow=flow_of(conversation.kind)), conf.executor_policy({})
         for name, field in self.fields.items():
             field.show_hidden_initial = True
-            is_theirs = name.startswith(conf.OF_EXECUTORS)
-            held = getattr(theirs if is_theirs else site, name.removeprefix(conf.OF_EXECUTORS), None)
+            is_theirs = name.startswith(OF_EXECUTORS)
+            held = getattr(theirs if is_theirs else site, name.removeprefix(OF_EXECUTORS), None)
             self._show_default(name, _told(name, held if name != "history_messages" else held or None))
         if site.threshold is None:
             by_itself = ROOM if conversation.model and conversation.model.is_local else _told("threshold", site.full_at)
@@ -196,13 +150,14 @@ class PolicyForm(forms.Form):
 
     def _offer_summarisers(self, current: str) -> None:
         names = list(enabled().values_list("name", flat=True))
-        gone = [(current, f"{current} (not there any more)")] if current not in ("", *SUMMARISERS, *names) else []
+        known = ("", *BY_NAME["summariser"].choices, *names)
+        gone = [] if current in known else [(current, f"{current} (not there any more)")]
         widget = self.fields["summariser"].widget
         widget.choices = [*widget.choices, *((name, name) for name in names), *gone]
 
     def _show_default(self, name: str, told: str) -> None:
         widget = self.fields[name].widget
-        told = told or UNSET.get(name, "")
+        told = told or BY_NAME[name].unset
         if isinstance(widget, forms.Select):
             choices: list[Any] = list(widget.choices)
             words = str(dict(choices).get(told, told)).partition(":")[0].lower()
@@ -221,9 +176,10 @@ def _told(name: str, value: Any) -> str:
 
 def _read(name: str, text: str) -> object:
     """The value that a field's text means; the text itself where it means none."""
-    if name in ("enabled", "ahead", "recall"):
+    kind = BY_NAME[name].kind
+    if kind == "switch":
         return {"true": True, "false": False}.get(text, text)
-    if name in TEXTS:
+    if kind in ("choice", "name", "template"):
         return text
     digits = re.sub(r"\s|%|,(?=\d{3}\b)", "", text)
     if not re.fullmatch(r"\d{1,12}(\.\d{1,6})?", digits, re.ASCII):

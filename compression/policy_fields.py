@@ -1,0 +1,144 @@
+"""A conversation's own settings of compression: one table, which validation, checks, form and API are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compression.core.instructions import MAX_TEMPLATE_CHARS
+from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD
+
+MAX_NAME = 200
+MAX_SUMMARY_TOKENS = 4_000
+OF_EXECUTORS = "executor_"
+"""What the settings begin with that a conversation has for its executors."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyField:
+    """One setting.
+
+    `kind` is its type: a `share` of the window is a number that people read in percent, a `switch` is true or false,
+    a `level` a whole number that has a name for each value. `low` and `high` bound a number; `high` a text's
+    characters. `also` is a word that is allowed beside the numbers. `label`, `unit` and `choices` (words by value) are
+    for the page, `about` for the API, `unset` says what holds where neither the site nor a preset says anything.
+    `setting` is the site's own, "" where it has none; `nullable` says that null may be stored.
+    """
+
+    name: str
+    kind: Literal["whole", "share", "switch", "choice", "level", "name", "template"]
+    label: str
+    about: str
+    unit: str = ""
+    low: float = 0
+    high: float = 0
+    choices: Mapping[str, str] = field(default_factory=dict)
+    also: str = ""
+    unset: str = ""
+    setting: str = ""
+    nullable: bool = False
+
+
+FIELDS = (
+    PolicyField(
+        "preset", "choice", "Preset", "What the rest starts from.", unset="Chat",
+        choices={
+            "chat": "Chat: by the window alone",
+            "planner": "Planner: history of 2,500 tokens",
+            "executor": "Executor: history of 600 tokens",
+        },
+    ),
+    PolicyField(
+        "enabled", "switch", "Folding", "Off: where the window is full, the oldest messages are left out.",
+        choices={"true": "On", "false": "Off: cut once it overflows"}, setting="COMPRESSION_ENABLED",
+    ),
+    PolicyField(
+        "ahead", "switch", "Prepared ahead", "Whether a summary is prepared before it is needed.",
+        choices={"true": "On: ready before it is due", "false": "Off"}, setting="COMPRESSION_AHEAD",
+    ),
+    PolicyField(
+        "recall", "switch", "Recall", "Whether passages of what was compacted are quoted for each new message.",
+        choices={"true": "On: quoted for each message", "false": "Off"},
+    ),
+    PolicyField(
+        "strategy", "choice", "Strategy",
+        "A new summary each time, one folded again, one of everything, or a note without a model.",
+        choices={
+            "checkpoints": "Checkpoints: a summary for each compaction",
+            "rolling": "Rolling: one summary, written anew",
+            "continuation": "Continuation: one summary of all",
+            "truncate": "Truncate: a note in place, no model",
+        },
+        setting="COMPRESSION_STRATEGY",
+    ),
+    PolicyField(
+        "threshold", "share", "Folds at",
+        "Share of the window from which on it is compressed, local models too; null: 0.8, and a local model's once "
+        "verbatim text fills three quarters of its room.",
+        unit="% of the window", low=MIN_THRESHOLD, high=MAX_THRESHOLD, setting="COMPRESSION_THRESHOLD",
+    ),
+    PolicyField(
+        "target_ratio", "share", "Comes out at", "Share of the window to come out at; below the threshold.",
+        unit="% of the window", low=0.1, high=MAX_THRESHOLD,
+    ),
+    PolicyField(
+        "target_tokens", "whole", "And at most", "The same in tokens.",
+        unit="tokens", low=200, high=10_000_000, unset="none", nullable=True,
+    ),
+    PolicyField(
+        "keep_recent", "whole", "Latest kept", "Latest messages that stay word for word.",
+        unit="messages", high=100, setting="COMPRESSION_KEEP_RECENT",
+    ),
+    PolicyField(
+        "keep_user_tokens", "whole", "Your words kept",
+        "Tokens of a person's latest condensed messages that stay word for word.",
+        unit="tokens, or all", high=1_000_000, also="all",
+    ),
+    PolicyField(
+        "min_messages", "whole", "Fewest to fold", "Fewer are not worth a summary.", unit="messages", low=1, high=1_000
+    ),
+    PolicyField(
+        "cooldown", "whole", "Rests after", "Seconds between two automatic compactions.",
+        unit="seconds", high=86_400, setting="COMPRESSION_COOLDOWN_SECONDS",
+    ),
+    PolicyField(
+        "summary_max_tokens", "whole", "Summary length", "Tokens that a summary is asked for.",
+        unit="tokens", low=100, high=MAX_SUMMARY_TOKENS, setting="COMPRESSION_SUMMARY_MAX_TOKENS",
+    ),
+    PolicyField(
+        "level", "level", "Detail", "3 detailed, 2 moderate, 1 compact; null: by size.",
+        low=1, high=3, choices={"3": "Detailed", "2": "Moderate", "1": "Compact"}, unset="by size", nullable=True,
+    ),
+    PolicyField(
+        "summariser", "name", "Summariser",
+        'Name of a model, or "extractive", which needs none; empty: by quality.',
+        high=MAX_NAME, choices={"extractive": "Extractive: the text's own sentences"}, unset="automatic",
+    ),
+    PolicyField(
+        "history_tokens", "whole", "History budget",
+        "Tokens of history beyond which it is compressed, however large the window. An agent's planner has 2,500, a "
+        "chat none.",
+        unit="tokens", low=MIN_HISTORY_TOKENS, high=10_000_000, unset="none",
+    ),
+    PolicyField(
+        "history_messages", "whole", "And more than",
+        "Messages that such a history may have, whatever they take. An agent's planner has 10.",
+        unit="messages", low=1, high=1_000,
+    ),
+    PolicyField(
+        f"{OF_EXECUTORS}history_tokens", "whole", "Executors' budget",
+        "The same for what is said to an agent's executors: 600 where nothing is set.",
+        unit="tokens", low=MIN_HISTORY_TOKENS, high=10_000_000,
+    ),
+    PolicyField(
+        f"{OF_EXECUTORS}history_messages", "whole", "And more than",
+        "The same for its executors: 5 where nothing is set.",
+        unit="messages", low=1, high=1_000,
+    ),
+    PolicyField(
+        "prompt", "template", "Prompt of the summariser",
+        "Template of the summary's request; empty: the usual one.", high=MAX_TEMPLATE_CHARS,
+    ),
+)  # fmt: skip
+BY_NAME = {one.name: one for one in FIELDS}
