@@ -243,7 +243,7 @@ async def test_stop_ends_the_compaction_that_a_reply_is_about_to_wait_for(filled
     def press(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         reply = running.running_replies.get(filled.pk)
         if reply and not stopped:
-            assert not reply.makes_room and reply.sent is None
+            assert not reply.makes_room and reply.answer.sent is None
             stopped.append(False)  # the statements of the stop itself come here too
             stopped[0] = stop.stop(filled)
         return execute(sql, params, many, context)
