@@ -9,7 +9,7 @@ from benchmarks import systems
 from benchmarks.conversations import Conversation
 from compression.core.facts import CRITICAL, find_facts, is_critical, kept_facts, with_facts
 from compression.core.retention import GATE_FACTS, REPAIR_SHARE, repaired
-from compression.core.said import Said, said_by
+from compression.core.statements import Statement, statements_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Fact, Transcript, Window
 
@@ -52,6 +52,6 @@ def _fitting(summary: str, missing: Sequence[Fact], budget: int) -> list[Fact]:
     return found
 
 
-def _said(conversation: Conversation) -> Iterator[Said]:
+def _said(conversation: Conversation) -> Iterator[Statement]:
     for turn in conversation.turns:
-        yield from said_by(turn)
+        yield from statements_of(turn)

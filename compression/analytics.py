@@ -1,7 +1,7 @@
-"""Figures of compactions: what each brought, who wrote it, how long it took and why it failed.
+"""Computes figures of compactions: their reduction, summarisers, durations and failures.
 
-The rows are few, one for dozens of turns: they are read once, and everything is computed from that. docs/analytics.md
-says how each figure is defined.
+There is about one row for dozens of turns, so all rows are read in one query and everything is computed from them.
+docs/analytics.md defines each figure.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from compression.ids import moment_of
 from compression.models import Compaction
 
 IN_FORCE = (Compaction.Status.SUCCEEDED, Compaction.Status.UNDONE)
-"""Compactions whose result was put in force, whatever became of it since."""
+"""Statuses of compactions whose result was put in force, even if it was undone later."""
 MAX_COMPACTIONS = 50_000
-"""Compactions that are looked at, the newest ones: more would take a page seconds."""
+"""Only this many of the newest compactions are read: more would take a page seconds."""
 COPY = timedelta(minutes=1)
-"""A fork copies the rows of compactions with their dates, and gives each a new id: so far apart are never the two of
-a row that was made once."""
+"""A row whose id is this much newer than its `created_at` is a copy: a fork keeps dates and makes new ids."""
 ANOTHER_MODEL = "another model"
 BUILT_IN = (Extractive.name, Truncation.name)
 COLUMNS = (
@@ -40,7 +39,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One compaction; `failures` are (summariser, why) of those who did not write it."""
+    """One compaction; `failures` are (summariser, reason) of each summariser that failed before the last one."""
 
     day: date
     trigger: str
@@ -69,9 +68,9 @@ class Run:
 
     @property
     def substitute(self) -> str:
-        """Who wrote it in place of the first choice; "" where that wrote it itself.
+        """The summariser that stepped in for the first choice; "" if the first choice wrote the summary.
 
-        The built-in ones come last, so that their having been passed over says nothing of who was first.
+        Failures of built-in summarisers do not count: they come last, so they are not the first choice.
         """
         if all(name in BUILT_IN for name, _ in self.failures):
             return ""
@@ -79,17 +78,17 @@ class Run:
 
     @property
     def paid(self) -> str:
-        """The model that its tokens are counted for: the one that wrote it, else the first that was asked."""
+        """The model that the tokens count for: the one that wrote the summary, else the first that was asked."""
         return next((name for name in (self.summariser, *dict(self.failures)) if name not in BUILT_IN), self.summariser)
 
     def asked(self, model: str) -> bool:
-        """Whether this model wrote it, or was to."""
+        """Whether this model wrote the summary or failed to."""
         return self.summariser == model or any(name == model for name, _ in self.failures)
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of some compactions. Shares are from 0 to 1; None says that there was nothing to compute them from."""
+    """Figures of some compactions. Shares are from 0 to 1; None: no data."""
 
     runs: int
     failed: int
@@ -103,47 +102,48 @@ class Figures:
 
 
 def runs(among: QuerySet[Compaction], days: Days) -> list[Run]:
-    """The compactions of these days, the latest first, at most MOST. One query, by a range of the key."""
+    """The compactions of these days, latest first, at most MAX_COMPACTIONS; one query, by a range of the key."""
     first, *_, end = days.bounds
     rows = among.filter(id__gte=first, id__lt=end).order_by("-id")
-    found = rows.values_list(*COLUMNS)[:MAX_COMPACTIONS].iterator()
-    return [_run(day_of(row[0]), *row[2:]) for row in found if moment_of(row[0]) - row[1] < COPY]
+    columns = rows.values_list(*COLUMNS)[:MAX_COMPACTIONS].iterator()
+    return [_run(day_of(row[0]), *row[2:]) for row in columns if moment_of(row[0]) - row[1] < COPY]
 
 
 def figures(of: Sequence[Run]) -> Figures:
-    done = [run for run in of if run.is_in_force]
-    times = sorted(run.ms for run in done if run.ms is not None)
-    facts = sum(run.found for run in done)
+    """The figures of these compactions."""
+    in_force = [run for run in of if run.is_in_force]
+    times = sorted(run.ms for run in in_force if run.ms is not None)
+    facts = sum(run.found for run in in_force)
     return Figures(
         runs=len(of),
         failed=sum(run.is_failed for run in of),
-        in_force=len(done),
-        reduction=percentile(sorted(run.reduction for run in done if run.reduction is not None), 0.5),
+        in_force=len(in_force),
+        reduction=percentile(sorted(run.reduction for run in in_force if run.reduction is not None), 0.5),
         p50_ms=percentile(times, 0.5),
         p95_ms=percentile(times, 0.95),
-        retention=sum(run.kept for run in done) / facts if facts else None,
-        repaired=sum(run.repaired for run in done) / facts if facts else None,
-        substituted=sum(bool(run.substitute) for run in done) / len(done) if done else None,
+        retention=sum(run.kept for run in in_force) / facts if facts else None,
+        repaired=sum(run.repaired for run in in_force) / facts if facts else None,
+        substituted=sum(bool(run.substitute) for run in in_force) / len(in_force) if in_force else None,
     )
 
 
 def by_day(of: Iterable[Run], days: Days) -> list[list[Run]]:
     """The compactions of each day."""
-    found: dict[date, list[Run]] = {day: [] for day in days.dates}
+    runs_of_day: dict[date, list[Run]] = {day: [] for day in days.dates}
     for run in of:
-        found[run.day].append(run)
-    return list(found.values())
+        runs_of_day[run.day].append(run)
+    return list(runs_of_day.values())
 
 
 def failures(of: Iterable[Run], reason_of: Callable[[str], str]) -> tuple[Counter[str], Counter[str]]:
-    """How often each reason made a summariser give way to another, and how often a compaction fail altogether."""
+    """Two counts by reason: failures of a summariser that another replaced, and failures of whole compactions."""
     seen = list(of)
     passed = Counter(reason_of(why) for run in seen for _, why in run.failures)
     return passed, Counter(reason_of(run.error) for run in seen if run.is_failed)
 
 
 def substitutes(of: Iterable[Run]) -> Counter[str]:
-    """Who stepped in for the first choice, and how often."""
+    """How often each summariser stepped in for the first choice."""
     return Counter(run.substitute for run in of if run.is_in_force and run.substitute)
 
 

@@ -1,4 +1,4 @@
-"""Days in UTC, and which of them a row belongs to: the one in which its id was made."""
+"""Ranges of days in UTC; a row belongs to the day on which its id was made."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from compression.ids import first_id, moment_of
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """From `first` to `last`, both included."""
+    """The days from `first` to `last`, both included."""
 
     first: date
     last: date
 
     @classmethod
     def until(cls, last: date, count: int) -> Days:
+        """The `count` days that end with `last`."""
         return cls(last - timedelta(days=count - 1), last)
 
     def __len__(self) -> int:
@@ -33,16 +34,17 @@ class Days:
 
     @property
     def end(self) -> datetime:
-        """The first moment that does not belong to them any more."""
+        """The first moment after the last day."""
         return _midnight(self.last + timedelta(days=1))
 
     @property
     def bounds(self) -> list[UUID]:
-        """The smallest id of each day, and of the one after the last."""
+        """The smallest possible id of each day, and of the day after the last."""
         return [first_id(_midnight(day)) for day in (*self.dates, self.last + timedelta(days=1))]
 
 
 def day_of(id: UUID) -> date:
+    """The day on which an id was made."""
     return moment_of(id).date()
 
 

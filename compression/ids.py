@@ -1,4 +1,4 @@
-"""Public ids that sort by the time they were made, so that an index grows at its end."""
+"""Makes public ids (UUID version 7) that sort by their time of creation, so indexes grow at their end."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def uuid7() -> UUID:
 
 
 def first_id(moment: datetime) -> UUID:
-    """The smallest id that can have been made at `moment` or later: rows since then are a range of their key."""
+    """The smallest id made at `moment` or later: rows since then are a range of their primary key."""
     return _uuid7(max(0, (moment - EPOCH) // MILLISECOND), 0)
 
 
 def moment_of(id: UUID) -> datetime:
-    """When an id was made, to the millisecond."""
+    """The moment at which an id was made, to the millisecond."""
     return EPOCH + (id.int >> 80) * MILLISECOND
 
 
@@ -34,5 +34,5 @@ def _uuid7(milliseconds: int, random: int) -> UUID:
 
 
 def milliseconds_since(id: UUID) -> int:
-    """How long ago an id was made, by this machine's clock: never less than 0, nor more than a row can hold."""
+    """The age of an id in milliseconds by this machine's clock, from 0 to the largest 32-bit integer."""
     return min(max(0, time.time_ns() // 1_000_000 - (id.int >> 80)), MAX_INTEGER)

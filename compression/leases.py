@@ -1,4 +1,4 @@
-"""How long a worker may be silent before its work is given to another."""
+"""Expiry of leases: a worker that does not renew its lease in time loses its work to another."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from django.conf import settings
 from django.utils import timezone
 
 BEATS = 4
-"""Renewals in the time of one lease: some may fail, or come late, before it is lost."""
+"""Renewals per lease duration, so that a lease survives some that fail or come late."""
 
 
 def expiry() -> datetime:
-    """When a lease ends that is taken or renewed now."""
+    """The end of a lease that is taken or renewed now."""
     return timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
 
 
 def beat_seconds() -> float:
+    """Seconds between two renewals of a lease."""
     return float(settings.LEASE_SECONDS) / BEATS

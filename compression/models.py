@@ -1,4 +1,4 @@
-"""Rows of the engine: one per run, one per summary, one per state to go back to."""
+"""The engine's models: compactions, checkpoints (summaries), snapshots, prompt templates and kept summaries."""
 
 from __future__ import annotations
 
@@ -16,43 +16,44 @@ class CompactionManager(models.Manager["Compaction"]):
     """Queries of compactions that need SQL of their own."""
 
     def active(self) -> models.QuerySet[Compaction]:
-        """Compactions that are pending or running. The statuses are spelt out, so that SQLite too uses their index."""
+        """Pending and running compactions. The statuses are literals, so that SQLite uses their partial index."""
         return self.extra(where=["compression_compaction.status IN ('pending', 'running')"])
 
 
 class Compaction(models.Model):
-    """One run of the pipeline. The row is at once its lock, its log, its progress and its audit.
+    """One compaction of a conversation; its row serves as lock, log, progress and audit record.
 
-    `parts` are the passages to summarise. `eta_ms` is what was left at `advanced_at`, null where nobody knows;
-    `started_at` is when its worker took it up. `answers` are the keys of the kept summaries that it was made of.
+    `parts` is the number of passages to summarise. `eta_ms` is the time left at `advanced_at` (null: unknown);
+    `started_at` is the start of its worker's run. `answers` are the keys of the kept summaries used for it.
 
     `pre_tokens` and `post_tokens` are what it condensed and what stands in its place, by our own count: runs are
     compared by them. `request_before` and `request_after` are the next request, whole, right before and after it was
     put in force, as the meter counted them; null where it never was, or no model was set.
+
     """
 
     class Trigger(models.TextChoices):
-        AUTO = "auto"
-        AHEAD = "ahead"
-        MANUAL = "manual"
-        API = "api"
-        EMERGENCY = "emergency"
+        AUTO = "auto", "Auto"
+        AHEAD = "ahead", "Ahead"
+        MANUAL = "manual", "Manual"
+        API = "api", "Api"
+        EMERGENCY = "emergency", "Emergency"
 
     class Status(models.TextChoices):
-        PENDING = "pending"
-        RUNNING = "running"
-        READY = "ready"
-        SUCCEEDED = "succeeded"
-        FAILED = "failed"
-        SKIPPED = "skipped"
-        DISCARDED = "discarded"
-        CANCELLED = "cancelled"
-        UNDONE = "undone"
+        PENDING = "pending", "Pending"
+        RUNNING = "running", "Running"
+        READY = "ready", "Ready"
+        SUCCEEDED = "succeeded", "Succeeded"
+        FAILED = "failed", "Failed"
+        SKIPPED = "skipped", "Skipped"
+        DISCARDED = "discarded", "Discarded"
+        CANCELLED = "cancelled", "Cancelled"
+        UNDONE = "undone", "Undone"
 
     class Flow(models.TextChoices):
-        CHAT = "chat"
-        PLANNER = "planner"
-        EXECUTOR = "executor"
+        CHAT = "chat", "Chat"
+        PLANNER = "planner", "Planner"
+        EXECUTOR = "executor", "Executor"
 
     ACTIVE = (Status.PENDING, Status.RUNNING)
     IN_FORCE = (Status.SUCCEEDED, Status.UNDONE)
@@ -150,14 +151,14 @@ class Compaction(models.Model):
         return str(self.steering.get("instructions", ""))
 
     def is_abandoned(self, now: datetime) -> bool:
-        """Whoever held the lease has stopped renewing it."""
+        """Whether the compaction is active but its worker has stopped renewing the lease."""
         return self.is_active and self.lease_expires_at < now
 
 
 class Checkpoint(models.Model):
-    """One summary of a run of messages. Never updated but for `active`: what changes a summary is a new row.
+    """One summary of a run of messages. Only `active` is ever updated: a changed summary is a new row.
 
-    `birth_tokens` is what the summary took at age 0 (0: what it takes now). `stragglers` are the ids of messages from
+    `birth_tokens` is the summary's size at age 0 (0: its present size). `stragglers` are the ids of messages from
     before its run that it covers too.
     """
 
@@ -193,16 +194,16 @@ class Checkpoint(models.Model):
 
 
 class Snapshot(models.Model):
-    """A state of compression to go back to, exactly. Never sent to a model.
+    """A saved state of a conversation's compression that can be restored exactly. Never sent to a model.
 
-    `goal` is the progress of the goal that was active: {id, checkpoints, decisions, artifacts}; null where none was.
+    `goal` is the progress of the goal active then: {id, checkpoints, decisions, artifacts}; null: none was.
     """
 
     class Purpose(models.TextChoices):
-        ROLLBACK = "rollback"
-        RECOVERY = "recovery"
-        EMERGENCY = "emergency"
-        MANUAL = "manual"
+        ROLLBACK = "rollback", "Rollback"
+        RECOVERY = "recovery", "Recovery"
+        EMERGENCY = "emergency", "Emergency"
+        MANUAL = "manual", "Manual"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.ForeignKey(
@@ -232,7 +233,7 @@ class Snapshot(models.Model):
 
 
 class PromptTemplate(models.Model):
-    """An administrator's wording of the request for a summary, in place of the one that comes with the engine."""
+    """An administrator's prompt template for summaries, which replaces the engine's own."""
 
     mode = models.CharField(max_length=16, blank=True, unique=True, help_text="Blank: every mode without its own.")
     text = models.TextField()
@@ -246,9 +247,9 @@ class PromptTemplate(models.Model):
 
 
 class KeptSummary(models.Model):
-    """What a model answered to a request for a summary: the same request of the same person is not paid twice.
+    """A model's answer to a request for a summary, kept so that a person never pays for the same request twice.
 
-    `key` is a hash of all that was asked, and of whom; `conversation` is the one that it was first asked for.
+    `key` is a hash of the whole request and its model; `conversation` is the one of the first such request.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -1,4 +1,4 @@
-"""The engine's rows as its values, and back."""
+"""Converts checkpoints between database rows and the engine's values."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from compression.models import Checkpoint, Compaction
 
 
 def active_checkpoints(conversation_id: UUID) -> tuple[CheckpointValue, ...]:
-    """In the order of what they cover; together they represent everything up to the cut that is not kept."""
+    """The active checkpoints in order; they cover all messages up to the cut except the kept ones."""
     rows = Checkpoint.objects.filter(conversation_id=conversation_id, active=True)
     return tuple(value_of(row) for row in rows.order_by("last_message_at", "number"))
 
 
 def value_of(row: Checkpoint) -> CheckpointValue:
+    """The engine's value of a checkpoint's row."""
     return CheckpointValue(
         number=row.number,
         level=row.level,
@@ -37,9 +38,9 @@ def value_of(row: Checkpoint) -> CheckpointValue:
 
 
 def store_checkpoints(compaction: Compaction, draft: Draft, *, model: str) -> None:
-    """Make the draft's checkpoints the active ones: unchanged rows stay, and what they replace stays, inactive.
+    """Make the draft's checkpoints the active ones: unchanged rows stay, replaced ones become inactive.
 
-    `model` wrote the last of them; the other new ones are older summaries that were shortened or merged.
+    `model` is the author of the last checkpoint; the other new ones are older summaries, shortened or merged.
     """
     rows = Checkpoint.objects.filter(conversation_id=compaction.conversation_id)
     unchanged = [value.number for value in draft.checkpoints if value.number]

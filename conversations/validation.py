@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 from urllib.parse import urlsplit
 
-from compression.core.instructions import MAX_TEMPLATE_CHARS, fault_of
+from compression.core.instructions import MAX_TEMPLATE_CHARS, template_fault
 from compression.policy_fields import FIELDS, PolicyField
 from conversations.errors import Invalid
 
@@ -58,7 +58,7 @@ def one_line(text: str) -> str:
 def clean_prompt(field: str, value: object) -> str:
     """`value`, unchanged, if it can take the place of a summary's prompt; "" asks for the usual one. Raises Invalid."""
     text = clean_text(field, value, limit=MAX_PROMPT, allow_blank=True)
-    if text and (fault := fault_of(text)):
+    if text and (fault := template_fault(text)):
         raise Invalid(f"{field}: {fault}.", field=field)
     return text
 

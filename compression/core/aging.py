@@ -1,4 +1,4 @@
-"""What becomes of summaries as they grow old: shorter, then one with the next; no model is asked."""
+"""Shortens summaries as they age, then merges the two oldest; no model is asked."""
 
 from __future__ import annotations
 
@@ -7,82 +7,82 @@ from dataclasses import replace
 
 from compression.core.extractive.summariser import extract
 from compression.core.tokens import TokenCounter
-from compression.core.truncation import gathered
+from compression.core.truncation import merge_notes
 from compression.core.values import Checkpoint
 
-SHARES = (1.0, 0.6, 0.3)
-"""What a summary may take at age 0, 1 and 2, of what it took at birth."""
+AGE_SHARES = (1.0, 0.6, 0.3)
+"""The share of its first length that a summary may have at age 0, 1 and 2."""
 
-OLDEST = len(SHARES) - 1
+OLDEST_AGE = len(AGE_SHARES) - 1
 MIN_SUMMARY_TOKENS = 8
-"""Tokens under which no summary is shortened: a few words."""
+"""No summary is shortened below this many tokens: a few words."""
 
-SEPARATOR = 2
-"""Tokens that stand between two summaries, at most."""
+SEPARATOR_TOKENS = 2
+"""The most tokens that the blank line between two summaries takes."""
 
 
 def aged(checkpoint: Checkpoint, *, count: TokenCounter) -> Checkpoint:
-    """The checkpoint one step older; at the last step it stays the same for good."""
-    if checkpoint.age == OLDEST:
+    """The checkpoint one age older and shortened to fit it; a checkpoint of the last age is returned unchanged."""
+    if checkpoint.age == OLDEST_AGE:
         return checkpoint
     return replace(_shortened(checkpoint, _limit(checkpoint), count), number=0, age=checkpoint.age + 1)
 
 
 def cost(checkpoints: Sequence[Checkpoint]) -> int:
-    """Tokens that they take, with what separates them."""
-    return sum(one.tokens + SEPARATOR for one in checkpoints)
+    """Tokens that the checkpoints take in the context, separators included."""
+    return sum(checkpoint.tokens + SEPARATOR_TOKENS for checkpoint in checkpoints)
 
 
 def aged_tokens(checkpoints: Sequence[Checkpoint]) -> int:
-    """The most that they cost once all are one step older."""
-    return sum(min(one.tokens, _limit(one)) + SEPARATOR for one in checkpoints)
+    """The most tokens that the checkpoints can take once each is one age older, separators included."""
+    return sum(min(checkpoint.tokens, _limit(checkpoint)) + SEPARATOR_TOKENS for checkpoint in checkpoints)
 
 
 def fitted(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter) -> tuple[Checkpoint, ...]:
-    """The checkpoints within `room` tokens: the two oldest become one, then the oldest are shortened.
+    """The checkpoints within `room` tokens: the two oldest are merged, then the oldest are shortened.
 
-    None is shortened to less than an equal share of the room. More than two are merged only where that would not be
-    even a few words, as after a switch to a small window.
+    No checkpoint is shortened to less than an equal share of the room. More than two are merged only where an equal
+    share would be less than MIN_SUMMARY_TOKENS, as after a switch to a small window.
     """
     kept = tuple(checkpoints)
     if cost(kept) > room and len(kept) > 1:
         kept = _merged(kept, room, count)
-    while len(kept) > 1 and len(kept) * (MIN_SUMMARY_TOKENS + SEPARATOR) > room:
+    while len(kept) > 1 and len(kept) * (MIN_SUMMARY_TOKENS + SEPARATOR_TOKENS) > room:
         kept = _merged(kept, room, count)
-    for number, one in enumerate(kept):
+    for index, checkpoint in enumerate(kept):
         if (over := cost(kept) - room) <= 0:
             break
-        limit = max(one.tokens - over, _share(room, kept))
-        kept = (*kept[:number], _shortened(one, limit, count), *kept[number + 1 :])
+        limit = max(checkpoint.tokens - over, _share(room, kept))
+        kept = (*kept[:index], _shortened(checkpoint, limit, count), *kept[index + 1 :])
     return kept
 
 
 def _limit(checkpoint: Checkpoint) -> int:
-    """What it may take when it is one step older."""
-    return max(MIN_SUMMARY_TOKENS, int(SHARES[min(checkpoint.age + 1, OLDEST)] * checkpoint.birth_tokens))
+    """The most tokens that the checkpoint may take at its next age."""
+    return max(MIN_SUMMARY_TOKENS, int(AGE_SHARES[min(checkpoint.age + 1, OLDEST_AGE)] * checkpoint.birth_tokens))
 
 
 def _share(room: int, checkpoints: Sequence[Checkpoint]) -> int:
-    return room // len(checkpoints) - SEPARATOR
+    return room // len(checkpoints) - SEPARATOR_TOKENS
 
 
 def _merged(checkpoints: tuple[Checkpoint, ...], room: int, count: TokenCounter) -> tuple[Checkpoint, ...]:
-    """The same with the two oldest as one, as long as its age allows and the others leave room for."""
+    """The checkpoints with the two oldest merged into one, within its age's limit and the room the others leave."""
     first, second, *others = checkpoints
     birth_tokens = first.birth_tokens + second.birth_tokens
-    both = replace(
+    merged = replace(
         second,
         level=min(first.level, second.level),
-        summary=gathered(f"{first.summary}\n\n{second.summary}"),
+        summary=merge_notes(f"{first.summary}\n\n{second.summary}"),
         birth_tokens=birth_tokens,
         original_tokens=first.original_tokens + second.original_tokens,
         first_id=first.first_id,
-        age=OLDEST,
+        age=OLDEST_AGE,
         provisional=first.provisional or second.provisional,
-        stragglers=(),  # its run begins where the conversation does
+        stragglers=(),  # the merged run begins at the conversation's first message: none can come before it
     )
-    left = max(room - cost(others) - SEPARATOR, _share(room, checkpoints[1:]))
-    return _extracted(both, min(int(SHARES[OLDEST] * birth_tokens), left), count), *others
+    left = max(room - cost(others) - SEPARATOR_TOKENS, _share(room, checkpoints[1:]))
+    return _extracted(merged, min(int(AGE_SHARES[OLDEST_AGE] * birth_tokens), left), count), *others
 
 
 def _shortened(checkpoint: Checkpoint, limit: int, count: TokenCounter) -> Checkpoint:
@@ -90,7 +90,10 @@ def _shortened(checkpoint: Checkpoint, limit: int, count: TokenCounter) -> Check
 
 
 def _extracted(checkpoint: Checkpoint, limit: int, count: TokenCounter) -> Checkpoint:
-    """A new value of at most `limit` tokens, though of a few words."""
+    """The checkpoint with a summary selected from its own sentences, of at most `limit` tokens.
+
+    The limit is never less than MIN_SUMMARY_TOKENS.
+    """
     limit = max(limit, MIN_SUMMARY_TOKENS)
     text = extract((), earlier=checkpoint.summary, max_tokens=limit, count=count, sparse=True)
     text = text or _beginning(checkpoint.summary, limit, count)
@@ -98,7 +101,7 @@ def _extracted(checkpoint: Checkpoint, limit: int, count: TokenCounter) -> Check
 
 
 def _beginning(summary: str, limit: int, count: TokenCounter) -> str:
-    """The first words that are said under a heading: where no whole sentence fits."""
+    """The first words below the headings, for a limit that no whole sentence fits."""
     words = " ".join(line for line in summary.splitlines() if not line.startswith("#")).split()[:limit]
     while words and count(f"{' '.join(words)} …") > limit:
         words.pop()

@@ -1,4 +1,4 @@
-"""A running hash of a history: the same for the same words in the same order, wherever they are stored."""
+"""A running hash of a history; equal histories have equal digests, whatever rows store them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from collections.abc import Iterable, Sequence
 from compression.core.values import Image, ToolUse, Turn
 
 
-def extend(digest: str, turns: Iterable[Turn]) -> str:
-    """The digest of a history with `digest` so far and `turns` after it (SHA-256, hex; "" before the first)."""
+def extend_digest(digest: str, turns: Iterable[Turn]) -> str:
+    """The digest of the history that `digest` stands for, followed by `turns` (SHA-256 in hex; "": no history)."""
     for turn in turns:
-        digest = after(digest, turn.role, turn.content, turn.tools, turn.images)
+        digest = digest_after(digest, turn.role, turn.content, turn.tools, turn.images)
     return digest
 
 
-def after(digest: str, role: str, content: str, tools: Sequence[ToolUse], images: Sequence[Image] = ()) -> str:
-    """The same for one message, of which nothing else is known yet.
+def digest_after(digest: str, role: str, content: str, tools: Sequence[ToolUse], images: Sequence[Image] = ()) -> str:
+    """The digest of a history followed by one message, which need not be stored yet.
 
-    Without images it is what it was before there were any.
+    The hashed text of a message without images has no entry for images: such digests equal those that were stored
+    before messages could have images.
     """
     calls = [[use.call_id, use.name, use.arguments, use.result] for use in tools]
     hashes = [[image.hash for image in images]] if images else []
-    words = json.dumps([digest, role, content, calls, *hashes], ensure_ascii=True)
-    return hashlib.sha256(words.encode()).hexdigest()
+    hashed = json.dumps([digest, role, content, calls, *hashes], ensure_ascii=True)
+    return hashlib.sha256(hashed.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""When a request does not fit even though it was compressed: summaries shrink to one, results of tools are left out."""
+"""Makes a compressed request that still does not fit smaller: merges all summaries, omits results of tools."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
-from compression.core.aging import OLDEST, aged, cost, fitted
+from compression.core.aging import OLDEST_AGE, aged, cost, fitted
 from compression.core.measure import usage_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import Checkpoint, Transcript, Turn
 from compression.core.window import groups
 
 
-def merge(checkpoints: Sequence[Checkpoint], *, count: TokenCounter) -> tuple[Checkpoint, ...]:
-    """All summaries as a single one of the last age, which stands for what they stood for; () of none.
+def merge_checkpoints(checkpoints: Sequence[Checkpoint], *, count: TokenCounter) -> tuple[Checkpoint, ...]:
+    """A single checkpoint of the last age that covers the messages of all `checkpoints`; () for none.
 
-    It takes at most the last age's share of what they took at birth, though a few words. Never raises.
+    Its summary takes at most the last age's share of their first lengths, and at least a few words. Never raises.
     """
     oldest = [_oldest(checkpoint, count) for checkpoint in checkpoints]
     return (reduce(partial(_both, count=count), oldest),) if oldest else ()
 
 
-def left_out(transcript: Transcript, costs: Mapping[str, int]) -> dict[str, int]:
-    """Those of `costs` that must be paid instead for the request to fit; all of them where not even that is enough.
+def results_to_omit(transcript: Transcript, costs: Mapping[str, int]) -> dict[str, int]:
+    """The turns (id: tokens) whose tool results must be omitted for the request to fit; all if even that is not enough.
 
-    `costs` says, by id, what turns cost without the results of their tools. The biggest results go first, then those
-    of protected turns; last of all those of the last group, which is being answered.
+    `costs` has the tokens of each turn without its tools' results, by id. The biggest results are omitted first, then
+    those of protected turns, and those of the last group, which is being answered, at the very end.
     """
     order = _order(transcript.turns, costs)
 
@@ -39,12 +39,12 @@ def left_out(transcript: Transcript, costs: Mapping[str, int]) -> dict[str, int]
 
 
 def _oldest(checkpoint: Checkpoint, count: TokenCounter) -> Checkpoint:
-    """At the last age at once: it is selected from only once."""
-    return checkpoint if checkpoint.age == OLDEST else aged(replace(checkpoint, age=OLDEST - 1), count=count)
+    """The checkpoint aged to the last age in one step, so that its sentences are selected only once."""
+    return checkpoint if checkpoint.age == OLDEST_AGE else aged(replace(checkpoint, age=OLDEST_AGE - 1), count=count)
 
 
 def _both(first: Checkpoint, second: Checkpoint, *, count: TokenCounter) -> Checkpoint:
-    """The two as one: what they become where they have a little less room than they take."""
+    """The two checkpoints merged, by fitting them into one token less than they take."""
     pair = first, second
     return fitted(pair, cost(pair) - 1, count=count)[0]
 

@@ -1,12 +1,12 @@
-"""How a compaction can end without a result."""
+"""The exceptions that end a compaction without a result."""
 
 
 class CompactionSkipped(Exception):
-    """There is nothing to gain; the text is the reason that a person is shown."""
+    """The compaction has nothing to gain; the exception's text is the reason shown to a person."""
 
 
 class CompactionFailed(Exception):
-    """A stage could not do its work; history stays as it was."""
+    """A stage of the compaction failed; the conversation's history and summaries stay unchanged."""
 
     def __init__(self, stage: str, reason: str) -> None:
         super().__init__(f"{stage}: {reason}")

@@ -1,4 +1,4 @@
-"""Facts of a text: what a summary must not lose, how much of it stands in one, and how it is repaired."""
+"""Finds the facts of a text that a summary must keep, checks a summary for them, and appends missing ones to it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from math import log
 from compression.core.extractive.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
 from compression.core.extractive.stopwords import ENGLISH
 from compression.core.rules import find_rules
-from compression.core.said import Said, led
 from compression.core.sections import KEPT_FACTS
+from compression.core.statements import Statement, kept_line_start
 from compression.core.tokens import TokenCounter
 from compression.core.values import Fact
 
@@ -30,10 +30,13 @@ WEIGHTS = {
     "name": 2.0,
     "plain": 1.5,
 }
-"""Importance by kind; a fact said n times counts 1 + ln(n) / 4 of it. An order is no rule: no person typed it."""
+"""A fact's weight by its kind, times 1 + ln(n) / 4 if it occurs n times.
+
+An order is a rule that the person did not type, such as a clause of a pasted text or a tool's result.
+"""
 
 CRITICAL = frozenset({"rule", "error", "path", "number", "identifier"})
-"""Kinds without which work cannot go on; of numbers, those that have a unit or a shape of their own."""
+"""Kinds without which work cannot go on. A bare number, without a unit or a recognised format, is not critical."""
 
 _PATTERNS = (("url", URL), ("email", EMAIL), ("date", DATE), ("number", MEASURE))
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
@@ -41,52 +44,52 @@ _WORD = re.compile(r"\w+", re.ASCII)
 _MAX_NAME_WORDS = 4
 
 
-def find_facts(texts: Iterable[str | Said]) -> tuple[Fact, ...]:
-    """Distinct facts of `texts`, most important first, then in the order of appearance; linear in their length."""
+def find_facts(texts: Iterable[str | Statement]) -> tuple[Fact, ...]:
+    """The distinct facts of `texts`, by descending weight, then in order of appearance; time is linear in the texts."""
     seen: Counter[str] = Counter()
-    first: dict[str, tuple[str, str, Said]] = {}
-    for each in texts:
-        said = Said(each) if isinstance(each, str) else each
-        for kind, found in _each(_UNPRINTABLE.sub(" ", said.text), may_rule=said.may_rule):
-            key = normalised(found)
+    first: dict[str, tuple[str, str, Statement]] = {}
+    for source in texts:
+        statement = Statement(source) if isinstance(source, str) else source
+        for kind, text in _each(_UNPRINTABLE.sub(" ", statement.text), may_rule=statement.may_rule):
+            key = normalised(text)
             seen[key] += 1
             if key not in first or (kind == "rule" and first[key][0] != "rule"):
-                first[key] = kind, found, said
+                first[key] = kind, text, statement
     facts = [
         Fact(
             "number" if kind == "plain" else kind,
-            found,
+            text,
             WEIGHTS[kind] * (1 + log(seen[key]) / 4),
-            said.speaker,
-            said.day,
+            statement.speaker,
+            statement.day,
         )
-        for key, (kind, found, said) in first.items()
+        for key, (kind, text, statement) in first.items()
     ]
     return tuple(sorted(facts, key=lambda fact: -fact.weight))
 
 
 def kept_facts(facts: Iterable[Fact], summary: str) -> tuple[Fact, ...]:
-    """The facts whose text stands in `summary`, whatever its case and spacing, not inside a longer word."""
+    """The facts that occur in `summary` as whole words; case and whitespace are ignored."""
     text = normalised(summary)
     words = set(_WORD.findall(text))
     return tuple(fact for fact in facts if _stands(normalised(fact.text), text, words))
 
 
 def is_critical(fact: Fact) -> bool:
-    """Whether it is of a kind in `CRITICAL`; a bare number, which weighs less than its kind, is not."""
+    """Whether the fact's kind is in CRITICAL; a bare number, which weighs less than its kind, is not critical."""
     return fact.kind in CRITICAL and fact.weight >= WEIGHTS[fact.kind]
 
 
 def repair(summary: str, missing: Sequence[Fact], *, budget: int, count: TokenCounter) -> tuple[str, tuple[Fact, ...]]:
-    """Append facts verbatim under `## Kept facts`, in their order, adding at most `budget` tokens.
+    """Append the missing facts verbatim under `## Kept facts`, in their order, adding at most `budget` tokens.
 
-    A fact that does not fit is passed over for a shorter one. Returns the new summary and the facts that were added.
+    Facts that do not fit are skipped; later, shorter ones may still fit. Returns the new summary and the added facts.
     """
     text, left = summary, budget
     before = count(summary)
     added: list[Fact] = []
     for fact in missing:
-        if count(fact.text) <= left:  # else it need not be tried: the whole text is what counts
+        if count(fact.text) <= left:  # a cheap check; the budget is measured on the whole new summary below
             longer = with_facts(summary, [*added, fact])
             if (cost := count(longer) - before) <= budget:
                 text, left = longer, budget - cost
@@ -95,7 +98,7 @@ def repair(summary: str, missing: Sequence[Fact], *, budget: int, count: TokenCo
 
 
 def with_facts(summary: str, facts: Sequence[Fact]) -> str:
-    """The summary with the facts at the end of its section of kept facts, which is not always its last."""
+    """The summary with the facts at the end of its section `## Kept facts`, which need not be its last section."""
     head = summary if KEPT_FACTS in summary.splitlines() else f"{summary.rstrip()}\n\n{KEPT_FACTS}".lstrip()
     before, heading, after = head.partition(KEPT_FACTS)
     section, mark, rest = after.partition("\n## ")
@@ -104,18 +107,19 @@ def with_facts(summary: str, facts: Sequence[Fact]) -> str:
 
 
 def normalised(text: str) -> str:
+    """The text in lower case with single spaces, for comparisons of facts."""
     return " ".join(text.split()).casefold()
 
 
 def _each(text: str, *, may_rule: bool) -> Iterator[tuple[str, str]]:
-    """(kind, text) of every fact of one text. What one pattern took is blanked, so that it is found once."""
+    """(kind, text) of every fact in a text. Matches of a pattern are blanked, so that no later pattern matches them."""
     for rule in find_rules(text):
         yield "rule" if may_rule else "order", rule
     yield from _quoted(text)
     for kind, pattern in _PATTERNS:
-        found = [match.rstrip(".,;:!?") for match in pattern.findall(text)]
-        yield from ((kind, match) for match in found)
-        if found:
+        matches = [match.rstrip(".,;:!?") for match in pattern.findall(text)]
+        yield from ((kind, match) for match in matches)
+        if matches:
             text = pattern.sub(" \n ", text)
     for chunk in CHUNK.findall(text):
         if shape := kind_of(chunk):
@@ -132,7 +136,7 @@ def _quoted(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Runs of at most four capitalised words that do not begin a sentence, in any script with capitals."""
+    """Runs of at most `_MAX_NAME_WORDS` capitalised words that do not begin a sentence, in any script with capitals."""
     for line in text.splitlines():
         run: list[str] = []
         starts = True
@@ -160,6 +164,7 @@ def _is_name(word: str) -> bool:
 
 
 def _stands(fact: str, text: str, words: set[str]) -> bool:
+    """Whether the fact occurs in the text, not as a part of a longer word or number; all are `normalised`."""
     if not fact or not all(word in words for word in _WORD.findall(fact)):
         return False
     start = text.find(fact)
@@ -174,7 +179,7 @@ def _stands(fact: str, text: str, words: set[str]) -> bool:
 
 
 def _joins(left: str, right: str, beyond: str) -> bool:
-    """Whether two neighbouring characters belong to one word, or to one number through a point."""
+    """Whether two neighbouring characters belong to one word, or to one number with a decimal separator."""
     if not left or not right:
         return False
     return (_is_word(left) and _is_word(right)) or (
@@ -183,7 +188,10 @@ def _joins(left: str, right: str, beyond: str) -> bool:
 
 
 def _is_word(character: str) -> bool:
-    """Letters of scripts that write no spaces between words never join: their neighbours are other words."""
+    """Whether the character can join its neighbour into a word.
+
+    Letters of scripts without spaces between words never do: a neighbour may belong to the next word.
+    """
     return (
         (character.isalnum() or character == "_")
         and not "\u0e00" <= character <= "\u0fff"
@@ -192,10 +200,15 @@ def _is_word(character: str) -> bool:
 
 
 def _lines(facts: Sequence[Fact]) -> Iterator[str]:
-    """One a speaker and day, one a fact of those of whom nothing is known; orders in quotation marks."""
+    """The lines of kept facts: one line for each speaker and day, one for each fact without a speaker.
+
+    Orders stand in quotation marks.
+    """
     groups: dict[tuple[str, date | None], list[str]] = {}
     for fact in facts:
-        said = f'"{fact.text}"' if fact.kind == "order" else fact.text
-        groups.setdefault((fact.speaker, fact.day), []).append(said)
+        text = f'"{fact.text}"' if fact.kind == "order" else fact.text
+        groups.setdefault((fact.speaker, fact.day), []).append(text)
     for (speaker, day), texts in groups.items():
-        yield from [f"{led(speaker, day)}{'; '.join(texts)}"] if speaker else [f"- {text}" for text in texts]
+        yield from (
+            [f"{kept_line_start(speaker, day)}{'; '.join(texts)}"] if speaker else [f"- {text}" for text in texts]
+        )

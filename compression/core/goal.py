@@ -1,4 +1,4 @@
-"""A goal's progress: read from the marks in a summary, and rendered for the system prompt."""
+"""A goal's progress: parses it from the marks in a summary, updates it, and renders it for the system prompt."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ StepStatus = Literal["pending", "in-progress", "completed"]
 Action = Literal["created", "modified", "deleted"]
 
 MAX_TEXT_CHARS = 240
-"""Characters of a text; longer ones are cut."""
+"""Longer texts of steps, decisions and artifacts are cut to this length."""
 MAX_ENTRIES = 50
-"""Steps, decisions and artifacts of each kind: beyond that what is done, open to change or oldest goes first."""
+"""The most steps, decisions or artifacts that are kept.
 
-MARK_LOOKED_AT = 1_000
-"""Characters of a mark in a text that is not the summariser's own."""
+Beyond that, completed steps, decisions that are not locked, and the oldest artifacts are dropped first.
+"""
+
+MAX_MARK_CHARS = 1_000
+"""Characters of a mark that are compared, where the mark is in a text that the summariser did not write."""
 
 _MARK = re.compile(
     r"^[ \t]*+(?:[-*+][ \t]++)?+\[(CHECKPOINT|DECISION|ARTIFACT)\][ \t]*+(\S.*+)?$", re.MULTILINE
-)  # with the blanks at its end: a pattern that left them out would look for that end at each of them
+)  # Trailing blanks are part of the match: excluding them would make the pattern backtrack at each blank.
 _ANYWHERE = re.compile(r"\[(CHECKPOINT|DECISION|ARTIFACT)\]([^\n\[]*)", re.IGNORECASE)
 _STATUS = re.compile(rf"(?<=\s)-\s++({'|'.join(get_args(StepStatus))})\s*+\Z", re.IGNORECASE)
 _LOCKED = re.compile(r"(?<=\s)-\s++LOCKED\s*+\Z")
@@ -32,7 +35,7 @@ _ACTION = re.compile(rf"\A({'|'.join(get_args(Action))})\s+(\S.*)\Z", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A checkpoint of the goal. `completed_at` is a date in ISO 8601, "" for one that is not completed."""
+    """A step towards the goal, marked CHECKPOINT. `completed_at` is an ISO 8601 date, "" until it is completed."""
 
     text: str
     status: StepStatus = "pending"
@@ -41,6 +44,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """A decision made on the way to the goal; a locked one must not be reopened."""
+
     text: str
     rationale: str = ""
     locked: bool = False
@@ -48,13 +53,15 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
+    """A file that was created, modified or deleted for the goal."""
+
     path: str
     action: Action = "created"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a goal is; also what the marks of one summary say of it."""
+    """The steps, decisions and artifacts of a goal, or those that the marks of one summary report."""
 
     checkpoints: tuple[Step, ...] = ()
     decisions: tuple[Decision, ...] = ()
@@ -69,38 +76,38 @@ class Progress:
         )
 
 
-def parse(summary: str) -> tuple[str, Progress]:
-    """The summary without the lines that are marks, and what they say.
+def parse_marks(summary: str) -> tuple[str, Progress]:
+    """Split a summary into its text without marks, and the progress that the marks report.
 
-    `[CHECKPOINT] text - COMPLETED|IN-PROGRESS|PENDING`, `[DECISION] text: rationale - LOCKED`,
+    A mark is a line: `[CHECKPOINT] text - COMPLETED|IN-PROGRESS|PENDING`, `[DECISION] text: rationale - LOCKED`, or
     `[ARTIFACT] Created|Modified|Deleted path`.
     """
-    found = [_mark(kind, text.rstrip(" \t")) for kind, text in _MARK.findall(summary)]
+    marks_found = [_mark(kind, text.rstrip(" \t")) for kind, text in _MARK.findall(summary)]
     marks = Progress(
-        tuple(step for one in found for step in one.checkpoints),
-        tuple(decision for one in found for decision in one.decisions),
-        tuple(artifact for one in found for artifact in one.artifacts),
+        tuple(step for mark in marks_found for step in mark.checkpoints),
+        tuple(decision for mark in marks_found for decision in mark.decisions),
+        tuple(artifact for mark in marks_found for artifact in mark.artifacts),
     )
     return re.sub(r"\n{3,}", "\n\n", _MARK.sub("", summary)).strip(), marks
 
 
 def marks_in(texts: Iterable[str]) -> Progress:
-    """Every mark that occurs in the texts, wherever it stands on its line; in linear time."""
+    """The progress that all marks in the texts report, wherever a mark is on its line; time is linear in the texts."""
     found = {
-        (kind.upper(), " ".join(words[:MARK_LOOKED_AT].split()))
+        (kind.upper(), " ".join(words[:MAX_MARK_CHARS].split()))
         for text in texts
         for kind, words in _ANYWHERE.findall(text)
     }
     marks = [_mark(*each) for each in found]
     return Progress(
-        tuple(step for one in marks for step in one.checkpoints),
-        tuple(decision for one in marks for decision in one.decisions),
-        tuple(artifact for one in marks for artifact in one.artifacts),
+        tuple(step for mark in marks for step in mark.checkpoints),
+        tuple(decision for mark in marks for decision in mark.decisions),
+        tuple(artifact for mark in marks for artifact in mark.artifacts),
     )
 
 
-def without(marks: Progress, quoted: Progress) -> Progress:
-    """The marks but those that repeat a `quoted` one: the same step, decision or path, whatever is said of it."""
+def without_quoted_marks(marks: Progress, quoted: Progress) -> Progress:
+    """The marks without those that repeat a quoted step, decision or path, whatever status they give it."""
     steps = {_compared(step.text) for step in quoted.checkpoints}
     decisions = {_compared(decision.text) for decision in quoted.decisions}
     paths = {_compared(artifact.path) for artifact in quoted.artifacts}
@@ -112,12 +119,15 @@ def without(marks: Progress, quoted: Progress) -> Progress:
 
 
 def unmarked(summary: str) -> str:
-    """The summary with the marks' words but without their brackets: where there is no goal that they could be of."""
+    """The summary with each mark as a plain list item without its bracket, for a conversation without a goal."""
     return _MARK.sub(lambda found: f"- {found[2].rstrip(' \t')}" if found[2] else "", summary)
 
 
 def advanced(progress: Progress, marks: Progress, *, at: str) -> Progress:
-    """The progress as `marks` leave it; the same text is the same thing. `at` (ISO 8601) dates what is completed."""
+    """The progress updated by `marks`: entries with equal texts (or paths) are the same entry.
+
+    `at` (ISO 8601) becomes the date of newly completed steps. A locked decision keeps its rationale and stays locked.
+    """
     steps = {step.text: step for step in progress.checkpoints}
     for step in marks.checkpoints:
         before = steps.get(step.text)
@@ -147,7 +157,7 @@ def fitted(description: str, priority: str, progress: Progress, *, max_tokens: i
         *(decision for decision in decisions if decision.locked),
     ]
     gone: set[Step | Decision | Artifact] = set()
-    while order and count(render(description, priority, progress)) > max_tokens:
+    while order and count(render_goal(description, priority, progress)) > max_tokens:
         gone.add(order.pop(0))
         progress = Progress(
             tuple(step for step in steps if step not in gone),
@@ -157,8 +167,8 @@ def fitted(description: str, priority: str, progress: Progress, *, max_tokens: i
     return progress
 
 
-def render(description: str, priority: str, progress: Progress) -> str:
-    """The goal as the system prompt tells it."""
+def render_goal(description: str, priority: str, progress: Progress) -> str:
+    """The goal and its progress as a section of the system prompt."""
     lines = [f"# Goal{f' ({priority} priority)' if priority != 'normal' else ''}", description]
     by_status = [
         (label, [step.text for step in progress.checkpoints if step.status == status])
@@ -171,6 +181,7 @@ def render(description: str, priority: str, progress: Progress) -> str:
 
 
 def as_json(progress: Progress) -> dict[str, list[dict[str, Any]]]:
+    """The progress as plain JSON, for storage and the API; `from_json` is its inverse."""
     return {
         "checkpoints": [asdict(step) for step in progress.checkpoints],
         "decisions": [asdict(decision) for decision in progress.decisions],
@@ -179,6 +190,7 @@ def as_json(progress: Progress) -> dict[str, list[dict[str, Any]]]:
 
 
 def from_json(saved: Mapping[str, Any]) -> Progress:
+    """The progress that `as_json` saved."""
     return Progress(
         tuple(Step(**row) for row in saved["checkpoints"]),
         tuple(Decision(**row) for row in saved["decisions"]),
@@ -187,20 +199,21 @@ def from_json(saved: Mapping[str, Any]) -> Progress:
 
 
 def _mark(kind: str, text: str) -> Progress:
+    """The progress that one mark reports; empty if the mark has no text."""
     if not text:
         return Progress()
     if kind == "CHECKPOINT":
-        found = _STATUS.search(text)
-        status: Any = found[1].lower() if found else "pending"
-        words = _cut(text[: found.start()] if found else text)
+        match = _STATUS.search(text)
+        status: Any = match[1].lower() if match else "pending"
+        words = _cut(text[: match.start()] if match else text)
         return Progress(checkpoints=(Step(words, status),)) if words else Progress()
     if kind == "DECISION":
         words, _, rationale = _LOCKED.sub("", text).partition(": ")
         decision = Decision(_cut(words), _cut(rationale), bool(_LOCKED.search(text)))
         return Progress(decisions=(decision,)) if decision.text else Progress()
-    done = _ACTION.match(text)
-    action: Any = done[1].lower() if done else "created"
-    path = _cut(done[2] if done else text).strip("` ")
+    match_action = _ACTION.match(text)
+    action: Any = match_action[1].lower() if match_action else "created"
+    path = _cut(match_action[2] if match_action else text).strip("` ")
     return Progress(artifacts=(Artifact(path, action),)) if path else Progress()
 
 
@@ -213,7 +226,7 @@ def _cut(text: str) -> str:
 
 
 def _at_most[Item: (Step, Decision)](items: Iterable[Item], expendable: list[str]) -> tuple[Item, ...]:
-    """At most MOST of them, in order: the oldest of the expendable ones go, then the newest of all."""
+    """At most MAX_ENTRIES items, in order: the oldest expendable ones are dropped first, then the newest of all."""
     kept = list(items)
     dropped = set(expendable[: max(len(kept) - MAX_ENTRIES, 0)])
     return tuple(item for item in kept if item.text not in dropped)[:MAX_ENTRIES]

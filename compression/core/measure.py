@@ -1,4 +1,4 @@
-"""Usage: what a request costs, part by part, summed from counts that were stored when messages were written."""
+"""Computes a request's usage in tokens, part by part, from the counts stored with each message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compression.core.values import Transcript, Turn, Usage, Window, total_token
 
 
 def usage(*, system: int, summary: int, turns: Sequence[Turn], window: Window, recalled: int = 0) -> Usage:
-    """`system`, `summary` and `recalled` are our own counts, as those of the turns are."""
+    """The usage of a request, corrected to the model's tokens; all arguments are our own counts."""
     protected = sum(turn.tokens for turn in turns if turn.protected)
     return Usage(
         system=window.corrected(system),
@@ -21,6 +21,7 @@ def usage(*, system: int, summary: int, turns: Sequence[Turn], window: Window, r
 
 
 def usage_of(transcript: Transcript) -> Usage:
+    """The usage of a request with the transcript's system prompt, compressed context and turns."""
     return usage(
         system=transcript.system_tokens,
         summary=transcript.context_tokens,

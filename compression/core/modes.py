@@ -1,4 +1,4 @@
-"""What a summary must preserve, by the mode of the conversation. Decisions always."""
+"""The content that a summary must preserve in each conversation mode; every mode preserves decisions."""
 
 from __future__ import annotations
 
@@ -13,4 +13,5 @@ PRESERVE = {
 
 
 def preserved_in(mode: str) -> str:
+    """The `$preserve` phrase of a mode; unknown modes have the assistant's."""
     return PRESERVE.get(mode, PRESERVE["assistant"])

@@ -1,19 +1,19 @@
-"""How far the summaries of a compaction are, and how long the rest will take: from the parts that are done."""
+"""Estimates a running compaction's progress and remaining time from the passages that are already summarised."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-UNTIL_IT_ENDS = 0.95
-"""Of the text that is expected: what is written beyond it says nothing about when it ends."""
+MAX_WRITTEN_SHARE = 0.95
+"""The share of a part's expected text up to which its length shows progress; a longer text may end at any time."""
 
 
 class Pace:
-    """The parts are passages, summarised one after the other; times are seconds.
+    """The progress of a compaction whose parts (passages) are summarised one after the other; times are seconds.
 
-    `usual` is what all parts together took in earlier runs, None where nobody knows. It counts until the first part is
-    done, or has begun to be written.
+    `usual` is the time that all parts together took in earlier runs, None if unknown. It is the estimate until the
+    first part is done or its text begins to arrive.
     """
 
     def __init__(self, *, usual: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -27,28 +27,28 @@ class Pace:
         self._written = 0.0
 
     def begin(self, number: int, of: int) -> None:
-        """Part `number` (from 0) begins: those before it are done. With `number` = `of` all are."""
+        """Note that part `number` (from 0) begins and all before it are done; `number` = `of`: all parts are done."""
         now = self._clock()
         self._took += now - self._since if self.parts else 0.0
         self.done, self.parts, self._since = number, of, now
         self._first_words, self._written = None, 0.0
 
     def write(self, share: float) -> None:
-        """So much of what is expected of this part is written; less than before: it is being written anew."""
+        """Note which share of the part's expected text is written; a smaller one than before means a new attempt."""
         if share <= 0 or share < self._written:
             self._first_words, self._written = None, 0.0
         if share > 0:
             self._first_words = self._first_words or self._clock()
-            self._written = min(share, UNTIL_IT_ENDS)
+            self._written = min(share, MAX_WRITTEN_SHARE)
 
     @property
     def share(self) -> float:
-        """Of all parts, from 0 to 1."""
+        """The share of all parts that is done, from 0 to 1."""
         return (self.done + self._written) / self.parts if self.parts else 0.0
 
     @property
     def remaining(self) -> float | None:
-        """Seconds, if the rest goes on as what there is of it; None where nothing is known yet."""
+        """Estimated seconds until all parts are done; None without any measurement yet."""
         if not self.parts:
             return self._usual
         part = self._part
@@ -60,7 +60,10 @@ class Pace:
 
     @property
     def _part(self) -> float | None:
-        """What one part takes, by the best that is known of it."""
+        """Estimated seconds of one part.
+
+        The estimate is from the text that is arriving, else from the parts that are done, else from earlier runs.
+        """
         if self._first_words is not None and self._clock() > self._first_words:
             waited = self._first_words - self._since
             return waited + (self._clock() - self._first_words) / self._written

@@ -1,4 +1,4 @@
-"""Whether a compaction would come to anything, before it is begun."""
+"""Predicts, without a model, whether a compaction would save anything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compression.core.values import Draft, Steering, Transcript
 
 
 def pays(transcript: Transcript, policy: Policy, *, count: TokenCounter) -> bool:
-    """Whether there is something to condense that a summary would be enough smaller than. Asks nobody."""
+    """Whether enough messages can be condensed, and a summary of them would be small enough to save tokens."""
     try:
         summary_tokens(identify(Draft(transcript), policy, Steering()), policy, count, facts=None)
     except CompactionSkipped:

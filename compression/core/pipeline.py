@@ -1,11 +1,11 @@
-"""The six stages, one after the other; none of them writes anything anywhere."""
+"""Runs the six stages of a compaction in order; no stage stores anything."""
 
 from __future__ import annotations
 
 from asyncio import to_thread
 
 from compression.core.policy import Policy
-from compression.core.ports import OnPart, OnStage, Summariser, nobody
+from compression.core.ports import OnPart, OnStage, Summariser, ignore_parts
 from compression.core.retention import repaired
 from compression.core.stages.checkpoint import checkpoint
 from compression.core.stages.identify import identify
@@ -25,9 +25,9 @@ async def compact(
     summariser: Summariser,
     count: TokenCounter,
     on_stage: OnStage,
-    on_part: OnPart = nobody,
+    on_part: OnPart = ignore_parts,
 ) -> Draft:
-    """Condense the older part of `transcript` into a summary; nothing is written.
+    """Condense the older part of `transcript` into a summary, and return the new state without storing it.
 
     Raises CompactionSkipped (nothing to gain) or CompactionFailed (naming the stage).
     """

@@ -1,4 +1,4 @@
-"""When to compress, and how much to keep."""
+"""The policy of a conversation: when it is compacted, and how much of it stays verbatim."""
 
 from __future__ import annotations
 
@@ -11,25 +11,33 @@ from compression.core.tiers import tier_budget
 from compression.core.values import MESSAGE_OVERHEAD, Usage, Window
 
 Strategy = Literal["checkpoints", "rolling", "continuation", "truncate"]
-"""A new summary beside the older ones, one folded again each time, one of everything, a note without a model."""
+"""What a compaction makes of the condensed messages.
+
+`checkpoints`: a new summary beside the older ones. `rolling`: a new summary that takes in the earlier one.
+`continuation`: one summary of the whole conversation, no recent message is kept. `truncate`: a note, without a model.
+"""
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MIN_THRESHOLD, MAX_THRESHOLD = 0.5, 0.95
 DEFAULT_THRESHOLD = 0.8
-"""Of the window, where no setting and no policy names another."""
+"""The share of the window that triggers a compaction, where no setting and no policy names another."""
 AHEAD_BY = 0.15
-"""Of the window, before a compaction is due."""
+"""A summary is prepared ahead of time from this share of the window before a compaction is due."""
 LOCAL_SHARE = 0.75
-"""Of what a local model has beside its instructions and a reply: verbatim text beyond it is condensed."""
-LOCAL_REPLY = 1_000
+"""A local model's history is condensed once verbatim messages take more than this share of the window.
+
+The share is of the window without the base instructions and LOCAL_REPLY_TOKENS.
+"""
+LOCAL_REPLY_TOKENS = 1_000
+"""Tokens reserved for a local model's reply."""
 MIN_HISTORY_TOKENS = 200
-"""The least that a budget of history can be: a summary, its frame, and a few words."""
-LEFT_FOR_SUMMARY = 100
-"""Tokens of a flow's own budget of history that its latest messages leave at least to what its summaries say."""
+"""The smallest budget of history: room for a summary, its frame, and a few words."""
+MIN_SUMMARY_ROOM = 100
+"""Tokens of a flow's own budget that its latest messages leave to its summaries at least."""
 
 Reason = Literal["threshold", "reply", "local", "flow"]
-"""The limit that a request meets first: the threshold, the room for the reply, a local model's room for verbatim text,
-or a flow's own budget of history."""
+"""The limit that a growing request reaches first: the threshold, the room for the reply, a local model's room for
+verbatim text, or a flow's own budget of history."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "chat": {},
@@ -51,16 +59,17 @@ PRESETS: dict[str, dict[str, Any]] = {
         "summary_max_tokens": 100,
     },
 }
-"""What a flow wants otherwise than the settings have it.
+"""The policy values of each flow that differ from the settings.
 
-A flow with a budget of its own is looked at before each request, of which several follow within seconds: a pause, or a
-least number of messages, would have it go beyond. Nothing is recalled for it: it has tools to look in its history.
+A flow with its own budget is checked before each of its requests, which follow each other within seconds. A cooldown or
+a minimum number of messages would let it exceed the budget; both are off. Nothing is
+recalled for it: it has tools to search its history.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """The `tokens` of a request beyond which it is preceded by a compaction, and which limit that is."""
+    """The size of a request, in tokens, at which a compaction comes first, and the limit that this size reaches."""
 
     tokens: float
     reason: Reason
@@ -68,17 +77,17 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Ratios are of the window, `cooldown` is in seconds, `summary_max_tokens` what a summary is asked to keep to.
+    """When a conversation is compacted, and how much of it stays verbatim.
 
-    `threshold` is None where nobody names one: then it is DEFAULT_THRESHOLD, and a local model's verbatim text is
-    condensed from LOCAL_SHARE of its room on. A threshold that is named stands alone, for local models too.
-    `keep_user_tokens` of a person's latest condensed messages stay verbatim. `target_tokens` is a target beside
-    `target_ratio`: the smaller one counts. `level` (3 detailed, 2 moderate, 1 compact; None: by size), `summariser`
-    (a model profile's name, or "extractive") and `prompt` (a template) take the place of what is chosen otherwise.
-    A flow with a budget of its own has `history_tokens`, as the model counts them: beyond them, and with more than
-    `history_messages` verbatim, it is compressed however large the window. Protected messages stand beside it. A
-    summary that keeps less than `min_retention` of the facts has the next summariser tried; the better one is taken.
-    `recall` has passages of what was condensed quoted for each new message, as far as they bear on it.
+    Ratios are shares of the window; `cooldown` is in seconds; `summary_max_tokens` is the length asked of a summary.
+    `threshold` None means DEFAULT_THRESHOLD, and for a local model also LOCAL_SHARE; a named threshold is the only
+    limit, for local models too. `keep_user_tokens` of a person's latest condensed messages stay verbatim. The smaller
+    of `target_ratio` and `target_tokens` is the target. `level` (3 detailed, 2 moderate, 1 compact; None: by size),
+    `summariser` (a model profile's name, or "extractive") and `prompt` (a template) replace the defaults.
+    A flow with its own budget has `history_tokens`, counted as the model does: it is compacted when it exceeds them
+    with more than `history_messages` verbatim messages, however large the window; protected messages do not count.
+    If a summary keeps less than `min_retention` of the facts, the next summariser is tried and the better one taken.
+    `recall` has passages of what was compacted quoted for each new message, as far as they bear on it.
     """
 
     enabled: bool = True
@@ -102,123 +111,124 @@ class Policy:
 
     @property
     def folds(self) -> bool:
-        """Whether a new summary takes in the earlier ones, so that a single one stands for all that was condensed."""
+        """Whether a new summary takes in the earlier ones, so that one summary covers all condensed messages."""
         return self.strategy in ("rolling", "continuation")
 
     @property
     def full_at(self) -> float:
-        """The share of the window from which a request is preceded by a compaction."""
+        """The share of the window from which a compaction precedes the request."""
         return DEFAULT_THRESHOLD if self.threshold is None else self.threshold
 
     @property
     def recent(self) -> int:
-        """How many of the latest messages stay."""
+        """The number of latest messages that stay verbatim."""
         return 0 if self.strategy == "continuation" else self.keep_recent
 
     @property
     def user_tokens(self) -> float:
-        """How much of a person's own condensed words stays verbatim, in tokens."""
+        """Tokens of a person's latest condensed messages that stay verbatim; inf for all of them."""
         return inf if self.keep_user_tokens == "all" else self.keep_user_tokens
 
     @property
     def has_budget(self) -> bool:
-        """Whether it is that of a flow with a budget of its own."""
+        """Whether the policy belongs to a flow with its own budget of history."""
         return self.history_tokens is not None
 
     @property
-    def least_reduction(self) -> int:
-        """Times that a summary must be smaller than the messages that it condenses, or there is none."""
+    def min_reduction(self) -> int:
+        """A summary must be this many times smaller than its messages; otherwise the compaction is skipped."""
         return 2 if self.has_budget else 3
 
     @property
     def without_model(self) -> Policy:
-        """What holds where it is not enabled: a flow keeps its last messages, as many as its budget has room for."""
+        """The policy for truncation without a model: a disabled flow keeps its latest `history_messages`."""
         return replace(self, keep_recent=self.history_messages) if self.has_budget and not self.enabled else self
 
-    def most_of_summary(self, condensed: int) -> float:
-        """Tokens that a new summary of messages of so many `condensed` ones may take, whatever room there is.
+    def max_new_summary_tokens(self, condensed: int) -> float:
+        """The most tokens of a new summary of `condensed` tokens, whatever room there is; inf without a budget.
 
-        A flow's takes what is asked for, or a sixth: of 20 even messages, of which it keeps 4, that leaves a third.
+        A flow's summary takes the asked length or a sixth of its messages: of 20 equal messages, 4 of them kept, a
+        third of the tokens is left.
         """
         return max(self.summary_max_tokens, condensed // 6) if self.has_budget else inf
 
     def target(self, window: Window) -> float:
-        """Tokens, as the model counts them, that a request should come out at or under."""
+        """The size, in the model's tokens, that a request should not exceed after a compaction."""
         return min(self.target_ratio * window.size, self.target_tokens or inf)
 
     def is_due(self, usage: Usage, *, messages: int = 0, local: bool = False) -> bool:
-        """Whether the next request, with `messages` verbatim ones in it, should be preceded by a compaction."""
+        """Whether a compaction should precede the next request, which has `messages` verbatim messages."""
         if not self.enabled:
-            return usage.over_budget or self._is_beyond_its_last(usage, messages)
+            return usage.over_budget or self._exceeds_history_limits(usage, messages)
         full = usage.ratio >= self.full_at or usage.over_budget
-        outgrown = self.history(usage) > self._most_history(messages)
-        return full or outgrown or usage.live + usage.protected > self._most_verbatim(usage.window, local)
+        outgrown = self.history(usage) > self._max_history(messages)
+        return full or outgrown or usage.live + usage.protected > self._max_verbatim(usage.window, local)
 
     def due_at(self, usage: Usage, *, messages: int = 0, local: bool = False) -> Due:
-        """Where it is due, if nothing but its verbatim messages grows."""
+        """The size of a request at which a compaction is due, if only its verbatim messages grow."""
         first = self._due_of_window(usage, local)
-        own = Due(usage.total - self.history(usage) + self._most_history(messages), "flow")
+        own = Due(usage.total - self.history(usage) + self._max_history(messages), "flow")
         return min(first, own, key=lambda due: due.tokens)
 
     def is_near(self, usage: Usage, *, local: bool = False) -> bool:
-        """Whether a summary should be prepared by now, to be ready when one of the window's limits is reached."""
+        """Whether a summary should be prepared now, so that it is ready when a limit of the window is reached."""
         due = self._due_of_window(usage, local).tokens
         return self.enabled and self.ahead and usage.total >= due - AHEAD_BY * usage.window.size
 
     def _due_of_window(self, usage: Usage, local: bool) -> Due:
-        """The first of the limits that come of the window, whatever the flow."""
-        window, said = usage.window, usage.live + usage.protected
+        """The limit of the window that is reached first, without regard to a flow's own budget."""
+        window, verbatim = usage.window, usage.live + usage.protected
         limits = (
             Due(self.full_at * window.size, "threshold"),
             Due(window.budget, "reply"),
-            Due(usage.total - said + self._most_verbatim(window, local), "local"),
+            Due(usage.total - verbatim + self._max_verbatim(window, local), "local"),
         )
         return min(limits, key=lambda due: due.tokens)
 
     def context_budget(self, window: Window, system_tokens: int, *, verbatim: int = 0) -> int:
         """The most tokens that all summaries together may take, their frame included.
 
-        Of a flow's own budget that is what the `verbatim` tokens of its messages leave.
+        In a flow with its own budget, the summaries have the tokens that its `verbatim` messages leave.
         """
         spare = tier_budget(window.size) - system_tokens
         budget = max(spare, min(window.size // 8, 4 * self.summary_max_tokens))
         if self.history_tokens is None:
             return budget
-        left = self._room(window) - MESSAGE_OVERHEAD - verbatim
-        return min(budget, max(left, FRAME_TOKENS + LEFT_FOR_SUMMARY))
+        left = self._own_budget(window) - MESSAGE_OVERHEAD - verbatim
+        return min(budget, max(left, FRAME_TOKENS + MIN_SUMMARY_ROOM))
 
     def verbatim_budget(self, window: Window) -> float:
-        """The most tokens of messages, by our own count, that leave a flow's summaries their room; inf without one."""
+        """The most verbatim tokens (our count) that leave room for a flow's summaries; inf without a budget."""
         if self.history_tokens is None:
             return inf
-        return self._room(window) - MESSAGE_OVERHEAD - FRAME_TOKENS - LEFT_FOR_SUMMARY
+        return self._own_budget(window) - MESSAGE_OVERHEAD - FRAME_TOKENS - MIN_SUMMARY_ROOM
 
     def history(self, usage: Usage) -> int:
-        """The tokens of a request that count towards a flow's own budget: what can be condensed, and what was."""
+        """The tokens of a request that count towards a flow's own budget: summaries and unprotected messages."""
         return usage.summary + usage.live
 
-    def _room(self, window: Window) -> int:
-        """A flow's own budget, by our own count. Less one, as summary and messages are rounded up, each of them."""
+    def _own_budget(self, window: Window) -> int:
+        """The flow's budget in our tokens, minus one: the summary and the messages are rounded up separately."""
         return int(((self.history_tokens or 1) - 1) / window.correction)
 
-    def _most_history(self, messages: int) -> float:
-        """The tokens of history beyond which a flow of so many messages is compressed; inf for any other."""
+    def _max_history(self, messages: int) -> float:
+        """The most tokens of history before a flow with `messages` verbatim ones is compacted; inf: no such limit."""
         if self.history_tokens is None or messages <= self.history_messages:
             return inf
         return self.history_tokens
 
-    def _is_beyond_its_last(self, usage: Usage, messages: int) -> bool:
-        """Whether a flow of which nothing is summarised holds more than its last messages, or than its budget."""
+    def _exceeds_history_limits(self, usage: Usage, messages: int) -> bool:
+        """Whether a flow without compaction exceeds its number of verbatim messages, or its budget of tokens."""
         if self.history_tokens is None:
             return False
         return messages > self.history_messages or self.history(usage) > self.history_tokens
 
-    def _most_verbatim(self, window: Window, local: bool) -> float:
-        """The verbatim tokens beyond which a local model's history is condensed; inf where a threshold is named."""
+    def _max_verbatim(self, window: Window, local: bool) -> float:
+        """The most verbatim tokens of a local model's history; inf for other models or with a named threshold."""
         room = _local_room(window)
         return LOCAL_SHARE * room if local and self.threshold is None and room > 0 else inf
 
 
 def _local_room(window: Window) -> int:
-    """What a local model has beside its instructions and a reply, in tokens."""
-    return window.size - tier_budget(window.size) - LOCAL_REPLY
+    """Tokens of the window that a local model has left for history, after its base instructions and a reply."""
+    return window.size - tier_budget(window.size) - LOCAL_REPLY_TOKENS

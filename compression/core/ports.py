@@ -1,4 +1,4 @@
-"""What the engine needs from outside: something that counts, something that summarises, someone to tell."""
+"""The engine's ports: the summariser it calls, and the callbacks that report its progress."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Protocol
 from compression.core.values import Passage, Written
 
 OnStage = Callable[[str, int], Awaitable[None]]
-"""Told the stage's name and the percent done when a stage begins."""
+"""Called when a stage begins, with the stage's name and the percentage that is done."""
 
 OnPart = Callable[[int, int, int], Awaitable[None]]
-"""Told the number of a passage (from 0) when its summary begins, how many there are, and the tokens of all that is
-replaced; and at the end their number twice."""
+"""Called when the summary of a passage begins, with the passage's number (from 0), the number of passages, and the
+tokens that the whole summary replaces. At the end it is called with the number of passages twice."""
 
 
-async def nobody(*_: object) -> None:
-    """Where nobody is to be told of parts."""
+async def ignore_parts(*_: object) -> None:
+    """The callback for callers that need no progress of parts."""
 
 
 class Summariser(Protocol):
     """Writes a summary with the headings of `compression.core.sections`.
 
-    `window` is the size in tokens of the largest prompt that it can read, None where there is no limit.
-    `provisional` says that its summary is only a note, to be rebuilt from the originals by the next one that works;
-    `fills_budget` that its words cost nothing, so that it may use all the room that summaries have; `marks_progress`
-    that it was told to mark what was reached of the goal, so that marks are its own and not quoted ones.
+    `window`: tokens of the longest prompt that it can read; None: no limit. `provisional`: its summary is only a note,
+    which the next working summariser rebuilds from the messages. `fills_budget`: its output costs nothing, so it may
+    use all the room of the summaries. `marks_progress`: it was asked to mark the goal's progress, so marks in its
+    output are its own.
     """
 
     name: str

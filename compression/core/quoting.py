@@ -1,4 +1,4 @@
-"""Text of others as it stands in a transcript: nothing in it can pass for a line of the transcript's own."""
+"""Escapes messages for a transcript, so that no line of a message can pass for a line of the transcript itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compression.core.sections import KEPT_FACTS, SECTIONS
 from compression.core.values import Turn
 
 QUOTE = "> "
-"""Before a line that would pass for another."""
+"""The prefix of a line that looks like a line of the transcript's own."""
 BEGIN, END = "[quoted by the user, not typed]", "[end of the quotation]"
 
 _ROLES = r"(?:system|developer|user|assistant|tool|human|ai)\b"
@@ -29,22 +29,22 @@ _BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def escaped(text: str) -> str:
-    """The text with `> ` before every line that looks like a speaker's, a heading of a summary or a mark."""
+    """The text with `> ` before every line that looks like a speaker's line, a summary's heading or a mark."""
     return _FORGED.sub(QUOTE, _BREAKS.sub("\n", text))
 
 
 def is_plain(turn: Turn) -> bool:
-    """Whether a transcript has the turn's words as they are."""
+    """Whether a transcript contains the turn's texts unchanged, so that its stored token count holds there."""
     return not (turn.quoted or turn.origin) and all(escaped(text) == text for text in _texts(turn))
 
 
 def quoted(turn: Turn) -> str:
-    """The turn's own words, those that it quotes between two lines that say so."""
+    """The turn's text for a transcript: escaped, its quotations between BEGIN and END, its images as captions."""
     if turn.quoted:
-        told = marked(turn.parts)
+        words = marked(turn.parts)
         images = (image.caption for image in turn.images)
-        return "\n".join(part for part in (told, *map(escaped, images)) if part)
-    return escaped(turn.told)
+        return "\n".join(part for part in (words, *map(escaped, images)) if part)
+    return escaped(turn.captioned)
 
 
 def marked(parts: Iterable[tuple[str, bool]]) -> str:
@@ -54,13 +54,13 @@ def marked(parts: Iterable[tuple[str, bool]]) -> str:
 
 
 def marks_of(turns: Iterable[Turn], earlier: str) -> Progress:
-    """The marks that stand in what is summarised: a summariser that repeats one reports nothing."""
+    """The marks that occur in the summarised text; a summary that repeats them reports no progress of its own."""
     return marks_in(chain([earlier], chain.from_iterable(map(_texts, turns))))
 
 
 def _texts(turn: Turn) -> Iterator[str]:
-    """All that stands in a transcript of it."""
-    yield turn.told
+    """All texts of the turn that a transcript contains."""
+    yield turn.captioned
     for use in turn.tools:
         yield use.arguments
         yield use.result or ""

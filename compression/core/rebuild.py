@@ -1,4 +1,4 @@
-"""Where a compaction starts from when notes of a truncation are to be written anew from the messages."""
+"""Finds the starting point of a compaction that replaces provisional summaries with ones made from the messages."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from compression.core.values import Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """What a transcript is loaded with: these checkpoints, this cut, and everything that they do not stand for.
+class StartingPoint:
+    """The checkpoints and the cut that a transcript is loaded with.
 
-    That is the history after the cut, and before it the kept messages and the `stragglers` (ids, of which some may
-    stand after it).
+    The transcript also has the history after the cut, and from before it the kept messages and the `stragglers` (ids;
+    some may stand after the cut).
     """
 
     checkpoints: tuple[Checkpoint, ...]
@@ -22,13 +22,13 @@ class Start:
     stragglers: tuple[str, ...]
 
 
-def start(checkpoints: Sequence[Checkpoint]) -> Start:
-    """Before the provisional checkpoints at the end of the active ones; where there are none, after them all."""
+def starting_point(checkpoints: Sequence[Checkpoint]) -> StartingPoint:
+    """The starting point before the provisional checkpoints at the end; without any, after all checkpoints."""
     lasting = len(checkpoints)
     while lasting and checkpoints[lasting - 1].provisional:
         lasting -= 1
-    return Start(
+    return StartingPoint(
         checkpoints=tuple(checkpoints[:lasting]),
         cut=checkpoints[lasting - 1].last_at if lasting else None,
-        stragglers=tuple(id for one in checkpoints[lasting:] for id in one.stragglers),
+        stragglers=tuple(id for provisional in checkpoints[lasting:] for id in provisional.stragglers),
     )

@@ -16,9 +16,9 @@ from datetime import datetime
 from compression.core.index_terms import folded, index_terms, says_little
 from compression.core.quoting import marked
 from compression.core.ranking import bm25, occurrences, rarity
-from compression.core.said import speaker
+from compression.core.statements import message_speaker
 from compression.core.tokens import TokenCounter
-from compression.core.values import MESSAGE_OVERHEAD, Turn, split_at
+from compression.core.values import MESSAGE_OVERHEAD, Turn, split_quotations
 
 SHARE = 0.18
 """Of what a request may use: the most that recalled passages take."""
@@ -96,14 +96,14 @@ class Quote:
 
     @property
     def speaker(self) -> str:
-        return speaker(self.said.role, self.said.name, self.said.origin)
+        return message_speaker(self.said.role, self.said.name, self.said.origin)
 
     @property
     def parts(self) -> tuple[tuple[str, bool], ...]:
         """In order, and of each whether the message itself quotes it."""
         inside = ((max(at, self.start), min(at + length, self.end)) for at, length in self.said.quoted)
         places = tuple((at - self.start, end - at) for at, end in inside if at < end)
-        return split_at(self.said.content[self.start : self.end], places)
+        return split_quotations(self.said.content[self.start : self.end], places)
 
 
 @dataclass(frozen=True, slots=True)

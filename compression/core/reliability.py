@@ -1,20 +1,21 @@
-"""How far a model can be trusted with a conversation that was compressed some number of times."""
+"""Estimates a model's reliability with a conversation that was compacted a number of times."""
 
 from __future__ import annotations
 
 LOSS = 0.9
-"""What a compression leaves of the trust."""
+"""The factor by which each compaction lowers the reliability."""
 BY_SIZE = ((70, 0.95), (30, 0.85), (13, 0.7), (7, 0.5))
-"""Billions of parameters from which a model starts with that trust."""
+"""(billions of parameters, reliability before any compaction): a model has that of the first row it reaches."""
 SMALLEST = 0.3
+"""The reliability, before any compaction, of models below all rows of BY_SIZE."""
 UNKNOWN_API, UNKNOWN_LOCAL = 0.95, 0.5
 WARN_AFTER = ((3, 3), (7, 5), (13, 7))
-"""Compressions after which a person is warned, up to that many billions of parameters."""
+"""(billions of parameters at most, number of compactions after which a person is warned)."""
 WARN_AT_MOST = 10
 
 
 def reliability(parameters: float | None, *, is_local: bool, compactions: int) -> float:
-    """From 0 to 1. `parameters` are billions, None where they are not known."""
+    """The reliability after `compactions`, from 0 to 1. `parameters` are billions; None: unknown."""
     if parameters is None:
         start = UNKNOWN_LOCAL if is_local else UNKNOWN_API
     else:
@@ -23,7 +24,7 @@ def reliability(parameters: float | None, *, is_local: bool, compactions: int) -
 
 
 def warns_after(parameters: float | None) -> int:
-    """How many compressions it takes until a fresh conversation is the better way to go on."""
+    """The number of compactions after which a fresh conversation is the better choice; `parameters` are billions."""
     if parameters is None:
         return WARN_AT_MOST
     return next((count for most, count in WARN_AFTER if parameters <= most), WARN_AT_MOST)

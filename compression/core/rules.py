@@ -1,4 +1,4 @@
-"""What a person tells the model to always or never do, found by the words that such clauses begin with."""
+"""Finds standing orders of a person ("always …", "never …") in a text, by their cue words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from compression.core.extractive.stopwords import words
 
 MAX_RULE_CHARS = 240
-"""Characters of a rule's text; a longer one is cut at a word, so that it still stands in its source."""
+"""A longer rule is cut at a word, so that its text still occurs in its source."""
 
 _CUE = re.compile(
     r"\b(?:never|always|do not|don['’]t|avoid|only (?:ever|use)|use only|must(?: not|n['’]t| never| always)?"
@@ -44,7 +44,7 @@ _UNCHECKED = ("make sure", "be sure to", "from now on", "only", "use only", "sto
 
 @lru_cache(maxsize=4096)
 def find_rules(text: str) -> tuple[str, ...]:
-    """Clauses of `text` that order or forbid, verbatim but for surrounding punctuation, in order; linear time."""
+    """Clauses of `text` that order or forbid something, verbatim without outer punctuation, in order; linear time."""
     rules: dict[str, None] = {}
     after = 0
     for cue in _CUE.finditer(text):
@@ -73,7 +73,10 @@ def _clause_end(text: str, position: int) -> int:
 
 
 def _orders(cue: str, before: str, after: str) -> bool:
-    """Whether the clause addresses the reader: "never deploy" does, "I never thought" does not."""
+    """Whether a clause is an order to its reader: "never deploy" is, "I never thought" is not.
+
+    `before` and `after` are the texts around the cue.
+    """
     if not cue.isascii():
         return True
     lead = [word.lower() for word in _PREFIX.findall(before)]

@@ -1,4 +1,4 @@
-"""The headings that every summary has, in English whatever the language of the conversation."""
+"""The headings of every summary; they are English whatever the conversation's language."""
 
 SECTIONS = ("Summary", "Decisions", "Files", "State", "Context")
 SUMMARY, DECISIONS, FILES, STATE, CONTEXT = (f"## {name}" for name in SECTIONS)

@@ -1,4 +1,4 @@
-"""What is wrong with a summary, and what can be put right without asking again."""
+"""Cleans the text that a summariser wrote, and rejects texts that cannot be a summary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADING = re.compile(
     rf"^[ \t]*+(?:#{{1,6}}+[ \t]*+|\*\*)({'|'.join(SECTIONS)})[ \t]*+(?:\*\*)?+[ \t]*+:?+[ \t]*+(?:\*\*)?+[ \t]*+$",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Possessive throughout: blanks that several of its parts could take would be shared out in every way there is."""
+"""All quantifiers are possessive: adjacent parts that match blanks would otherwise backtrack exponentially."""
 _REFUSAL = re.compile(
     r"\A\W*(i(?:'|’)?m sorry|i am sorry|sorry,|i can(?:'|’)?t|i cannot|i(?:'|’)?m (?:not able|unable)"
     r"|i am (?:not able|unable)|as an ai)\b",
@@ -24,7 +24,7 @@ _REFUSAL = re.compile(
 
 
 def accepted(written: Written) -> str:
-    """The summary, cleaned. Raises CompactionFailed("validate", …) for one that must not replace anything."""
+    """The cleaned summary. Raises CompactionFailed("validate", …) if it is cut off, empty, a refusal or shapeless."""
     if not written.finished:
         raise CompactionFailed("validate", "the summary was cut off")
     text = clean(written.text)
@@ -37,7 +37,7 @@ def accepted(written: Written) -> str:
 
 
 def clean(text: str) -> str:
-    """Without reasoning and without what stands before the first heading; headings as they are written here."""
+    """The text without reasoning and without anything before `## Summary`; headings get their standard form."""
     text = _END_OF_REASONING.sub("", _REASONING.sub("", text))
     text = _HEADING.sub(lambda found: f"## {found[1].capitalize()}", text)
     start = text.find(SUMMARY)
@@ -45,7 +45,7 @@ def clean(text: str) -> str:
 
 
 def require_headings(text: str) -> None:
-    """A summary says what it is about, and at least one thing more."""
+    """Raise CompactionFailed unless the text has `## Summary`, another section, and words below a heading."""
     present = [name for name in SECTIONS if re.search(rf"^## {name}$", text, re.MULTILINE)]
     if SECTIONS[0] not in present or len(present) < 2:
         raise CompactionFailed("validate", f"the summary lacks its headings; it has {', '.join(present) or 'none'}")

@@ -1,4 +1,4 @@
-"""How many tokens the base instructions may take, by the size of the window."""
+"""The token budget of the base instructions, by the size of the window."""
 
 from __future__ import annotations
 
@@ -12,4 +12,5 @@ def tier(window: int) -> tuple[str, int]:
 
 
 def tier_budget(window: int) -> int:
+    """The most tokens that the base instructions may take in a window of `window` tokens."""
     return tier(window)[1]

@@ -1,4 +1,4 @@
-"""Exact counting with `o200k_base`, whose vocabulary is part of the package: no network is needed."""
+"""Counts tokens exactly with `o200k_base`; its vocabulary is part of the package, so no network is needed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 TokenCounter = Callable[[str], int]
-"""Tokens of a text, without the overhead of a message."""
+"""Counts the tokens of a text, without the overhead of a message."""
 
 VOCABULARY = Path(__file__).parents[1] / "vocabulary"
 MAX_CHUNK_CHARS = 100_000
-"""Characters that are counted at once: of a million spaces the library's stack overflows."""
+"""Longer texts are counted in pieces of this size: a million spaces would overflow the library's stack."""
 
 
 def count_tokens(text: str) -> int:
@@ -27,7 +27,7 @@ def count_tokens(text: str) -> int:
 
 @cache
 def _encoding() -> Encoding:
-    # Loaded on first use: it costs 0.4 s and 85 MB. tiktoken checks the vocabulary's hash itself.
+    # Load tiktoken on first use: loading takes 0.4 s and 85 MB. tiktoken checks the vocabulary's hash itself.
     os.environ["TIKTOKEN_CACHE_DIR"] = str(VOCABULARY)
     import tiktoken
 

@@ -1,4 +1,4 @@
-"""A summary that came out too long: whole lines go, those with the fewest facts for their length first."""
+"""Shortens a summary that is too long: drops whole lines, those with the fewest facts for their length first."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from compression.core.facts import kept_facts
 from compression.core.tokens import TokenCounter
 from compression.core.values import Fact
 
-LONG_LINE = 0.25
-"""Of the whole: a line that is longer holds too much to go at once, and is selected from."""
-PLAIN = 0.5
-"""Weight of a line beside its facts: of two without any, the longer one goes."""
+LONG_LINE_SHARE = 0.25
+"""A line longer than this share of the limit is too much to drop at once; sentences are selected instead."""
+PLAIN_WEIGHT = 0.5
+"""The weight of a line without its facts: of two lines without any, the longer one is dropped first."""
 
 
 def trimmed(summary: str, facts: Sequence[Fact], *, max_tokens: int, count: TokenCounter) -> str:
-    """The summary in at most `max_tokens`, what stays word for word; from long texts is selected."""
+    """The summary within `max_tokens`, its remaining lines verbatim; with long lines, sentences are selected."""
     if count(summary) <= max_tokens:
         return summary
     lines = summary.splitlines()
     first = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
     droppable = [n for n, line in enumerate(lines) if n != first and line.strip() and not line.startswith("#")]
-    if any(count(lines[n]) > LONG_LINE * max_tokens for n in droppable):
+    if any(count(lines[n]) > LONG_LINE_SHARE * max_tokens for n in droppable):
         return extract((), earlier=summary, max_tokens=max_tokens, count=count)
     left = set(range(len(lines)))
     for number in sorted(droppable, key=lambda n: _worth(lines[n], facts, count)):
@@ -34,4 +34,5 @@ def trimmed(summary: str, facts: Sequence[Fact], *, max_tokens: int, count: Toke
 
 
 def _worth(line: str, facts: Sequence[Fact], count: TokenCounter) -> float:
-    return (PLAIN + sum(fact.weight for fact in kept_facts(facts, line))) / count(line)
+    """The weight of a line's facts per token."""
+    return (PLAIN_WEIGHT + sum(fact.weight for fact in kept_facts(facts, line))) / count(line)

@@ -1,4 +1,4 @@
-"""The values that the engine works on: frozen, and free of rows, settings and frameworks."""
+"""The engine's values: frozen dataclasses without rows, settings or frameworks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image of a message: the SHA-256 of its bytes (hex), what its file is called, and how many bytes it has."""
+    """An image of a message: the SHA-256 of its bytes (hex), its file's name, and its size in bytes."""
 
     hash: str
     name: str
@@ -36,7 +36,7 @@ class Image:
 
     @property
     def caption(self) -> str:
-        """What stands for it where it is not seen."""
+        """The text that represents the image where images cannot be sent."""
         return f"[image: {self.name}]"
 
 
@@ -44,9 +44,9 @@ class Image:
 class Turn:
     """One message of a history. `tokens` is its whole cost in a request, tool calls and results included.
 
-    An `elided` one is sent without its tools' results, and `tokens` is what it costs so. `origin` says where a person's
-    words came from that were not typed here (import, planner, summary), `quoted` are places (start, length) of pastes
-    and files in them.
+    An `elided` message is sent, and counted in `tokens`, without its tools' results. `origin` names the source of a
+    user message that nobody typed here ("import", "planner", "summary"; else ""). `quoted` are the places (start,
+    length) of pastes and files in `content`.
     """
 
     id: str
@@ -64,36 +64,36 @@ class Turn:
 
     @property
     def is_typed(self) -> bool:
-        """Whether a person typed it here, but for what it quotes."""
+        """Whether a person typed the message here, its quotations aside."""
         return self.role == "user" and not self.origin
 
     @property
     def typed(self) -> str:
-        """What a person typed of it."""
+        """The text that a person typed, without quotations; "" for messages that nobody typed."""
         return "\n".join(text for text, is_quoted in self.parts if not is_quoted) if self.is_typed else ""
 
     @property
     def parts(self) -> tuple[tuple[str, bool], ...]:
-        """Its content in order, and of each part whether it is a quotation."""
-        return split_at(self.content, self.quoted)
+        """(text, is a quotation) of each part of the content, in order."""
+        return split_quotations(self.content, self.quoted)
 
     @property
-    def told(self) -> str:
-        """Its text, and the names of its images."""
+    def captioned(self) -> str:
+        """The content and the captions of its images, for readers that see no images."""
         return "\n".join(part for part in (self.content, *(image.caption for image in self.images)) if part)
 
 
 Group = tuple[Turn, ...]
-"""Turns that no cut may separate: an assistant message and the tool results that answer it, else a single message."""
+"""Turns that no cut may separate: an assistant message with the results of its tool calls, or a single message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """One summary of a run of messages. `digest` is the running hash of the history up to its end.
+    """One summary of a run of messages. `digest` is the running hash of the history up to the run's end.
 
-    `number` is 0 until it is stored. `birth_tokens` is what it took before it grew old (age 0, 1, 2).
-    `stragglers` are ids of messages from before its run that it covers too: kept when the cut passed them, condensed
-    with it. A provisional one is to be written anew from its messages.
+    `number` is 0 until the checkpoint is stored. `birth_tokens` is the summary's size at age 0; ages are 0, 1 and 2.
+    `stragglers` are ids of older messages that the summary covers too: they were kept when the cut passed them, and
+    condensed later. A provisional checkpoint is to be rebuilt from its messages.
     """
 
     number: int
@@ -113,7 +113,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A model's usable context, in tokens. `correction` turns our counts into that model's own."""
+    """A model's usable context in tokens; `reserve` is the room for the reply.
+
+    `correction` is the factor from our token counts to the model's.
+    """
 
     size: int
     reserve: int
@@ -121,16 +124,17 @@ class Window:
 
     @property
     def budget(self) -> int:
-        """The most that a request may use, so that the reply still fits."""
+        """The most tokens of a request that leave room for the reply."""
         return self.size - self.reserve
 
     def corrected(self, tokens: int) -> int:
+        """Our count converted to the model's own, rounded up."""
         return ceil(tokens * self.correction)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that the next request would use, part by part, as the model would count them."""
+    """Tokens of the next request, part by part, as the model would count them."""
 
     system: int
     summary: int
@@ -158,7 +162,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class FlowUsage:
-    """How much a flow uses of a budget of its own: tokens of history in the next request, as the model counts them."""
+    """A flow's use of its own budget: tokens of history in its next request, as the model counts them."""
 
     flow: str
     history: int
@@ -175,11 +179,11 @@ class FlowUsage:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a compaction starts from.
+    """The input of a compaction.
 
-    `turns` are, in order, the kept messages from before the cut and the whole history after it; the last
-    `waiting` of them are still to be answered and are never condensed. `context_tokens` is what the rendered
-    checkpoints cost, `system_tokens` the system prompt. `goal` is what the conversation is to reach, "" for none.
+    `turns` are, in order, the kept messages from before the cut and the whole history after it; the last `waiting` of
+    them are not answered yet and never condensed. `context_tokens` are those of the rendered checkpoints,
+    `system_tokens` those of the system prompt. `goal` is the conversation's goal, "" for none.
     """
 
     turns: tuple[Turn, ...]
@@ -199,7 +203,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Steering:
-    """What a person or a caller asks of one compaction, beyond the policy."""
+    """The wishes of a person or caller for one compaction; they override the policy."""
 
     instructions: str = ""
     prompt: str = ""
@@ -210,10 +214,10 @@ class Steering:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of the transcript that fits a summariser, and what is asked about it.
+    """A part of the transcript that fits a summariser, with the requirements for its summary.
 
-    `text` is the rendering of `turns`; `earlier` is the summary to be folded in ("" where there is none). `prompt` is
-    a template in place of the usual one.
+    `text` is the rendering of `turns`; `earlier` is the summary to be folded in ("": none). `prompt` is a template
+    that replaces the default one ("": the default).
     """
 
     turns: tuple[Turn, ...]
@@ -228,7 +232,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a summariser wrote, and whether it came to its end rather than being cut off."""
+    """A summariser's output; `finished` is False if it was cut off."""
 
     text: str
     finished: bool = True
@@ -236,7 +240,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Facts of the condensed text: how many were found, stand in the summary, and were repaired into it."""
+    """Numbers of the condensed text's facts: `found` there, `kept` in the summary, of these `repaired` into it."""
 
     found: int = 0
     kept: int = 0
@@ -249,10 +253,10 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A compaction in the making; each stage returns a fuller one. Nothing of it is stored before the last.
+    """A compaction in progress; each stage returns a draft with more of its fields set. No stage stores anything.
 
-    The new summary takes the `folded` checkpoints in; the `older` ones stay beside it, all within `room` tokens.
-    `marks` is what the summariser said of the goal's progress.
+    The new summary takes in the `folded` checkpoints; the `older` ones stay beside it, all within `room` tokens.
+    `marks` is the goal's progress as the summariser reported it.
     """
 
     transcript: Transcript
@@ -282,12 +286,12 @@ class Draft:
         return total_tokens(self.condensed)
 
 
-def split_at(content: str, quoted: Sequence[tuple[int, int]]) -> tuple[tuple[str, bool], ...]:
-    """The content in its parts, and of each whether it is one of the `quoted` places (start, length)."""
+def split_quotations(content: str, quoted: Sequence[tuple[int, int]]) -> tuple[tuple[str, bool], ...]:
+    """(text, is a quotation) of each part of the content; `quoted` are the quotations' places (start, length)."""
     parts: list[tuple[str, bool]] = []
     at = 0
     for start, length in quoted:
-        if start < at:  # no place reaches into another
+        if start < at:  # overlaps the previous quotation
             continue
         parts += [(content[at:start], False), (content[start : start + length], True)]
         at = start + length
@@ -300,9 +304,9 @@ def total_tokens(turns: Sequence[Turn]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing said, verbatim but for whitespace. `kind` is a key of `WEIGHTS`; a higher `weight` matters more.
+    """A fact of a text, verbatim but for whitespace. `kind` is a key of `WEIGHTS`; a higher `weight` matters more.
 
-    `speaker` and `day` are those of the first time, where they are known.
+    `speaker` ("": unknown) and `day` are those of the fact's first occurrence.
     """
 
     kind: str

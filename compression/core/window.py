@@ -1,4 +1,4 @@
-"""Which messages stand before the cut and which after it, and which belong together."""
+"""Splits a history at the cut, and groups messages that no cut may separate."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from datetime import datetime
 from compression.core.values import Group, Turn
 
 
-def split(history: Sequence[Turn], cut: datetime | None) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
-    """(before the cut, after it), by timestamp: `created_at` is strictly increasing, so nothing falls between."""
+def split_at_cut(history: Sequence[Turn], cut: datetime | None) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """(turns up to the cut, turns after it). `created_at` is strictly increasing along the history."""
     after = bisect_right(history, cut, key=lambda turn: turn.created_at) if cut else 0
     return tuple(history[:after]), tuple(history[after:])
 
 
 def groups(turns: Sequence[Turn]) -> tuple[Group, ...]:
-    """The turns, those that no cut may separate together: a tool's result belongs to what stands before it."""
+    """The turns in groups that no cut may separate: a tool's result belongs to the message before it."""
     together: list[list[Turn]] = []
     for turn in turns:
         if together and turn.role == "tool":

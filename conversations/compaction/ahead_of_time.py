@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from compression.core import goal
-from compression.core.context import render
+from compression.core.context import render_context
 from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript
 from compression.leases import expiry
 from compression.models import Compaction
@@ -114,7 +114,7 @@ def _draft(row: Compaction, head: Head) -> Draft | None:
     return Draft(
         Transcript((), head.window, checkpoints=lasting, cut=lasting[-1].last_at if lasting else None),
         checkpoints=checkpoints,
-        context=render(checkpoints),
+        context=render_context(checkpoints),
         context_tokens=saved["context_tokens"],
         cut=checkpoints[-1].last_at,
         verbatim_ids=tuple(saved["verbatim_ids"]),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from compression.core.digest import extend
+from compression.core.digest import extend_digest
 from compression.core.values import Draft
 from compression.models import Compaction, Snapshot
 from compression.records import store_checkpoints
@@ -51,4 +51,4 @@ def _still_elided(head: transcript.Head, draft: Draft) -> dict[str, int]:
 def _digest_now(head: transcript.Head, draft: Draft) -> str:
     """The digest of the history up to the new cut, as it stands in the database."""
     assert draft.cut is not None
-    return extend(draft.transcript.digest, transcript.between(head.id, draft.transcript.cut, draft.cut))
+    return extend_digest(draft.transcript.digest, transcript.between(head.id, draft.transcript.cut, draft.cut))

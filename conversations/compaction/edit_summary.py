@@ -9,7 +9,7 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Max
 
-from compression.core.context import render
+from compression.core.context import render_context
 from compression.core.errors import CompactionFailed
 from compression.core.summary_text import clean, require_headings
 from compression.core.tokens import count_tokens
@@ -45,7 +45,7 @@ def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
     values = active_checkpoints(conversation.pk)
     if number not in [value.number for value in values]:
         raise Conflict("This summary is not in force any more: a later fold has replaced it.", code="not_active")
-    context = render(_with(values, number, summary))
+    context = render_context(_with(values, number, summary))
     tokens = count_tokens(context) + MESSAGE_OVERHEAD
     _require_room(head, tokens)
     with transaction.atomic():

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 
 from compression.core import emergency
-from compression.core.context import render
+from compression.core.context import render_context
 from compression.core.extractive.summariser import Extractive
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
@@ -61,8 +61,8 @@ def age(loaded: Loaded) -> bool:
     """All summaries become a single short one. False, and no row, where that saves nothing."""
     head = loaded.head
     older = active_checkpoints(head.id)
-    merged = emergency.merge(older, count=count_tokens)
-    context = render(merged)
+    merged = emergency.merge_checkpoints(older, count=count_tokens)
+    context = render_context(merged)
     tokens = message_tokens(context)
     if not merged or tokens >= head.compressed_tokens:
         return False
@@ -75,7 +75,7 @@ def age(loaded: Loaded) -> bool:
 def elide(loaded: Loaded) -> bool:
     """Results of tools are left out, as many as it takes. False, and no row, where there are none."""
     head = loaded.head
-    chosen = emergency.left_out(_request(loaded), _costs(loaded))
+    chosen = emergency.results_to_omit(_request(loaded), _costs(loaded))
     if not chosen:
         return False
     turns = [turn for turn in loaded.turns if turn.id in chosen]

@@ -14,7 +14,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression import conf
-from compression.core.context import summaries
+from compression.core.context import join_summaries
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.facts import kept_facts, normalised
@@ -141,7 +141,7 @@ async def first_good_draft(
 def lost_rules(draft: Draft, pinned: Sequence[str]) -> tuple[str, ...]:
     """Rules that a person set in what is condensed, and that stand neither in the summary nor among the pinned ones."""
     words = (turn.typed for turn in draft.condensed)
-    said = {normalised(rule) for text in (summaries(draft.folded), *words) for rule in find_rules(text)}
+    said = {normalised(rule) for text in (join_summaries(draft.folded), *words) for rule in find_rules(text)}
     said -= {normalised(rule) for rule in pinned}
     rules = [fact for fact in draft.facts if fact.kind == "rule" and normalised(fact.text) in said]
     there = kept_facts(rules, draft.summary)

@@ -15,7 +15,7 @@ from django.db import DatabaseError
 
 from compression import conf
 from compression.core.errors import CompactionFailed
-from compression.core.instructions import wording
+from compression.core.instructions import summary_request
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
 from compression.models import KeptSummary
@@ -190,7 +190,7 @@ class ModelSummariser:
         return Spent(corrected(prompt_tokens), corrected(round(completion_tokens)))
 
     def _wording(self, passage: Passage, delimiter: str) -> tuple[str, str]:
-        return wording(passage, template=passage.prompt or self._template, mode=self._mode, delimiter=delimiter)
+        return summary_request(passage, template=passage.prompt or self._template, mode=self._mode, delimiter=delimiter)
 
     def _key(self, passage: Passage) -> str:
         """A hash of the model and all that it is asked. Without the delimiter the parts could run into each other.

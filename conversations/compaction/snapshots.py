@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from compression.core.digest import extend
+from compression.core.digest import extend_digest
 from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
 from conversations.context import goals, transcript, usage
 from conversations.errors import Conflict, NotFound
@@ -161,7 +161,7 @@ def _digests(conversation_id: UUID, cuts: Iterable[datetime]) -> dict[datetime, 
     found: dict[datetime, str] = {}
     after, digest = None, ""
     for cut in sorted(cuts):
-        digest = found[cut] = extend(digest, transcript.between(conversation_id, after, cut))
+        digest = found[cut] = extend_digest(digest, transcript.between(conversation_id, after, cut))
         after = cut
     return found
 

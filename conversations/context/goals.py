@@ -19,7 +19,7 @@ from compression.models import Snapshot
 from conversations.context import usage, version
 from conversations.errors import Invalid, NotFound
 from conversations.models import Conversation, Goal
-from conversations.models.goal import MAX_DESCRIPTION
+from conversations.models.goal import MAX_GOAL_CHARS
 from conversations.validation import clean_text
 
 Status = Goal.Status
@@ -43,7 +43,7 @@ def set_goal(
 
     Its progress stays as it is unless one is given.
     """
-    description = clean_text("description", description, limit=MAX_DESCRIPTION).strip()
+    description = clean_text("description", description, limit=MAX_GOAL_CHARS).strip()
     progress = progress and cleaned(progress)
     if priority not in Goal.Priority.values:
         raise Invalid(f"priority: must be one of {', '.join(Goal.Priority.values)}.", field="priority")
@@ -186,7 +186,7 @@ def _save(goal: Goal) -> None:
 def _text_of(goal: Goal) -> str:
     if goal.status != Status.ACTIVE:
         return ""
-    return goals.render(goal.description, goal.priority, progress_of(goal))
+    return goals.render_goal(goal.description, goal.priority, progress_of(goal))
 
 
 def _lock(conversation_id: UUID) -> None:

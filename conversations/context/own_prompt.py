@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conversations.models.conversation import MAX_SYSTEM_PROMPT
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.validation import clean_text
 
 
@@ -11,5 +11,5 @@ def clean_system_prompt(text: object, *, field: str = "system_prompt") -> str:
 
     Raises Invalid, naming the field.
     """
-    cleaned = clean_text(field, text, limit=MAX_SYSTEM_PROMPT, allow_blank=True)
+    cleaned = clean_text(field, text, limit=MAX_SYSTEM_PROMPT_CHARS, allow_blank=True)
     return cleaned.replace("\r\n", "\n").strip()

@@ -111,7 +111,7 @@ def as_messages(turn: Turn, *, with_images: bool = False, instructs: bool = Fals
         content = transcript.ELIDED if turn.elided else turn.content
         yield {"role": "user", "content": transcript.as_sent(turn.role, content)}
         return
-    message: dict[str, Any] = {"role": turn.role, "content": _parts(turn) if with_images else turn.told}
+    message: dict[str, Any] = {"role": turn.role, "content": _parts(turn) if with_images else turn.captioned}
     if turn.tools:
         message["tool_calls"] = [
             {"id": use.call_id, "type": "function", "function": {"name": use.name, "arguments": use.arguments}}

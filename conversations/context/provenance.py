@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compression.core.values import split_at
+from compression.core.values import split_quotations
 from conversations.models import Message
 
 IMPORTED, PLANNED, SUMMED_UP = ({"from": name} for name in ("import", "planner", "summary"))
@@ -41,7 +41,7 @@ def typed_in(content: str, origin: Mapping[str, Any] | None) -> str:
     """What the person typed of a message of theirs."""
     if from_of(origin):
         return ""
-    return "\n".join(text for text, is_quoted in split_at(content, places_of(origin)) if not is_quoted)
+    return "\n".join(text for text, is_quoted in split_quotations(content, places_of(origin)) if not is_quoted)
 
 
 def typed(message: Message) -> str:
@@ -52,7 +52,7 @@ def _untyped(message: Message) -> frozenset[str]:
     """The lines of it that nobody typed here."""
     if from_of(message.origin):
         return _lines(message.content)
-    parts = split_at(message.content, places_of(message.origin))
+    parts = split_quotations(message.content, places_of(message.origin))
     return _lines("\n".join(text for text, is_quoted in parts if is_quoted))
 
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from compression.core.context import render
+from compression.core.context import render_context
 from compression.core.recall import Recalled
 from compression.core.values import Role, ToolUse, Turn, Window
 from compression.models import Checkpoint
@@ -173,7 +173,7 @@ def _summary(reply: Message, noted: dict[str, Any], missing: list[str]) -> Itera
     numbers = tuple(noted["checkpoints"] or ())
     rows = Checkpoint.objects.filter(conversation_id=reply.conversation_id, number__in=numbers)
     found = {row.number: value_of(row) for row in rows}
-    text = render(found[number] for number in numbers) if numbers and len(found) == len(numbers) else None
+    text = render_context(found[number] for number in numbers) if numbers and len(found) == len(numbers) else None
     if own := noted.get("summary"):  # a copy's: the checkpoints of these numbers may be others here
         text, rendered = _wording(reply, own), text
         numbers = numbers if text == rendered else ()

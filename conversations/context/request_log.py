@@ -18,7 +18,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import IntegrityError
 
-from compression.core.context import render
+from compression.core.context import render_context
 from compression.core.values import total_tokens
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints, value_of
@@ -167,11 +167,11 @@ def _represented(conversation_id: UUID, context: str) -> Represented | None:
     A compaction may have ended since it was sent: then the state of before is in the snapshot that was taken of it.
     """
     found = active_checkpoints(conversation_id)
-    if render(found) != context:
+    if render_context(found) != context:
         left = Snapshot.objects.filter(conversation_id=conversation_id, compressed_context=context)
         ids = left.order_by("-created_at").values_list("checkpoint_ids", flat=True).first()
         rows = Checkpoint.objects.filter(conversation_id=conversation_id, pk__in=ids or ())
         found = tuple(value_of(row) for row in rows.order_by("last_message_at", "number"))
-    if render(found) != context:
+    if render_context(found) != context:
         return None
     return Represented(tuple(one.number for one in found), sum(one.original_tokens for one in found))

@@ -14,7 +14,7 @@ from conversations.context.rules import checked as checked_rules
 from conversations.errors import Conflict, Invalid
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Message, ModelProfile
-from conversations.models.conversation import MAX_TITLE
+from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.validation import clean_text, one_line
@@ -49,7 +49,7 @@ class Changes(TypedDict, total=False):
 
 
 CHECKS: dict[str, Callable[[Conversation, Any], Any]] = {
-    "title": lambda _, title: one_line(clean_text("title", title, limit=MAX_TITLE, allow_blank=True)),
+    "title": lambda _, title: one_line(clean_text("title", title, limit=MAX_TITLE_CHARS, allow_blank=True)),
     "mode": lambda _, mode: _checked_mode(mode),
     "system_prompt": lambda _, text: clean_system_prompt(text),
     "policy": lambda _, values: checked_policy(values),

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from compression.core import rebuild as rebuilding
-from compression.core.context import render
+from compression.core.context import render_context
 from compression.core.measure import usage
 from compression.core.recall import Recalled
 from compression.core.tokens import count_tokens
@@ -127,7 +127,7 @@ def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: b
     With `rebuild` the notes of a truncation are left out, and the messages that they stand for are read again.
     """
     checkpoints = active_checkpoints(loaded.head.id)
-    begin = rebuilding.start(checkpoints)
+    begin = rebuilding.starting_point(checkpoints)
     if not rebuild or begin.checkpoints == checkpoints:
         return Transcript(
             turns=loaded.turns,
@@ -143,7 +143,7 @@ def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: b
         turns=_from(loaded, begin),
         window=window,
         system_tokens=system_tokens,
-        context_tokens=message_tokens(render(begin.checkpoints)) if begin.checkpoints else 0,
+        context_tokens=message_tokens(render_context(begin.checkpoints)) if begin.checkpoints else 0,
         checkpoints=begin.checkpoints,
         cut=begin.cut,
         waiting=loaded.waiting,
@@ -151,7 +151,7 @@ def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: b
     )
 
 
-def _from(loaded: Loaded, begin: rebuilding.Start) -> tuple[Turn, ...]:
+def _from(loaded: Loaded, begin: rebuilding.StartingPoint) -> tuple[Turn, ...]:
     """What the checkpoints of `begin` do not stand for, in order."""
     end = loaded.turns[-1].created_at if loaded.turns else loaded.head.compressed_at
     assert end is not None

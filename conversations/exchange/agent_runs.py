@@ -18,7 +18,7 @@ from conversations.exchange.fields import (
     within,
 )
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
-from conversations.models.conversation import MAX_TITLE
+from conversations.models.conversation import MAX_TITLE_CHARS
 
 MAX_RUNS = 10_000
 MAX_STEPS = 1_000
@@ -117,7 +117,7 @@ def _call(place: str, raw: object, calls: dict[tuple[str | None, str], int]) -> 
     if raw is None:
         return None
     call = read_object(place, raw)
-    message, id = (read_text(f"{place}.{key}", call.get(key), limit=MAX_TITLE) for key in ("message", "id"))
+    message, id = (read_text(f"{place}.{key}", call.get(key), limit=MAX_TITLE_CHARS) for key in ("message", "id"))
     if (message, id) not in calls:
         raise fault(place, "is no call of this conversation.")
     return calls[message, id], id

@@ -11,7 +11,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from compression.core.digest import extend
+from compression.core.digest import extend_digest
 from compression.core.policy import STRATEGIES
 from compression.core.values import ToolUse, Turn
 from compression.models import Checkpoint
@@ -59,7 +59,7 @@ def running_digests(turns: Sequence[Turn], ends: Iterable[int]) -> list[str]:
     found: list[str] = []
     start, digest = 0, ""
     for end in ends:
-        digest = extend(digest, turns[start : end + 1])
+        digest = extend_digest(digest, turns[start : end + 1])
         found.append(digest)
         start = end + 1
     return found

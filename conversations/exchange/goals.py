@@ -8,7 +8,7 @@ from compression.core.goal import MAX_ENTRIES, MAX_TEXT_CHARS, Action, Artifact,
 from conversations.exchange.document import Aim
 from conversations.exchange.fields import fault, read_choice, read_flag, read_list, read_object, read_text
 from conversations.models import Goal
-from conversations.models.goal import MAX_DESCRIPTION
+from conversations.models.goal import MAX_GOAL_CHARS
 
 PLACE = "conversation.goal"
 
@@ -18,7 +18,7 @@ def read_goal(value: object) -> Aim | None:
     if value is None:
         return None
     row = read_object(PLACE, value)
-    description = read_text(f"{PLACE}.description", row.get("description"), limit=MAX_DESCRIPTION)
+    description = read_text(f"{PLACE}.description", row.get("description"), limit=MAX_GOAL_CHARS)
     if not description.strip():
         raise fault(f"{PLACE}.description", "must not be empty.")
     priorities = tuple(Goal.Priority.values)

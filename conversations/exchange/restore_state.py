@@ -154,7 +154,7 @@ def _checkpoint(compaction: Compaction, summary: Summary, tokens: int, digest: s
 def _require_room(conversation: Conversation, source: Source, tokens: int) -> None:
     """The summaries must leave a request possible with the model that is here."""
     window, aim = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW, source.goal
-    goal = core_goal.render(aim.description, aim.priority, aim.progress) if aim else ""
+    goal = core_goal.render_goal(aim.description, aim.priority, aim.progress) if aim else ""
     system = prompt.opening_tokens(conversation, window=window, goal=goal)
     if tokens and window.corrected(system + tokens) > window.budget:
         raise fault(

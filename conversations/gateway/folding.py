@@ -36,7 +36,7 @@ from conversations.gateway.checkpoints import State, holds
 from conversations.gateway.history import History, Line
 from conversations.llm.errors import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
-from conversations.models.conversation import MAX_TITLE
+from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.runtime.lease import Lease
 from conversations.turns import forks
 
@@ -126,7 +126,7 @@ def _conversation(owner_id: int, history: History, state: State | None) -> Conve
     if state is None:
         title = " ".join(next((line.turn.content for line in history.lines if line.turn.role == "user"), "").split())
         kind = Conversation.Kind.GATEWAY
-        return Conversation.objects.create(owner_id=owner_id, kind=kind, title=title[:MAX_TITLE])
+        return Conversation.objects.create(owner_id=owner_id, kind=kind, title=title[:MAX_TITLE_CHARS])
     conversation = Conversation.objects.get(pk=state.conversation_id)
     if state.is_current:
         return conversation

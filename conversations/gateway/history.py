@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import takewhile
 
-from compression.core.digest import after
+from compression.core.digest import digest_after
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Turn, total_tokens
 from conversations.context.transcript import BEGINNING, as_sent, truncated
@@ -115,7 +115,7 @@ def _lines(entries: list[Raw]) -> Iterator[Line]:
         answers = _answers(entries[start + 1 : start + 1 + len(calls)], calls)
         whole = tuple(text_of(answers[number]) if number in answers else None for number in range(len(calls)))
         role, content, uses = ROLES[raw["role"]], said(raw), _uses(calls, whole)
-        digest, group = after(digest, role, content, uses), (raw, *answers.values())
+        digest, group = digest_after(digest, role, content, uses), (raw, *answers.values())
         # The digest knows results only as far as they are summarised; they are sent whole.
         tokens = _cost((digest, hash(whole)), partial(_tokens, group, content, calls, whole))
         # An instruction in the middle stays in force: no summary may swallow it.

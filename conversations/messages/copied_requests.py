@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from compression.core.context import render
+from compression.core.context import render_context
 from compression.models import Checkpoint
 from compression.records import value_of
 from conversations.context.request_log import text_digest
@@ -103,7 +103,7 @@ def _summaries(source: Conversation, requests: Sequence[Noted]) -> dict[tuple[in
     rows = Checkpoint.objects.filter(conversation=source, number__in=set().union(*chosen))
     values = {row.number: value_of(row) for row in rows}
     there = [numbers for numbers in chosen if values.keys() >= set(numbers)]
-    return {numbers: render(values[number] for number in numbers) for numbers in there}
+    return {numbers: render_context(values[number] for number in numbers) for numbers in there}
 
 
 def _own_summary(noted: Noted, summaries: Mapping[tuple[int, ...], str]) -> Noted:

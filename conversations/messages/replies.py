@@ -50,7 +50,7 @@ def retry(conversation: Conversation, message_id: UUID) -> Message:
         asked_at = earlier.values_list("created_at", flat=True).first()
         if conversation.compressed_at and asked_at and asked_at <= conversation.compressed_at:
             raise Conflict("What was asked is part of a summary already. Undo the compaction, or ask again.")
-        reply = store_reply(conversation, **old.in_its_place)
+        reply = store_reply(conversation, **old.replacement_columns)
         Message.objects.filter(pk=old.pk).update(replaced_by=reply)
         transaction.on_commit(partial(publish, conversation.pk, EventType.RESYNC))
         answer_later(reply)

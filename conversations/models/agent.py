@@ -8,19 +8,19 @@ from compression.ids import uuid7
 
 
 class AgentRun(models.Model):
-    """One task that the planner of a conversation handed to an executor.
+    """One task that a conversation's planner handed to an executor.
 
-    What the two say is the conversation `thread`, of kind executor: it has the same columns of compression as any
-    other, is compressed by the same code, and is deleted with the conversation that it belongs to. A `turn` is what the
-    planner says, and what the executor answers. A run that is `waiting` has given a partial result.
+    Their messages form the conversation `thread`, of kind executor: it is compacted like any other, by the same code,
+    and deleted with the conversation that it belongs to. A turn is a message of the planner with the executor's
+    answer. A `waiting` run has given a partial result.
     """
 
     class Status(models.TextChoices):
-        RUNNING = "running"
-        WAITING = "waiting"
-        DONE = "done"
-        STOPPED = "stopped"
-        FAILED = "failed"
+        RUNNING = "running", "Running"
+        WAITING = "waiting", "Waiting"
+        DONE = "done", "Done"
+        STOPPED = "stopped", "Stopped"
+        FAILED = "failed", "Failed"
 
     OPEN = (Status.RUNNING, Status.WAITING)
 
@@ -51,17 +51,17 @@ class AgentRun(models.Model):
 
 
 class AgentStep(models.Model):
-    """One message of a run's thread, and what it is between the planner and the executor.
+    """One message of a run's thread, with its role in the exchange between planner and executor.
 
-    `call` is the planner's, for what the planner says; the executor's tool calls are those of the message.
+    `call` is the planner's tool call that sent the message; null for the executor's messages.
     """
 
     class Kind(models.TextChoices):
         ASSIGNMENT = "assignment", "task assignment"
-        CLARIFICATION = "clarification"
+        CLARIFICATION = "clarification", "Clarification"
         TOOLS = "tools", "tool calls"
         PARTIAL = "partial_result", "partial result"
-        RESULT = "result"
+        RESULT = "result", "Result"
 
     BY_PLANNER = (Kind.ASSIGNMENT, Kind.CLARIFICATION)
 

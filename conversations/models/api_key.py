@@ -10,16 +10,17 @@ from django.db import models
 from django.utils import timezone
 
 PREFIX = "cs_"
-HINT = len(PREFIX) + 4
-"""Characters of a key that are kept: the other 39 are as many as nobody guesses."""
+HINT_CHARS = len(PREFIX) + 4
+"""Characters of a key that are stored in plain text; the other 39 cannot be guessed."""
 
-USE_NOTED_EVERY = timedelta(minutes=1)
+LAST_USE_INTERVAL = timedelta(minutes=1)
+"""A key's last use is stored at most this often."""
 
 
 class ApiKey(models.Model):
-    """A program's way in. Only a hash is stored: the key itself is shown once, when it is made.
+    """A key with which a program acts as its owner. Only its hash is stored; the key is shown once, when it is made.
 
-    `hint` is its beginning, by which its owner knows it again. A revoked one lets nobody in, and stays on record.
+    `hint` is the key's beginning, by which its owner recognises it. A revoked key is invalid, and its row is kept.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
@@ -35,20 +36,21 @@ class ApiKey(models.Model):
 
     @classmethod
     def make(cls, user: AbstractBaseUser, name: str) -> tuple[ApiKey, str]:
-        """A new key and its plain text. 256 random bits need no slow hash."""
+        """A new key and its plain text. A fast hash is enough for 256 random bits."""
         plain = PREFIX + secrets.token_urlsafe(32)
-        return cls.objects.create(user=user, name=name, hash=digest(plain), hint=plain[:HINT]), plain
+        return cls.objects.create(user=user, name=name, hash=digest(plain), hint=plain[:HINT_CHARS]), plain
 
 
 def key_of(plain: str) -> ApiKey | None:
-    """The key with this text, with its user, and that it was used; None for one that lets nobody in."""
+    """The valid key with this text, with its user; None if there is none. Records the key's last use."""
     live = ApiKey.objects.select_related("user").filter(revoked_at=None, user__is_active=True)
     key = live.filter(hash=digest(plain)).first()
     now = timezone.now()
-    if key and (key.last_used is None or now - key.last_used > USE_NOTED_EVERY):
+    if key and (key.last_used is None or now - key.last_used > LAST_USE_INTERVAL):
         ApiKey.objects.filter(pk=key.pk).update(last_used=now)
     return key
 
 
 def digest(plain: str) -> str:
+    """The stored hash of a key: SHA-256 in hex."""
     return hashlib.sha256(plain.encode()).hexdigest()

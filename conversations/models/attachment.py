@@ -8,23 +8,23 @@ from compression.ids import uuid7
 
 
 class WithoutBytes(models.Manager["Attachment"]):
-    """In the order in which they came; the bytes of each are another query, for those who ask for them."""
+    """Attachments in the order of their upload, without their bytes: reading `data` makes another query."""
 
     def get_queryset(self) -> models.QuerySet[Attachment]:
         return super().get_queryset().defer("data").order_by("created_at", "id")
 
 
 class Attachment(models.Model):
-    """An image or a text file of a message; of none yet (`message` null) while that is being written.
+    """An image or a text file of a message; `message` is null until the message is sent.
 
-    The bytes of an image are `data`. The text of a file is part of its message's content from the `start`-th character
-    on, `length` characters long; `data` holds it until the message is stored. `digest` is the SHA-256 of the bytes
-    (hex), `tokens` what it adds to the message's cost, by our own count.
+    `data` are the bytes of an image. The text of a file is part of its message's content: `length` characters from
+    the `start`-th on; `data` holds it until the message is stored. `digest` is the SHA-256 of the bytes (hex),
+    `tokens` the attachment's share of the message's tokens, by our count.
     """
 
     class Kind(models.TextChoices):
-        IMAGE = "image"
-        TEXT = "text"
+        IMAGE = "image", "Image"
+        TEXT = "text", "Text"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -53,9 +53,9 @@ class Attachment(models.Model):
 
 
 class Paste(models.Model):
-    """A long text that was pasted into a message: `length` characters of its content from the `start`-th on.
+    """A long text pasted into a message: `length` characters of the message's content from the `start`-th on.
 
-    It was written as `[LongText#number]`, and is sent as it stands in the content.
+    The composer shows a paste as `[LongText#number]`; models get its full text.
     """
 
     message = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="pastes")

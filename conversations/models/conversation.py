@@ -7,45 +7,45 @@ from django.utils import timezone
 from compression.ids import uuid7
 from conversations.validation import visible
 
-MAX_TITLE = 200
-MAX_SYSTEM_PROMPT = 50_000
+MAX_TITLE_CHARS = 200
+MAX_SYSTEM_PROMPT_CHARS = 50_000
 
 
 class Conversation(models.Model):
-    """A conversation and its live state of compression: what is injected, and where history is cut.
+    """A conversation with its state of compression: the compressed context, and the cut (`compressed_at`).
 
-    `rules` are texts that the person wants obeyed, `goal_text` renders the active goal: both are part of the system
-    prompt. `elided` are messages whose tool results are left out of requests, by id, with what each costs so.
+    `rules` are the person's standing orders, `goal_text` is the rendered active goal; both are part of the system
+    prompt. `elided` are the messages sent without their tools' results: their tokens without them, by id.
     """
 
     class Kind(models.TextChoices):
-        CHAT = "chat"
-        AGENT = "agent"
-        GATEWAY = "gateway"
-        EXECUTOR = "executor"
+        CHAT = "chat", "Chat"
+        AGENT = "agent", "Agent"
+        GATEWAY = "gateway", "Gateway"
+        EXECUTOR = "executor", "Executor"
 
     class Mode(models.TextChoices):
-        ASSISTANT = "assistant"
-        DEVELOPER = "developer"
-        PLANNING = "planning"
-        DEBUGGER = "debugger"
+        ASSISTANT = "assistant", "Assistant"
+        DEVELOPER = "developer", "Developer"
+        PLANNING = "planning", "Planning"
+        DEBUGGER = "debugger", "Debugger"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations", db_index=False
     )
-    title = models.CharField(max_length=MAX_TITLE, blank=True)
-    # Without an index: it would be written with every turn, and read only when a profile is deleted.
+    title = models.CharField(max_length=MAX_TITLE_CHARS, blank=True)
+    # No index: every turn would write to it, and only the deletion of a profile would read it.
     model = models.ForeignKey(
         "ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
     mode = models.CharField(max_length=16, choices=Mode, default=Mode.ASSISTANT)
-    system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT)
+    system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT_CHARS)
     policy = models.JSONField(default=dict, blank=True)
     rules = models.JSONField(default=list, blank=True)
     goal_text = models.TextField(blank=True, editable=False)
     kind = models.CharField(max_length=16, choices=Kind, default=Kind.CHAT)
-    # Of an executor's: the agent's conversation that it works for, and goes with.
+    # Of an executor's conversation: the agent's conversation that it belongs to and is deleted with.
     parent = models.ForeignKey(
         "self", on_delete=models.CASCADE, null=True, blank=True, editable=False, related_name="threads", db_index=False
     )
@@ -58,7 +58,7 @@ class Conversation(models.Model):
     verbatim_ids = models.JSONField(default=list, editable=False)
     elided = models.JSONField(default=dict, editable=False)
     compression_version = models.PositiveIntegerField(default=0, editable=False)
-    # The `compression_version` at which its owner said that folding can wait.
+    # The `compression_version` at which the owner postponed the next compaction.
     postponed_at_version = models.PositiveIntegerField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)

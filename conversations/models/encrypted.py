@@ -1,4 +1,4 @@
-"""Secrets at rest: encrypted with a key that is derived from SECRET_KEY."""
+"""A model field that encrypts secrets in the database with a key derived from SECRET_KEY."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class EncryptedTextField(models.TextField):
-    """Text that is encrypted in the database and plain in Python."""
+    """A text field whose value is encrypted in the database and plain in Python."""
 
     def from_db_value(self, value: str | None, *_: Any) -> str | None:
         return decrypt(value) if value else value
@@ -24,11 +24,12 @@ class EncryptedTextField(models.TextField):
 
 
 def encrypt(plain: str) -> str:
+    """The text encrypted with the first of the site's keys."""
     return _fernet().encrypt(plain.encode()).decode()
 
 
 def decrypt(stored: str) -> str:
-    """The plain text, or "" where SECRET_KEY has changed since: the key is then asked for anew."""
+    """The plain text, or "" if SECRET_KEY has changed since: the administrator then enters the secret again."""
     from cryptography.fernet import InvalidToken
 
     try:
@@ -38,7 +39,7 @@ def decrypt(stored: str) -> str:
 
 
 def _fernet() -> MultiFernet:
-    # Loaded on first use: 10 MB, and most pages need no secret.
+    # Import cryptography on first use: it takes 10 MB, and most pages need no secret.
     from cryptography.fernet import Fernet, MultiFernet
 
     keys = [str(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]

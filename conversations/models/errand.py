@@ -8,10 +8,10 @@ from compression.ids import uuid7
 
 
 class Errand(models.Model):
-    """A request that the site made of a model for a person, beside replies and summaries. Figures, and no words."""
+    """A request that the site itself sent to a model for a person, such as for a title. Holds figures, no text."""
 
     class Purpose(models.TextChoices):
-        TITLE = "title"
+        TITLE = "title", "Title"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)

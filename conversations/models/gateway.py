@@ -8,11 +8,11 @@ from compression.ids import uuid7
 
 
 class GatewayCall(models.Model):
-    """One call of the gateway, for figures: what it took and what was saved, and nothing of what was said.
+    """The figures of one call of the gateway: its tokens, cost and duration; no text of the messages.
 
-    `tokens_before` is what the caller sent, `tokens_after` what was forwarded, as the model counts them. `status` is
-    what the caller was answered, `error` its code ("" where all went well). `conversation` is the one whose summary was
-    used.
+    `tokens_before` is the size of the caller's request, `tokens_after` that of the forwarded one, as the model counts
+    them. `status` is the HTTP status of the response, `error` its error code ("": none). `conversation` is the one
+    whose summary was used.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -50,9 +50,9 @@ class GatewayCall(models.Model):
 
 
 class Folding(models.Model):
-    """Someone folds the history that begins with `digest`, for one person: others with the same beginning wait.
+    """The lock of a running compaction of a person's histories that begin with `digest`; equal requests wait for it.
 
-    The row is the lock. It is there for as long as the work takes; one whose lease has run out may be taken over.
+    The row exists while the compaction runs; after `expires_at` another worker may take it over.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)

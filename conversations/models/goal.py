@@ -5,29 +5,29 @@ from django.utils import timezone
 
 from compression.ids import uuid7
 
-MAX_DESCRIPTION = 2_000
+MAX_GOAL_CHARS = 2_000
 
 
 class Goal(models.Model):
-    """What a conversation is to reach, and how far it is. Never compressed: it is part of the system prompt.
+    """A conversation's goal and its progress. It is part of the system prompt, so it is never compacted.
 
-    The progress is kept as `compression.core.goal` has it: `checkpoints` [{text, status, completed_at}], `decisions`
-    [{text, rationale, locked}], `artifacts` [{path, action}].
+    The progress has the form of `compression.core.goal.as_json`: `checkpoints` [{text, status, completed_at}],
+    `decisions` [{text, rationale, locked}], `artifacts` [{path, action}].
     """
 
     class Priority(models.TextChoices):
-        LOW = "low"
-        NORMAL = "normal"
-        HIGH = "high"
+        LOW = "low", "Low"
+        NORMAL = "normal", "Normal"
+        HIGH = "high", "High"
 
     class Status(models.TextChoices):
-        ACTIVE = "active"
-        COMPLETED = "completed"
-        DROPPED = "dropped"
+        ACTIVE = "active", "Active"
+        COMPLETED = "completed", "Completed"
+        DROPPED = "dropped", "Dropped"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     conversation = models.ForeignKey("Conversation", on_delete=models.CASCADE, related_name="goals")
-    description = models.TextField(max_length=MAX_DESCRIPTION)
+    description = models.TextField(max_length=MAX_GOAL_CHARS)
     priority = models.CharField(max_length=16, choices=Priority, default=Priority.NORMAL)
     status = models.CharField(max_length=16, choices=Status, default=Status.ACTIVE)
     checkpoints = models.JSONField(default=list, blank=True)

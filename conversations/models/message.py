@@ -12,53 +12,53 @@ class MessageManager(models.Manager["Message"]):
     """Queries of messages that need SQL of their own."""
 
     def streaming(self) -> models.QuerySet[Message]:
-        """Replies that are being written. The status is spelt out, so that SQLite too uses the index of them."""
+        """Replies that are being written. The status is a literal, so that SQLite uses their partial index."""
         return self.extra(where=["conversations_message.status = 'streaming'"])
 
 
 class Message(models.Model):
-    """One message. A row is never changed by a compaction; a replaced one stays, but leaves the history.
+    """One message of a conversation. A compaction never changes it; a replaced message stays, outside of the history.
 
-    One that was stored in place of another is `version` of so many `versions` of what was said there first, the message
-    `place`; these three are null where nothing was.
+    A message that replaced another is number `version` of `versions` messages at the same place; `place` is the id of
+    the first of them. The three are null for a message that replaced nothing.
     """
 
     class Role(models.TextChoices):
-        SYSTEM = "system"
-        USER = "user"
-        ASSISTANT = "assistant"
-        TOOL = "tool"
+        SYSTEM = "system", "System"
+        USER = "user", "User"
+        ASSISTANT = "assistant", "Assistant"
+        TOOL = "tool", "Tool"
 
     class Status(models.TextChoices):
-        COMPLETE = "complete"
-        STREAMING = "streaming"
-        STOPPED = "stopped"
-        FAILED = "failed"
-        INTERRUPTED = "interrupted"
+        COMPLETE = "complete", "Complete"
+        STREAMING = "streaming", "Streaming"
+        STOPPED = "stopped", "Stopped"
+        FAILED = "failed", "Failed"
+        INTERRUPTED = "interrupted", "Interrupted"
 
     class FinishReason(models.TextChoices):
-        """Why a reply ended before it was whole; "" for one that ended by itself, or of which nothing is known."""
+        """The reason why a reply ended early; "" if it ended by itself or its provider gave no reason."""
 
         LENGTH = "length", "cut off at the most tokens it could have"
         CONTENT_FILTER = "content_filter", "stopped by the provider's content filter"
         ABORTED = "aborted", "broken off by the provider"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    # The unique constraint below starts with the conversation: an index of the key alone would only be written.
+    # No index: the unique constraint below starts with the conversation and serves the same queries.
     conversation = models.ForeignKey("Conversation", on_delete=models.CASCADE, related_name="messages", db_index=False)
     role = models.CharField(max_length=16, choices=Role)
     name = models.CharField(max_length=100, blank=True)
     content = models.TextField(blank=True)
-    # Of its images [{id, hash, name}], so that a turn need not look for attachments; null where there are none.
+    # [{id, hash, name}] of the message's images, so that a turn needs no query for attachments; null: no images.
     images = models.JSONField(null=True, blank=True, editable=False)
-    # Which of its words nobody typed here (`conversations.provenance`); null: all of them were.
+    # The parts that nobody typed here (`conversations.context.provenance`); null: the whole message was typed.
     origin = models.JSONField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField()
     token_count = models.PositiveIntegerField(default=0)
     is_protected = models.BooleanField(default=False)
     status = models.CharField(max_length=16, choices=Status, default=Status.COMPLETE)
     replaced_by = models.ForeignKey(
-        # Without index and constraint: checking it would read the whole table for every message that is deleted.
+        # No index and no constraint: checking it would read the whole table for every deleted message.
         "self",
         on_delete=models.DO_NOTHING,
         null=True,
@@ -67,7 +67,7 @@ class Message(models.Model):
         db_index=False,
         db_constraint=False,
     )
-    # Of the id alone, and without an index: versions are looked for between the first one's date and this one's.
+    # An id without foreign key or index: versions are searched between the dates of the first one and this one.
     place = models.UUIDField(null=True, blank=True, editable=False)
     version = models.PositiveIntegerField(null=True, blank=True, editable=False)
     versions = models.PositiveIntegerField(null=True, blank=True, editable=False)
@@ -80,20 +80,20 @@ class Message(models.Model):
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
     cached_tokens = models.PositiveIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
-    # As its provider told it; who stopped a reply here is in its status.
+    # The provider's reason. A reply that was stopped here has the status STOPPED instead.
     finish_reason = models.CharField(max_length=16, choices=FinishReason, blank=True, default="", db_default="")
-    # Of a reply that was asked for here: what was sent for it (`conversations.records`), and how that went.
-    # `saved_tokens` are those of the history that a summary stood for, less the summary's.
+    # The request that a reply answers (`conversations.context.request_log`), and its cost and times.
+    # `saved_tokens` are the tokens of the history that summaries replaced in the request, less those of the summaries.
     request = models.JSONField(null=True, blank=True, editable=False)
     saved_tokens = models.PositiveIntegerField(null=True, blank=True, editable=False)
     cost_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True, editable=False)
     first_token_ms = models.PositiveIntegerField(null=True, blank=True, editable=False)
     duration_ms = models.PositiveIntegerField(null=True, blank=True, editable=False)
-    # Of a reply in the making: whose it is to write, until when, and since when it is asked to stop.
+    # The lease of a reply that is being written: its worker's token, its expiry, and the time of a request to stop.
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_expires_at = models.DateTimeField(null=True, blank=True, editable=False)
     stopping_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # How often it was begun anew, where tools had been called for it.
+    # How often another worker took the reply over after tools had been called for it.
     takeovers = models.PositiveSmallIntegerField(null=True, blank=True, editable=False)
 
     objects = MessageManager()
@@ -122,24 +122,24 @@ class Message(models.Model):
         return self.status == self.Status.FAILED
 
     @property
-    def in_its_place(self) -> dict[str, Any]:
-        """The columns of what is stored in place of this message: one version more, if this one says anything."""
-        is_said = bool(self.content or self.images) or self.tool_calls.exists()
-        number = (self.versions or 1) + is_said
+    def replacement_columns(self) -> dict[str, Any]:
+        """The version columns of a message that replaces this one; an empty message does not count as a version."""
+        has_content = bool(self.content or self.images) or self.tool_calls.exists()
+        number = (self.versions or 1) + has_content
         return {"place": self.place or self.pk, "version": number, "versions": number}
 
 
 class ToolCall(models.Model):
-    """A call that an assistant message made; its result is stored whole and cut only towards the model.
+    """A tool call of an assistant message. Its result is stored whole; only the copy sent to the model is cut.
 
-    One that was imported is `done`, with whatever result it came with. `error` is told to the model as the result.
+    An imported call is `done`, with or without a result. The model receives an `error` as the result.
     """
 
     class Status(models.TextChoices):
-        PENDING = "pending"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
+        PENDING = "pending", "Pending"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        FAILED = "failed", "Failed"
 
     UNFINISHED = (Status.PENDING, Status.RUNNING)
 

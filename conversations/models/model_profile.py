@@ -12,9 +12,9 @@ from conversations.models.encrypted import EncryptedTextField
 from conversations.validation import host_of
 
 REPLY_TOKENS = 1_000
-"""Kept free for a reply where the profile names no maximum."""
+"""Tokens reserved for a reply if the profile names no maximum."""
 LOCAL_SHARE = 0.85
-"""Of a local model's nominal window: its template and tokeniser are not ours to count exactly."""
+"""The usable share of a local model's window: its template's and tokeniser's tokens can only be estimated."""
 
 
 def usable_window(
@@ -30,13 +30,13 @@ DEFAULT_WINDOW = usable_window(8_192)
 
 
 def validate_base_url(address: str) -> None:
-    """An address of HTTP with any host, one without a dot included, as servers within a network have."""
+    """Raise ValidationError unless the address is an HTTP URL; hosts without a dot, as in local networks, are valid."""
     if not host_of(address) or re.search(r"\s", address):
         raise ValidationError("Enter an address that begins with http:// or https:// and names a host.")
 
 
 class ModelProfile(models.Model):
-    """A model that conversations can use, and how to reach it."""
+    """A model that conversations can use, with its server, window, prices and abilities."""
 
     class Provider(models.TextChoices):
         OPENAI = "openai", "OpenAI-compatible"
@@ -44,12 +44,12 @@ class ModelProfile(models.Model):
         BUILTIN = "builtin", "Built-in"
 
     class Role(models.TextChoices):
-        CHAT = "chat"
+        CHAT = "chat", "Chat"
         FAST = "fast", "fast summaries"
         STANDARD = "standard", "standard summaries"
 
     class ChatTemplate(models.TextChoices):
-        """Which histories the model's template takes, each stricter than the one before."""
+        """The histories that a model's chat template accepts, each kind stricter than the one before."""
 
         FREE = "free", "free: messages as they are"
         STRICT = "strict", "strict: one system message, then user and assistant in turn"
@@ -82,7 +82,7 @@ class ModelProfile(models.Model):
     from_environment = models.BooleanField(default=False, editable=False)
     token_correction = models.FloatField(default=1.25, editable=False)
     token_reports = models.JSONField(default=list, editable=False)
-    """What the correction is learned from: see `conversations.llm.correction`."""
+    """The measurements that the correction is computed from: see `conversations.llm.token_correction`."""
 
     class Meta:
         ordering = ["-enabled", "id"]
@@ -97,17 +97,17 @@ class ModelProfile(models.Model):
 
     @property
     def can_see(self) -> bool:
-        """Whether images are sent to it; the built-in model would only refuse them."""
+        """Whether images are sent to the model; the built-in one would refuse them."""
         return self.sees_images and self.is_able(self.provider)
 
     @property
     def can_call(self) -> bool:
-        """Whether tools are offered to it; the built-in model is too small for them."""
+        """Whether tools are offered to the model; the built-in one is too small for them."""
         return self.calls_tools and self.is_able(self.provider)
 
     @property
     def sends_as_is(self) -> bool:
-        """Whether messages are sent as they are assembled, rather than put otherwise for its chat template."""
+        """Whether messages are sent as assembled, without being rearranged for the model's chat template."""
         return self.chat_template == self.ChatTemplate.FREE or self.provider != self.Provider.OPENAI
 
     @property
@@ -120,9 +120,9 @@ class ModelProfile(models.Model):
         )
 
     def cost(self, *, prompt: int, cached: int, completion: int) -> Decimal | None:
-        """US dollars for tokens as the provider reported them; None where a price is missing.
+        """The cost in US dollars of the tokens that the provider reported; None if a price is missing.
 
-        `cached` is a part of `prompt`, at the price of input where it has none of its own.
+        `cached` is a part of `prompt`; without a price of its own it costs as much as other input.
         """
         if self.price_input is None or self.price_output is None:
             return None

@@ -3,16 +3,16 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
-from conversations.models.conversation import MAX_SYSTEM_PROMPT, Conversation
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, Conversation
 
 
 class Preference(models.Model):
-    """How one person wants the page, and what their new conversations begin with. No row: as the site has it."""
+    """A person's settings of the page and defaults for new conversations; without a row the site's defaults apply."""
 
     class Theme(models.TextChoices):
         SYSTEM = "system", "As the system has it"
-        LIGHT = "light"
-        DARK = "dark"
+        LIGHT = "light", "Light"
+        DARK = "dark", "Dark"
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="preference"
@@ -21,7 +21,7 @@ class Preference(models.Model):
     enter_sends = models.BooleanField(default=True)
     model = models.ForeignKey("ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     mode = models.CharField(max_length=16, choices=Conversation.Mode, default=Conversation.Mode.ASSISTANT)
-    system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT)
+    system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT_CHARS)
 
     def __str__(self) -> str:
         return f"preferences of {self.user_id}"

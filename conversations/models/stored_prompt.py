@@ -4,9 +4,9 @@ from django.db import models
 
 
 class Wording(models.Model):
-    """A system prompt that requests of a conversation began with: kept once, however many requests did.
+    """A system prompt of a conversation's past requests, stored once however many requests used it.
 
-    `digest` is the SHA-256 of the text (hex). With it a past request can be put together again exactly.
+    `digest` is the SHA-256 of the text (hex). It allows a past request to be reconstructed exactly.
     """
 
     conversation = models.ForeignKey("Conversation", on_delete=models.CASCADE, related_name="+", db_index=False)

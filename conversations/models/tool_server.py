@@ -7,15 +7,14 @@ from conversations.models.encrypted import EncryptedTextField
 
 MAX_TIMEOUT_SECONDS = 600
 MAX_RESULT_CHARS = 1_000_000
-"""Of a tool's result: what a server sends beyond it is not kept."""
+"""The most characters of a tool's result; the rest is not kept."""
 
 
 class ToolServer(models.Model):
-    """A server of tools that speaks the Model Context Protocol. Only an administrator sets one up.
+    """A tool server that speaks the Model Context Protocol; only administrators set one up.
 
-    `tools` are its definitions [{name, description, parameters}] as they were when the administrator last looked, and
-    are what models are told; of those, models are offered the `allowed` ones. `environment` and `headers` are lines
-    NAME=value, and are encrypted.
+    `tools` are its definitions [{name, description, parameters}] of the administrator's last look; models are offered
+    the `allowed` ones of them, as defined there. `environment` and `headers` are encrypted lines NAME=value.
     """
 
     class Transport(models.TextChoices):

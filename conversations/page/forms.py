@@ -15,12 +15,12 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from compression import conf
-from compression.policy_fields import BY_NAME, FIELDS, OF_EXECUTORS, PolicyField
+from compression.policy_fields import BY_NAME, FIELDS, PolicyField
 from conversations.context.policy import flow_of
 from conversations.errors import Invalid, TooLarge
 from conversations.llm.profiles import enabled
 from conversations.models import Conversation
-from conversations.models.conversation import MAX_TITLE
+from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.ops import first_account
 from conversations.validation import POLICY
 
@@ -58,7 +58,7 @@ class SetupForm(UserCreationForm):
 
 
 class RenameForm(forms.Form):
-    title = forms.CharField(max_length=MAX_TITLE)
+    title = forms.CharField(max_length=MAX_TITLE_CHARS)
 
 
 class ImportForm(forms.Form):
@@ -108,8 +108,8 @@ class PolicyForm(forms.Form):
         site, theirs = conf.policy(preset, flow=flow_of(conversation.kind)), conf.executor_policy({})
         for name, field in self.fields.items():
             field.show_hidden_initial = True
-            is_theirs = name.startswith(OF_EXECUTORS)
-            held = getattr(theirs if is_theirs else site, name.removeprefix(OF_EXECUTORS), None)
+            is_theirs = name.startswith(conf.EXECUTOR_PREFIX)
+            held = getattr(theirs if is_theirs else site, name.removeprefix(conf.EXECUTOR_PREFIX), None)
             self._show_default(name, _told(name, held if name != "history_messages" else held or None))
         if site.threshold is None:
             by_itself = ROOM if conversation.model and conversation.model.is_local else _told("threshold", site.full_at)

@@ -37,7 +37,7 @@ def regenerate(conversation: Conversation, message_id: UUID) -> Message:
         if old.role != Role.ASSISTANT:
             raise Conflict("Only a reply can be written anew. Edit the message instead.", code="not_a_reply")
         go_back(conversation, _question_of(old).created_at)
-        reply = replies.store_reply(conversation, **old.in_its_place)
+        reply = replies.store_reply(conversation, **old.replacement_columns)
         replace(old, by=reply)
         replies.answer_later(reply)
     conversation.refresh_from_db()
@@ -58,7 +58,7 @@ def edit(conversation: Conversation, message_id: UUID, *, content: str, pastes: 
         lock(conversation)
         old = message_of(conversation, message_id)
         go_back(conversation, old.created_at)
-        fields = old.in_its_place | {"is_protected": old.is_protected}
+        fields = old.replacement_columns | {"is_protected": old.is_protected}
         begun = begin.store_question(conversation, asked, **fields)
         replace(old, by=begun.question)
         replies.answer_later(begun.reply)

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from compression.core.context import summaries
+from compression.core.context import join_summaries
 from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
@@ -24,7 +24,7 @@ from conversations.messages.copied_requests import carry_to_fork
 from conversations.messages.copying import copy_files, name_copies
 from conversations.messages.tool_calls import CUT_OFF
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
-from conversations.models.conversation import MAX_TITLE
+from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.turns.branches import message_of
 
 COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind", "uses_tools")
@@ -65,7 +65,7 @@ def fresh(conversation: Conversation) -> Conversation:
     """A conversation that begins with the summary of this one. Raises Conflict where nothing is compressed."""
     with transaction.atomic():
         source = _locked(conversation)
-        text = summaries(active_checkpoints(source.pk))
+        text = join_summaries(active_checkpoints(source.pk))
         if not text:
             raise Conflict("Nothing is compressed: there is no summary to start from.", code="nothing_to_start_from")
         content = f"{OPENING}\n\n{text}"
@@ -120,7 +120,7 @@ def _like(source: Conversation, **changed: Any) -> Conversation:
 
 
 def _titled(source: Conversation, ending: str) -> str:
-    return str(source)[: MAX_TITLE - len(ending)] + ending
+    return str(source)[: MAX_TITLE_CHARS - len(ending)] + ending
 
 
 def _copy_goal(source: Conversation, copy: Conversation, state: Snapshot) -> Ids:

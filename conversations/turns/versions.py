@@ -89,7 +89,7 @@ def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message
         begin = replies.next_moment(conversation.pk)
         branches.go_back(conversation, current.created_at)
         kept: dict[str, object] = {"is_protected": head.is_protected or current.is_protected}
-        count = current.in_its_place["versions"] - 1  # nothing is added, and a reply that failed is none
+        count = current.replacement_columns["versions"] - 1  # nothing is added, and a reply that failed is none
         fields = kept | {"place": current.place, "version": number, "versions": count}
         first = _copy(_group(current, head), current, begin, **fields)
         branches.replace(current, by=first)

@@ -17,7 +17,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from compression.core.context import FRAME, FRAME_TOKENS
-from compression.core.emergency import left_out
+from compression.core.emergency import results_to_omit
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.payoff import pays
@@ -248,7 +248,7 @@ def test_results_that_are_left_out_leave_every_call_its_answer_and_the_last_grou
     whole = sum(one.tokens for one in turns)
     before = Transcript(turns, Window(chance.randint(200, whole + 400), 100))
     costs = {one.id: 20 for one in turns if one.tools and one.tokens > 20}
-    out = left_out(before, costs)
+    out = results_to_omit(before, costs)
     cheap = [replace(one, elided=True, tokens=out[one.id]) if one.id in out else one for one in turns]
     messages = prompt.assemble(loaded(replace(before, turns=tuple(cheap)))).messages
     assert_calls_have_their_results(messages)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
-from compression.core.digest import extend
+from compression.core.digest import extend_digest
 from conversations.context import next_request, prompt, transcript
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.exchange.markdown import as_markdown
@@ -350,7 +350,7 @@ def test_a_fork_has_files_and_pastes_of_its_own(conversation: Conversation) -> N
     copy = forks.fork(conversation, conversation.messages.order_by("created_at")[1].pk)
     before = next_request.look(copy)
     turns = transcript.load(conversation.pk).turns[:2]
-    assert extend("", transcript.load(copy.pk).turns) == extend("", turns)
+    assert extend_digest("", transcript.load(copy.pk).turns) == extend_digest("", turns)
     conversation.delete()
     own = copy.messages.get(role="user")
     text, image = own.attachments.all()

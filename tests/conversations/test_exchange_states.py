@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from compression.core.digest import extend
+from compression.core.digest import extend_digest
 from compression.core.goal import Progress, Step
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
@@ -120,7 +120,7 @@ def require_same(row: Conversation, back: Conversation) -> None:
     digests = [checkpoint.digest for checkpoint in active_checkpoints(back.pk)]
     assert digests == [checkpoint.digest for checkpoint in active_checkpoints(row.pk)]
     for checkpoint in Checkpoint.objects.filter(conversation=back):
-        assert checkpoint.digest == extend("", transcript.between(back.pk, None, checkpoint.last_message_at))
+        assert checkpoint.digest == extend_digest("", transcript.between(back.pk, None, checkpoint.last_message_at))
 
 
 def require_whole(row: Conversation) -> None:
@@ -233,7 +233,7 @@ def test_a_site_that_cuts_results_elsewhere_takes_the_same_file(
     settings.TOOL_RESULT_MAX_CHARS = 50
     (back,) = import_conversations(ada, data)
     (checkpoint,) = active_checkpoints(back.pk)
-    assert checkpoint.digest == extend("", transcript.between(back.pk, None, checkpoint.last_at))
+    assert checkpoint.digest == extend_digest("", transcript.between(back.pk, None, checkpoint.last_at))
     assert checkpoint.digest != active_checkpoints(row.pk)[0].digest
 
 

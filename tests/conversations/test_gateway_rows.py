@@ -13,7 +13,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compression.core.digest import extend
+from compression.core.digest import extend_digest
 from compression.ids import first_id
 from compression.models import Checkpoint, Compaction
 from conversations.compaction.snapshots import Superseded
@@ -53,7 +53,7 @@ def digests_of_rows(conversation_id: Any) -> list[str]:
     found, digest = [], ""
     last = Message.objects.filter(conversation=conversation_id).latest("created_at").created_at
     for turn in transcript.between(conversation_id, None, last):
-        digest = extend(digest, [turn])
+        digest = extend_digest(digest, [turn])
         found.append(digest)
     return found
 

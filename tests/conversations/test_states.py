@@ -11,7 +11,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
-from compression.core.digest import extend
+from compression.core.digest import extend_digest
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import compaction, snapshots
 from conversations.context import goals, transcript
@@ -181,7 +181,7 @@ def fits(conversation: Conversation) -> None:
         return
     assert row.compressed_at == last.last_message_at
     history = transcript.between(row.pk, None, last.last_message_at)
-    assert extend("", history) == last.digest
+    assert extend_digest("", history) == last.digest
     assert set(row.verbatim_ids) <= {turn.id for turn in history}
     assert set(active.values_list("compaction__status", flat=True)) == {"succeeded"}
 

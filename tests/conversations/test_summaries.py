@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from compression.core.context import render
+from compression.core.context import render_context
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Steering
 from compression.models import Checkpoint, Compaction, Snapshot
@@ -67,7 +67,7 @@ def test_an_edited_summary_is_what_the_next_request_has(folded: Conversation, pa
         before.last_message,
     )
     assert active(folded) == row
-    assert folded.compressed_context == render(active_checkpoints(folded.pk))
+    assert folded.compressed_context == render_context(active_checkpoints(folded.pk))
     assert folded.compressed_tokens == count_tokens(folded.compressed_context) + MESSAGE_OVERHEAD
     llm.enqueue("Yes.")
     pages.post("send", folded.pk, content="which port?")

@@ -20,7 +20,9 @@ def grown(conversation: Conversation, count: int) -> Message:
     fill(conversation, count, words=1)
     old = conversation.messages.latest("created_at")
     now = datetime(2026, 3, 1, tzinfo=UTC)
-    new = conversation.messages.create(role="assistant", content="written anew", created_at=now, **old.in_its_place)
+    new = conversation.messages.create(
+        role="assistant", content="written anew", created_at=now, **old.replacement_columns
+    )
     Message.objects.filter(pk=old.pk).update(replaced_by=new)
     return new
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.aging import MIN_SUMMARY_TOKENS, OLDEST, SHARES
-from compression.core.context import render
-from compression.core.emergency import left_out, merge
+from compression.core.aging import AGE_SHARES, MIN_SUMMARY_TOKENS, OLDEST_AGE
+from compression.core.context import render_context
+from compression.core.emergency import merge_checkpoints, results_to_omit
 from compression.core.measure import usage_of
 from compression.core.sections import SECTIONS
 from compression.core.tokens import count_tokens
@@ -34,7 +34,7 @@ def checkpoint(number: int, summary: str, *, age: int = 0, **more: object) -> Ch
         level=1 + number % 3,
         summary=summary,
         tokens=count_tokens(summary),
-        birth_tokens=ceil(count_tokens(summary) / SHARES[age]),
+        birth_tokens=ceil(count_tokens(summary) / AGE_SHARES[age]),
         original_tokens=100 * number,
         first_id=f"first {number}",
         last_id=f"last {number}",
@@ -59,7 +59,7 @@ def summaries(draw: st.DrawFn) -> str:
 def histories(draw: st.DrawFn) -> list[Checkpoint]:
     texts = draw(st.lists(summaries(), min_size=1, max_size=12))
     return [
-        checkpoint(number, text, age=draw(st.integers(0, OLDEST)), provisional=draw(st.booleans()))
+        checkpoint(number, text, age=draw(st.integers(0, OLDEST_AGE)), provisional=draw(st.booleans()))
         for number, text in enumerate(texts, start=1)
     ]
 
@@ -67,26 +67,30 @@ def histories(draw: st.DrawFn) -> list[Checkpoint]:
 @settings(max_examples=200, deadline=None)
 @given(histories())
 def test_any_summaries_become_one_within_the_bound_that_stands_for_all_of_them(older: list[Checkpoint]) -> None:
-    (one,) = merge(older, count=count_tokens)
-    assert one.tokens == count_tokens(one.summary) <= max(MIN_SUMMARY_TOKENS, int(SHARES[OLDEST] * one.birth_tokens))
+    (one,) = merge_checkpoints(older, count=count_tokens)
+    assert (
+        one.tokens
+        == count_tokens(one.summary)
+        <= max(MIN_SUMMARY_TOKENS, int(AGE_SHARES[OLDEST_AGE] * one.birth_tokens))
+    )
     assert one.birth_tokens == sum(each.birth_tokens for each in older)
     assert one.original_tokens == sum(each.original_tokens for each in older)
     assert (one.first_id, one.last_id) == (older[0].first_id, older[-1].last_id)
-    assert (one.last_at, one.digest, one.age) == (older[-1].last_at, older[-1].digest, OLDEST)
+    assert (one.last_at, one.digest, one.age) == (older[-1].last_at, older[-1].digest, OLDEST_AGE)
     assert one.provisional == any(each.provisional for each in older)
     assert one.number == 0 or [one] == older
-    render([one]).encode()
+    render_context([one]).encode()
 
 
 def test_of_no_summaries_none_is_made() -> None:
-    assert merge((), count=count_tokens) == ()
+    assert merge_checkpoints((), count=count_tokens) == ()
 
 
 def test_the_stragglers_of_the_first_are_its_own_and_those_of_a_merged_one_are_within_its_run() -> None:
     text = "## Summary\n" + " ".join(f"Port {n} is open." for n in range(60))
     alone = checkpoint(1, text, stragglers=("early",))
-    assert merge([alone], count=count_tokens)[0].stragglers == ("early",)
-    assert merge([alone, checkpoint(2, text)], count=count_tokens)[0].stragglers == ()
+    assert merge_checkpoints([alone], count=count_tokens)[0].stragglers == ("early",)
+    assert merge_checkpoints([alone, checkpoint(2, text)], count=count_tokens)[0].stragglers == ()
 
 
 def test_facts_of_every_summary_are_among_those_that_stay() -> None:
@@ -96,7 +100,7 @@ def test_facts_of_every_summary_are_among_those_that_stay() -> None:
         )
         for n in range(1, 5)
     ]
-    (one,) = merge(older, count=count_tokens)
+    (one,) = merge_checkpoints(older, count=count_tokens)
     assert all(f"{n}0" in one.summary for n in range(1, 5))
 
 
@@ -126,22 +130,22 @@ COSTS = {"0": 20, "1": 20, "2": 20, "3": 20}
 def test_the_biggest_results_go_first_the_last_group_last_and_no_more_than_needed(
     budget: int, chosen: list[str]
 ) -> None:
-    assert list(left_out(request(*TURNS, budget=budget), COSTS)) == chosen
+    assert list(results_to_omit(request(*TURNS, budget=budget), COSTS)) == chosen
 
 
 def test_all_that_there_are_go_where_not_even_that_is_enough() -> None:
-    assert left_out(request(*TURNS, budget=10), COSTS) == COSTS
+    assert results_to_omit(request(*TURNS, budget=10), COSTS) == COSTS
 
 
 def test_results_of_pinned_messages_go_after_all_others_of_the_past() -> None:
     turns = (replace(TURNS[0], protected=True), *TURNS[1:])
-    assert list(left_out(request(*turns, budget=900), COSTS)) == ["1", "2", "0"]
+    assert list(results_to_omit(request(*turns, budget=900), COSTS)) == ["1", "2", "0"]
 
 
 def test_a_result_of_its_own_belongs_to_the_group_that_is_answered() -> None:
     turns = (*TURNS[:2], replace(TURNS[3], id="2"), replace(TURNS[2], id="3", role="tool"))
-    assert list(left_out(request(*turns, budget=1_320), COSTS)) == ["1", "0"]
-    assert list(left_out(request(*turns, budget=900), COSTS)) == ["1", "0", "2"]
+    assert list(results_to_omit(request(*turns, budget=1_320), COSTS)) == ["1", "0"]
+    assert list(results_to_omit(request(*turns, budget=900), COSTS)) == ["1", "0", "2"]
 
 
 @settings(max_examples=200, deadline=None)
@@ -161,6 +165,6 @@ def test_what_is_left_out_is_enough_and_with_one_less_it_would_not_be(
         cheap = tuple(replace(one, tokens=costs[one.id]) if one.id in ids else one for one in turns)
         return usage_of(replace(before, turns=cheap)).over_budget
 
-    chosen = list(left_out(before, costs))
+    chosen = list(results_to_omit(before, costs))
     assert not over(chosen) or set(chosen) == set(costs)
     assert not chosen or over(chosen[:-1])

@@ -16,8 +16,8 @@ from compression.core.goal import (
     advanced,
     as_json,
     from_json,
-    parse,
-    render,
+    parse_marks,
+    render_goal,
     unmarked,
 )
 
@@ -39,7 +39,7 @@ The tables are moved.
 
 
 def test_marks_are_read_and_taken_out() -> None:
-    text, marks = parse(MARKED)
+    text, marks = parse_marks(MARKED)
     assert text == "## Summary\nThe tables are moved.\n\n## Decisions\n- Keep PostgreSQL 15: pg_cron"
     assert marks.checkpoints == (
         Step("Move the tables", "completed"),
@@ -66,7 +66,7 @@ def test_marks_are_read_and_taken_out() -> None:
     ],
 )
 def test_what_is_no_mark_says_nothing(line: str) -> None:
-    assert not parse(f"## Summary\n{line}\n")[1]
+    assert not parse_marks(f"## Summary\n{line}\n")[1]
 
 
 def test_a_mark_of_a_known_checkpoint_changes_that_one_alone() -> None:
@@ -79,7 +79,7 @@ def test_a_mark_of_a_known_checkpoint_changes_that_one_alone() -> None:
 
 
 def test_marks_that_come_again_change_nothing() -> None:
-    marks = parse(MARKED)[1]
+    marks = parse_marks(MARKED)[1]
     once = advanced(Progress(), marks, at=AT)
     assert advanced(once, marks, at="2027-01-01T00:00:00+00:00") == once
 
@@ -114,17 +114,17 @@ def test_locked_decisions_are_never_given_up() -> None:
 
 
 def test_long_marks_are_cut() -> None:
-    marks = parse(f"[DECISION] {'x' * 9_000}: {'y' * 9_000}")[1]
+    marks = parse_marks(f"[DECISION] {'x' * 9_000}: {'y' * 9_000}")[1]
     assert {len(marks.decisions[0].text), len(marks.decisions[0].rationale)} == {MAX_TEXT_CHARS}
 
 
 def test_progress_survives_as_json() -> None:
-    progress = advanced(Progress(), parse(MARKED)[1], at=AT)
+    progress = advanced(Progress(), parse_marks(MARKED)[1], at=AT)
     assert from_json(json.loads(json.dumps(as_json(progress)))) == progress
 
 
 def test_a_goal_is_rendered_with_all_that_was_reached() -> None:
-    text = render("Move alpha off node-3", "high", advanced(Progress(), parse(MARKED)[1], at=AT))
+    text = render_goal("Move alpha off node-3", "high", advanced(Progress(), parse_marks(MARKED)[1], at=AT))
     assert text.splitlines() == [
         "# Goal (high priority)",
         "Move alpha off node-3",
@@ -144,4 +144,4 @@ def test_without_a_goal_marks_become_plain_lines() -> None:
 
 def test_a_page_of_brackets_is_read_in_no_time() -> None:
     text = "[CHECKPOINT] " * 100_000 + "\n" + "[DECISION] " + " - LOCKED" * 50_000
-    assert len(parse(text)[1].checkpoints) == 1
+    assert len(parse_marks(text)[1].checkpoints) == 1

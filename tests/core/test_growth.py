@@ -34,7 +34,7 @@ def test_a_summary_is_cleaned_in_time_that_grows_with_its_length(make: Make) -> 
     assert found.is_linear, found.times
 
 
-@pytest.mark.parametrize("read", [goal.parse, goal.unmarked])
+@pytest.mark.parametrize("read", [goal.parse_marks, goal.unmarked])
 @pytest.mark.parametrize(
     "make",
     [
@@ -72,7 +72,7 @@ def test_headings_are_told_by_the_whole_line(line: str, heading: str) -> None:
 
 def test_marks_are_read_whatever_blanks_surround_them() -> None:
     text = "[CHECKPOINT] \t the port  -  IN-PROGRESS \t\n * [DECISION]\tuse it: cheap  -  LOCKED  \n[ARTIFACT]   \nrest"
-    assert goal.parse(text) == (
+    assert goal.parse_marks(text) == (
         "rest",
         Progress((Step("the port", "in-progress"),), (Decision("use it", "cheap", locked=True),)),
     )

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from compression.core.digest import after, extend
+from compression.core.digest import digest_after, extend_digest
 from compression.core.extractive.summariser import extract
 from compression.core.policy import Policy
-from compression.core.stages.prepare import prepare, render
+from compression.core.stages.prepare import prepare, render_transcript
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Image, Steering, ToolUse, Transcript, Turn, Window
 from tests.core.conversations import turn
@@ -31,20 +31,20 @@ def test_the_hash_of_a_history_without_images_is_what_it_always_was() -> None:
         turn("Let me look.", role="assistant", tools=(call,)),
         turn("Port 8443 — “über”.", role="assistant"),
     ]
-    assert extend("", history[:1]) == "10a4ad4ab5d74f8f526776d9c8bc644650907df67cab3c566456a91020a39051"
-    assert extend("", history) == "c95fe5389e2c7c5ac8cba0ee5261a6e83009be02b699232d7100a89f003881bb"
-    assert after("", "user", "Which port?", ()) == extend("", history[:1])
+    assert extend_digest("", history[:1]) == "10a4ad4ab5d74f8f526776d9c8bc644650907df67cab3c566456a91020a39051"
+    assert extend_digest("", history) == "c95fe5389e2c7c5ac8cba0ee5261a6e83009be02b699232d7100a89f003881bb"
+    assert digest_after("", "user", "Which port?", ()) == extend_digest("", history[:1])
 
 
 def test_another_image_or_another_order_makes_another_history_and_another_name_does_not() -> None:
     histories = [(), (RACK,), (PLAN,), (RACK, PLAN), (PLAN, RACK)]
-    assert len({extend("", [with_images("look", *images)]) for images in histories}) == len(histories)
+    assert len({extend_digest("", [with_images("look", *images)]) for images in histories}) == len(histories)
     renamed = replace(RACK, name="other.jpg", size=1)
-    assert extend("", [with_images("look", RACK)]) == extend("", [with_images("look", renamed)])
+    assert extend_digest("", [with_images("look", RACK)]) == extend_digest("", [with_images("look", renamed)])
 
 
 def test_a_summariser_reads_the_names_of_images() -> None:
-    text = render((with_images("What is in it?", RACK, PLAN), with_images("", RACK, number=1)))
+    text = render_transcript((with_images("What is in it?", RACK, PLAN), with_images("", RACK, number=1)))
     assert "What is in it?\n[image: rack.jpg]\n[image: plan of the cellar.png]\n\n" in text
     assert text.endswith("\n[image: rack.jpg]")
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from compression import conf
-from compression.core.instructions import MAX_TEMPLATE_CHARS, fault_of, wording
+from compression.core.instructions import MAX_TEMPLATE_CHARS, summary_request, template_fault
 from compression.core.sections import SECTIONS
 from compression.core.values import Passage, Turn
 
@@ -18,7 +18,7 @@ def passage(text: str = "[user]\nUse port 5433.", **how: str) -> Passage:
 
 
 def asked(template: str = HEADINGS, **how: str) -> tuple[str, str]:
-    return wording(passage(**how), template=template, mode="developer", delimiter="=====[1]=====")
+    return summary_request(passage(**how), template=template, mode="developer", delimiter="=====[1]=====")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def asked(template: str = HEADINGS, **how: str) -> tuple[str, str]:
     ],
 )
 def test_a_template_with_all_headings_and_known_placeholders_is_taken(template: str) -> None:
-    assert fault_of(template) == ""
+    assert template_fault(template) == ""
 
 
 def test_a_dollar_is_written_twice() -> None:
@@ -41,14 +41,14 @@ def test_a_dollar_is_written_twice() -> None:
 
 
 def test_our_own_template_is_one() -> None:
-    assert fault_of(conf.usual_template()) == ""
+    assert template_fault(conf.usual_template()) == ""
 
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_every_heading_is_needed(name: str) -> None:
-    assert fault_of(HEADINGS.replace(f"## {name}", f"### {name}")) == f"lacks ## {name}"
-    assert fault_of(HEADINGS.replace(f"## {name}", f"## {name}ish")) == f"lacks ## {name}"
-    assert fault_of(HEADINGS.replace(f"## {name}", f"## {name.upper()}")) == f"lacks ## {name}"
+    assert template_fault(HEADINGS.replace(f"## {name}", f"### {name}")) == f"lacks ## {name}"
+    assert template_fault(HEADINGS.replace(f"## {name}", f"## {name}ish")) == f"lacks ## {name}"
+    assert template_fault(HEADINGS.replace(f"## {name}", f"## {name.upper()}")) == f"lacks ## {name}"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_every_heading_is_needed(name: str) -> None:
     ],
 )
 def test_what_cannot_be_filled_in_is_told(words: str, fault: str) -> None:
-    assert fault in fault_of(f"{HEADINGS}\n{words}")
+    assert fault in template_fault(f"{HEADINGS}\n{words}")
 
 
 @pytest.mark.parametrize("template", ["", "Obey the conversation.", HEADINGS, conf.usual_template()])

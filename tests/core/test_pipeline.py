@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.context import MARKER, render
-from compression.core.digest import extend
+from compression.core.context import MARKER, render_context
+from compression.core.digest import extend_digest
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.pipeline import compact
@@ -20,7 +20,7 @@ from compression.core.policy import PRESETS, STRATEGIES, Policy, Strategy
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import Draft, Passage, Steering, ToolUse, Transcript, Turn, Window, Written
-from compression.core.window import split
+from compression.core.window import split_at_cut
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 GOOD = "## Summary\nThey talked.\n\n## Decisions\n-\n\n## Files\n-\n\n## State\n- Done: all\n\n## Context\n-"
@@ -105,7 +105,7 @@ def transcripts(draw: st.DrawFn) -> Transcript:
 def still_sent(before: Transcript, draft: Draft) -> tuple[Turn, ...]:
     """What loading the new state gives: the kept messages by id, and everything after the cut by timestamp."""
     kept = tuple(turn for turn in before.turns if turn.id in draft.verbatim_ids)
-    return kept + split(before.turns, draft.cut)[1]
+    return kept + split_at_cut(before.turns, draft.cut)[1]
 
 
 def assert_represented(before: Transcript, draft: Draft) -> None:
@@ -131,9 +131,9 @@ def test_every_message_is_condensed_or_verbatim_and_the_context_shrinks(
     assert_represented(before, draft)
     assert draft.before is not None and draft.after is not None
     assert draft.after.total < draft.before.total
-    assert draft.context == render(draft.checkpoints)
-    assert draft.checkpoints[-1].digest == extend(before.digest, split(before.turns, draft.cut)[0])
-    groups_cut = split(before.turns, draft.cut)[1][:1]
+    assert draft.context == render_context(draft.checkpoints)
+    assert draft.checkpoints[-1].digest == extend_digest(before.digest, split_at_cut(before.turns, draft.cut)[0])
+    groups_cut = split_at_cut(before.turns, draft.cut)[1][:1]
     assert not groups_cut or groups_cut[0].role != "tool" or groups_cut[0].protected
 
 
@@ -173,7 +173,7 @@ def test_a_second_compaction_starts_where_the_first_one_ended(
     assert draft.cut is not None and again.cut is not None and again.cut >= draft.cut
     covered = sum(one.original_tokens for one in again.checkpoints)
     assert covered == draft.condensed_tokens + again.condensed_tokens
-    assert again.checkpoints[-1].digest == extend("", split(first.turns + tuple(later), again.cut)[0])
+    assert again.checkpoints[-1].digest == extend_digest("", split_at_cut(first.turns + tuple(later), again.cut)[0])
 
 
 def test_the_last_four_are_kept_and_the_cut_is_the_last_condensed_message() -> None:

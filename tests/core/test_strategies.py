@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.aging import MIN_SUMMARY_TOKENS, OLDEST, SHARES
-from compression.core.context import render
-from compression.core.digest import extend
+from compression.core.aging import AGE_SHARES, MIN_SUMMARY_TOKENS, OLDEST_AGE
+from compression.core.context import render_context
+from compression.core.digest import extend_digest
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.policy import STRATEGIES, Policy, Strategy
-from compression.core.rebuild import start
+from compression.core.rebuild import starting_point
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript, Turn, Window, total_tokens
-from compression.core.window import split
+from compression.core.window import split_at_cut
 from tests.core.test_pipeline import GOOD, Scripted, assert_represented, run, turn
 
 LONG = GOOD.replace(
@@ -62,14 +62,14 @@ class Chat:
     def transcript(self, *, rebuilding: bool = False) -> Transcript:
         checkpoints, cut, kept_ids = self.checkpoints, self.cut, set(self.verbatim)
         if rebuilding:
-            begin = start(self.checkpoints)
+            begin = starting_point(self.checkpoints)
             checkpoints, cut, kept_ids = begin.checkpoints, begin.cut, kept_ids | set(begin.stragglers)
-        before, live = split(self.history, cut)
+        before, live = split_at_cut(self.history, cut)
         return Transcript(
             turns=tuple(one for one in before if one.id in kept_ids) + live,
             window=self.window,
             system_tokens=self.system_tokens,
-            context_tokens=count_tokens(render(checkpoints)) + MESSAGE_OVERHEAD if checkpoints else 0,
+            context_tokens=count_tokens(render_context(checkpoints)) + MESSAGE_OVERHEAD if checkpoints else 0,
             checkpoints=checkpoints,
             cut=cut,
             waiting=int(self.history[-1].role == "user"),
@@ -92,19 +92,19 @@ class Chat:
 
     def _check(self, before: Transcript, draft: Draft) -> None:
         budget = self.policy.context_budget(self.window, self.system_tokens)
-        assert draft.context == render(draft.checkpoints)
+        assert draft.context == render_context(draft.checkpoints)
         assert count_tokens(draft.context) <= budget
         ends = [one.last_at for one in self.checkpoints]
         assert ends == sorted(set(ends)) and ends[-1] == self.cut
         digest, since = "", None
         for one, covered in zip(self.checkpoints, self.covered(), strict=True):
-            run = split(split(self.history, since)[1], one.last_at)[0]
-            digest, since = extend(digest, run), one.last_at
+            run = split_at_cut(split_at_cut(self.history, since)[1], one.last_at)[0]
+            digest, since = extend_digest(digest, run), one.last_at
             assert one.digest == digest
             assert one.original_tokens == total_tokens(covered)
             assert one.first_id in {turn.id for turn in covered}
             assert one.tokens == count_tokens(one.summary)
-            assert one.tokens <= max(MIN_SUMMARY_TOKENS, SHARES[one.age] * one.birth_tokens)
+            assert one.tokens <= max(MIN_SUMMARY_TOKENS, AGE_SHARES[one.age] * one.birth_tokens)
             assert one.number in {stored.number for stored in before.checkpoints if stored == one} or (
                 one.number > max((stored.number for stored in before.checkpoints), default=0)
             )
@@ -116,8 +116,8 @@ class Chat:
         found, since = [], None
         for number, one in enumerate(self.checkpoints):
             later = {id for other in self.checkpoints[number + 1 :] for id in other.stragglers}
-            passed = split(self.history, since)[1]
-            members = {turn.id for turn in split(passed, one.last_at)[0]} - set(self.verbatim) - later
+            passed = split_at_cut(self.history, since)[1]
+            members = {turn.id for turn in split_at_cut(passed, one.last_at)[0]} - set(self.verbatim) - later
             members |= set(one.stragglers)
             found.append(tuple(turn for turn in self.history if turn.id in members))
             since = one.last_at
@@ -140,7 +140,7 @@ def test_many_compactions_in_a_row_work(strategy: Strategy, summariser: object, 
             continue
         assert len(draft.checkpoints) >= len(before)  # at most two of the older ones became one
         if len(draft.checkpoints) > len(before) > 1:  # all fit: none was merged or shortened
-            assert {one for one in before if one.age == OLDEST} <= set(draft.checkpoints)
+            assert {one for one in before if one.age == OLDEST_AGE} <= set(draft.checkpoints)
 
 
 def test_a_new_checkpoint_stands_for_the_newly_condensed_messages_alone() -> None:
@@ -190,7 +190,7 @@ def test_the_two_oldest_merge_where_all_together_are_over_the_budget() -> None:
     merged = chat.checkpoints[0]
     assert (merged.first_id, merged.last_id, merged.digest) == (first.first_id, second.last_id, second.digest)
     assert merged.original_tokens == first.original_tokens + second.original_tokens
-    assert (merged.level, merged.age) == (min(first.level, second.level), OLDEST)
+    assert (merged.level, merged.age) == (min(first.level, second.level), OLDEST_AGE)
     assert merged.summary not in (first.summary, second.summary)
 
 
@@ -295,9 +295,9 @@ def test_nothing_to_rebuild_starts_where_the_last_compaction_ended() -> None:
     chat = Chat()
     chat.say(20)
     chat.compact(Scripted())
-    begin = start(chat.checkpoints)
+    begin = starting_point(chat.checkpoints)
     assert (begin.checkpoints, begin.cut, begin.stragglers) == (chat.checkpoints, chat.cut, ())
-    assert start(()).cut is None
+    assert starting_point(()).cut is None
 
 
 def test_a_message_that_was_kept_and_then_omitted_is_rebuilt_too() -> None:

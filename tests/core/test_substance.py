@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from compression.core.errors import CompactionFailed
 from compression.core.extractive.summariser import extract
-from compression.core.stages.prepare import render
+from compression.core.stages.prepare import render_transcript
 from compression.core.substance import domination, repetition, require_substance, words_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Turn
@@ -28,7 +28,7 @@ LOG = "\n".join(f"2026-03-02 09:{n:02}:00 ERROR billing: connection refused by 1
 def passage(*turns: Turn, instructions: str = "") -> Passage:
     return Passage(
         turns=turns,
-        text=render(turns),
+        text=render_transcript(turns),
         earlier="",
         max_tokens=500,
         level=2,

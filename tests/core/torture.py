@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from compression.core.context import render
-from compression.core.digest import extend
+from compression.core.context import render_context
+from compression.core.digest import extend_digest
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.pipeline import compact
@@ -34,7 +34,7 @@ from compression.core.values import (
     Window,
     Written,
 )
-from compression.core.window import split
+from compression.core.window import split_at_cut
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WINDOWS = (1_024, 2_048, 4_096, 16_384)
@@ -156,21 +156,23 @@ def _check(before: Transcript, draft: Draft, steering: Steering, tally: Tally) -
     # I6: what stands for the past is whole summaries.
     for checkpoint in draft.checkpoints[-1:]:
         require_headings(checkpoint.summary)
-    assert draft.context == render(draft.checkpoints)
-    assert draft.checkpoints[-1].digest == extend(before.digest, _passed(before, draft))
+    assert draft.context == render_context(draft.checkpoints)
+    assert draft.checkpoints[-1].digest == extend_digest(before.digest, _passed(before, draft))
     assert sum(one.original_tokens for one in draft.checkpoints) == sum(
         one.original_tokens for one in before.checkpoints
     ) + sum(turn.tokens for turn in draft.condensed)
 
 
 def _passed(before: Transcript, draft: Draft) -> tuple[Turn, ...]:
-    return tuple(turn for turn in split(before.turns, draft.cut)[0] if not before.cut or turn.created_at > before.cut)
+    return tuple(
+        turn for turn in split_at_cut(before.turns, draft.cut)[0] if not before.cut or turn.created_at > before.cut
+    )
 
 
 def _sent(before: Transcript, draft: Draft) -> tuple[Turn, ...]:
     """What the new state gives when it is loaded: the kept messages by id, and everything after the cut."""
     kept = tuple(turn for turn in before.turns if turn.id in draft.verbatim_ids)
-    return kept + tuple(turn for turn in split(before.turns, draft.cut)[1] if turn not in kept)
+    return kept + tuple(turn for turn in split_at_cut(before.turns, draft.cut)[1] if turn not in kept)
 
 
 async def _quietly(stage: str, percent: int) -> None:

@@ -14,7 +14,7 @@ from django.test import Client
 from compression.core import pipeline
 from compression.core.extractive.summariser import Extractive
 from compression.core.policy import Policy
-from compression.core.ports import nobody
+from compression.core.ports import ignore_parts
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
@@ -166,7 +166,7 @@ async def test_a_cancel_within_the_commit_leaves_nothing_of_it(filled: Conversat
     loaded = await sync_to_async(transcript.load)(filled.pk)
     source = await sync_to_async(compaction.source)(loaded, rebuild=True)
     draft = await pipeline.compact(
-        source, Policy(), steering=Steering(), summariser=Extractive(), count=count_tokens, on_stage=nobody
+        source, Policy(), steering=Steering(), summariser=Extractive(), count=count_tokens, on_stage=ignore_parts
     )
     row = await sync_to_async(lease.start)(row.pk, row.lease_token)
     assert row is not None

@@ -13,8 +13,8 @@ from hypothesis import settings as how
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from compression.core.context import render
-from compression.core.digest import extend
+from compression.core.context import render_context
+from compression.core.digest import extend_digest
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Steering
 from compression.models import Compaction, Snapshot
@@ -167,8 +167,8 @@ class Life(RuleBasedStateMachine):
             return
         history = transcript.between(row.pk, None, row.compressed_at)
         assert history[-1].created_at == row.compressed_at
-        assert checkpoints[-1].digest == extend("", history)
-        assert row.compressed_context == render(checkpoints)
+        assert checkpoints[-1].digest == extend_digest("", history)
+        assert row.compressed_context == render_context(checkpoints)
         assert row.compressed_tokens == count_tokens(row.compressed_context) + MESSAGE_OVERHEAD
         assert {turn.id for turn in history if turn.protected} <= set(row.verbatim_ids)
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from compression.ids import uuid7
 from compression.leases import expiry
-from conversations.messages import replies
+from conversations.messages import replies, tool_calls
 from conversations.models import Conversation, Message
 from conversations.runtime import queue
 from conversations.turns import recovery, stop
@@ -52,7 +52,7 @@ async def test_what_has_words_already_is_ended_and_keeps_them(chat: Chat) -> Non
     await sync_to_async(recovery.sweep)()
     ended = await Message.objects.aget(pk=reply.pk)
     assert (ended.status, ended.content, ended.error) == ("interrupted", "half of an answ", replies.INTERRUPTED)
-    assert ended.token_count == replies.tokens_of("half of an answ")
+    assert ended.token_count == tool_calls.tokens_of("half of an answ", ())
     assert not chat.llm.chats
 
 

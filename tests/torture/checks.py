@@ -13,8 +13,8 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from compression.core.context import render
-from compression.core.digest import extend
+from compression.core.context import render_context
+from compression.core.digest import extend_digest
 from compression.models import Checkpoint, Compaction
 from compression.records import active_checkpoints
 from conversations.context import transcript
@@ -170,12 +170,12 @@ def _of_state(talk: Talk) -> Violations:
     row = Conversation.objects.get(pk=talk.id)
     for checkpoint in Checkpoint.objects.filter(conversation=row):
         history = transcript.between(row.pk, None, checkpoint.last_message_at)
-        if checkpoint.digest != extend("", history):
+        if checkpoint.digest != extend_digest("", history):
             yield "a summary that is not of the history up to its end (I1)", f"{talk.number}: {checkpoint.pk}"
     active = active_checkpoints(row.pk)
     if (active[-1].last_at if active else None) != row.compressed_at:
         yield "a cut that is not where the summaries end (I1)", f"{talk.number}"
-    if (row.compressed_context or "") != (render(active) if active else ""):
+    if (row.compressed_context or "") != (render_context(active) if active else ""):
         yield "a summary in force that is not what is sent", f"{talk.number}"
 
 

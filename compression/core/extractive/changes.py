@@ -1,4 +1,4 @@
-"""Which files a history changed, and how: told by its commands and by what was said about them."""
+"""Finds the files that a history changed, and how, from its commands and from statements about the files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMMANDS = (
     ),
 )
 _OPENS = re.compile(r"(?:open|goto|cat|less|view|vim?|nano|find_file|read_file)\b", re.IGNORECASE)
-_SAID = re.compile(
+_CHANGE_VERB = re.compile(
     r"\b(?:creat|add|put|edit|modif|updat|delet|remov|renam|mov|fix|wr[io]te|rewr[io]te|replac|refactor|extract|chang)(?:e[sd]?|ed|ing|ied|ten|d|s)?\b",
     re.IGNORECASE,
 )
@@ -34,23 +34,23 @@ _MAX_CHANGE_CHARS = 120
 
 
 def changes_of(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
-    """A note "path: what happened to it" for every file that the notes say was changed, by first change."""
+    """One note "path: changes" for every changed file, in the order of their first changes."""
     changes: dict[str, dict[str, Note]] = {}
     current = ""
     for note in notes:
-        paths = _paths(note.phrase.text) if note.phrase.kind in _TELLING else []
+        paths = _paths(note.phrase.text) if note.phrase.kind in _SOURCES else []
         if note.phrase.kind is Kind.COMMAND:
-            change = next((done for done, verb in _COMMANDS if verb.match(note.phrase.text)), "")
+            change = next((kind for kind, verb in _COMMANDS if verb.match(note.phrase.text)), "")
             if change and (paths or current):
                 changes.setdefault(paths[-1] if paths else current, {})[change] = note
             if paths and (change or _OPENS.match(note.phrase.text)):
                 current = paths[-1]
-        elif len(paths) == 1 and note.phrase.kind not in TECHNICAL and _SAID.search(note.phrase.text):
+        elif len(paths) == 1 and note.phrase.kind not in TECHNICAL and _CHANGE_VERB.search(note.phrase.text):
             changes.setdefault(paths[0], {})[note.phrase.text] = note
-    return [_change(path, told, count) for path, told in changes.items()]
+    return [_change(path, evidence, count) for path, evidence in changes.items()]
 
 
-_TELLING = frozenset({Kind.COMMAND, Kind.STATEMENT, Kind.FIRST_PERSON, Kind.ADDRESS, Kind.NOTE})
+_SOURCES = frozenset({Kind.COMMAND, Kind.STATEMENT, Kind.FIRST_PERSON, Kind.ADDRESS, Kind.NOTE})
 
 
 def _paths(text: str) -> list[str]:
@@ -58,12 +58,15 @@ def _paths(text: str) -> list[str]:
     return [shape[1] for shape in shapes if shape and shape[0] == "path"]
 
 
-def _change(path: str, told: dict[str, Note], count: TokenCounter) -> Note:
-    """What was done, then what was last said about it."""
-    done = [change for change, note in told.items() if note.phrase.kind is Kind.COMMAND]
-    said = [_without(path, change) for change in told if change not in done]
-    last = next(reversed(told.values()))
-    phrase = phrase_of(Kind.FILE, ", ".join([*done, *said[-1:]]), count, FILES, path)
+def _change(path: str, evidence: dict[str, Note], count: TokenCounter) -> Note:
+    """The note of one file: the changes made by commands, then the latest statement about it.
+
+    `evidence` are the notes of its changes, by the kind of change or the statement's text.
+    """
+    commands = [change for change, note in evidence.items() if note.phrase.kind is Kind.COMMAND]
+    statements = [_without(path, change) for change in evidence if change not in commands]
+    last = next(reversed(evidence.values()))
+    phrase = phrase_of(Kind.FILE, ", ".join([*commands, *statements[-1:]]), count, FILES, path)
     tokens = phrase.tokens + count(path) + 2
     terms = tuple(dict.fromkeys(terms_of(path) + phrase.terms))
     return Note(replace(phrase, tokens=tokens, terms=terms), last.speaker, last.day, last.stretch)
@@ -74,11 +77,11 @@ def _without(path: str, change: str) -> str:
 
 
 def merged(notes: Iterable[Note], count: TokenCounter) -> list[Note]:
-    """One note a path: of notes on the same file, what was told first comes first."""
-    told: dict[str, list[Note]] = {}
+    """The notes merged into one per path, their texts in order."""
+    by_path: dict[str, list[Note]] = {}
     for note in notes:
-        told.setdefault(note.phrase.label, []).append(note)
-    return [_merge(same, count) for same in told.values()]
+        by_path.setdefault(note.phrase.label, []).append(note)
+    return [_merge(same, count) for same in by_path.values()]
 
 
 def _merge(notes: list[Note], count: TokenCounter) -> Note:

@@ -1,4 +1,4 @@
-"""Choosing what to keep: greedy coverage of weighted features, each worth less the more often it is covered."""
+"""Selects notes by greedy coverage of weighted features; each feature is worth less the more often it is covered."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something to choose. `features` index the worths of `Coverage`, `headers` its prices; `cost` is in tokens.
+    """A note that can be selected. `features` index `Coverage.worth`, `headers` its `prices`; `cost` is in tokens.
 
-    A header is a line that its candidates share, paid once. `stretch` is the part of the conversation it speaks for.
+    A header is a line that several candidates share; its price is paid once. `stretch` is the number of the
+    candidate's part of the conversation.
     """
 
     features: tuple[int, ...]
@@ -22,23 +23,24 @@ class Candidate:
     stretch: int
 
 
-SMOOTHING = 4.0
-"""Tokens added to every cost, so that the shortest are not always the best."""
+SMOOTHING_TOKENS = 4.0
+"""Tokens added to every cost, so that short candidates do not always win."""
 
-PATIENCE = 100
-"""Gains that are recomputed for one choice: thousands of candidates almost alike would otherwise take forever."""
+MAX_RECOMPUTED_GAINS = 100
+"""The most gains recomputed for one choice; without the limit, thousands of similar candidates would take too long."""
 
-SHORTEST = 2.0
-"""Tokens under which nothing is worth looking for any more."""
+MIN_TOKENS_LEFT = 2.0
+"""Filling stops once fewer tokens than this are left."""
 
 
 @dataclass(slots=True)
 class Coverage:
-    """Greedy choice by gain = weight x sum of what the features are still worth / (cost + 4), evaluated lazily.
+    """Greedy selection by gain, computed lazily.
 
-    Gains fall as features are covered, so the best of a heap of stale gains, once recomputed, is the best of all if it
-    stays on top (but for headers that others paid meanwhile). `worth` and `prices` are consumed: choosing a candidate
-    multiplies each of its features by its `decay` and makes its headers free.
+    The gain is weight x the sum of the features' remaining worth / (cost + SMOOTHING_TOKENS).
+    Gains only fall as features are covered. If the top of a heap of stale gains stays on top once it is recomputed, it
+    is the best candidate (except for headers paid by others meanwhile). `worth` and `prices` are modified: taking a
+    candidate multiplies each of its features' worth by its `decay`, and makes its headers free.
     """
 
     candidates: Sequence[Candidate]
@@ -50,6 +52,7 @@ class Coverage:
     _taken: set[int] = field(default_factory=set)
 
     def take(self, number: int) -> None:
+        """Select a candidate, whatever it costs."""
         candidate = self.candidates[number]
         self.spent += self._cost(candidate)
         for header in candidate.headers:
@@ -60,20 +63,20 @@ class Coverage:
             self.worth[feature] *= self.decay[feature]
 
     def refund(self, numbers: Iterable[int]) -> None:
-        """Give back the cost of chosen candidates that need not be shown, because others tell the same."""
+        """Give back the cost of selected candidates that will not be shown, because others contain the same terms."""
         self.spent -= sum(self.candidates[number].cost for number in numbers)
 
     def fill(self, numbers: Iterable[int], budget: float) -> None:
-        """Take the best of `numbers` until `budget` tokens more are spent or none fits."""
+        """Select the best of `numbers` until `budget` more tokens are spent or no candidate fits."""
         limit = self.spent + budget
         for number in self._best_first([number for number in numbers if number not in self._taken]):
             if self.spent + self._cost(self.candidates[number]) <= limit:
                 self.take(number)
-            if limit - self.spent < SHORTEST:
+            if limit - self.spent < MIN_TOKENS_LEFT:
                 return
 
     def floors(self, budget: float, sizes: Sequence[float]) -> None:
-        """Give every stretch its part of `budget` by its size, so that none goes without a word."""
+        """Fill each stretch with its share of `budget`, proportional to its size, so that each is represented."""
         members: dict[int, list[int]] = defaultdict(list)
         for number, candidate in enumerate(self.candidates):
             members[candidate.stretch].append(number)
@@ -82,12 +85,13 @@ class Coverage:
             self.fill(members[stretch], budget * sizes[stretch] / total)
 
     def value(self, number: int) -> float:
-        """What a candidate would add now, whatever it costs."""
+        """The remaining worth of a candidate's features times its weight, whatever it costs."""
         candidate = self.candidates[number]
         return candidate.weight * sum(map(self.worth.__getitem__, candidate.features))
 
     def gain(self, number: int) -> float:
-        return self.value(number) / (self._cost(self.candidates[number]) + SMOOTHING)
+        """The candidate's value per token."""
+        return self.value(number) / (self._cost(self.candidates[number]) + SMOOTHING_TOKENS)
 
     def _cost(self, candidate: Candidate) -> float:
         return candidate.cost + sum(map(self.prices.__getitem__, candidate.headers))
@@ -99,7 +103,7 @@ class Coverage:
         while heap:
             tries += 1
             gain = -self.gain(heap[0][1])
-            if tries > PATIENCE or all(gain <= other for other, _ in heap[1:3]):
+            if tries > MAX_RECOMPUTED_GAINS or all(gain <= other for other, _ in heap[1:3]):
                 yield heapq.heappop(heap)[1]
                 tries = 0
             else:

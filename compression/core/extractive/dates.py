@@ -1,4 +1,4 @@
-"""Relative dates in English, told by the calendar: a summary outlives the day on which it says "yesterday"."""
+"""Replaces relative dates in English ("yesterday") by calendar dates, which stay true in a summary read later."""
 
 from __future__ import annotations
 
@@ -34,12 +34,15 @@ _DAYS = {"the day before yesterday": -2, "yesterday": -1, "tomorrow": 1}
 
 
 def written(day: date) -> str:
-    """ "8 May 2023": unambiguous, and few tokens."""
+    """The date as "8 May 2023", which is unambiguous and takes few tokens."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def resolve(text: str, said: date) -> str:
-    """`text`, said on that day, with days, months and years named; weeks stay relative, to the date of their note."""
+    """`text`, written on the day `said`, with its relative days, months and years replaced by dates.
+
+    Weeks stay relative to the date of their note.
+    """
     return _RELATIVE.sub(lambda match: _resolved(match, said), text)
 
 

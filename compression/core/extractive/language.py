@@ -1,4 +1,4 @@
-"""Which language a text is mostly in, where that is beyond doubt: by its script, else by its commonest words."""
+"""Detects a text's main language by its script or its most common words; None if in doubt."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections import Counter
 
 from compression.core.extractive.stopwords import words
 
-SAMPLE = 20_000
-"""Characters that are looked at."""
+SAMPLE_CHARS = 20_000
+"""Only this many characters of a text are examined."""
 MIN_LETTERS = 25
-"""Letters or words under which nothing is said."""
+"""Texts with fewer letters, or fewer Latin words, have no detected language."""
 DOMINANT_SHARE = 0.6
-"""Of the letters, in one script."""
-TELLING = 0.08
-"""Of the words, among a language's commonest."""
-AHEAD = 1.4
-"""Times that the first language must be ahead of the second."""
+"""The least share of letters in a text's main script."""
+MIN_COMMON_SHARE = 0.08
+"""The least share of words that are among the language's most common."""
+MIN_LEAD = 1.4
+"""The factor by which the first language's common words must outnumber the second's."""
 
 COMMON = {
     "English": words("the and of to is that it was for with are this have from not you they but were which would"),
@@ -35,8 +35,8 @@ _ALIKE = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}
 
 
 def language(text: str) -> str | None:
-    """A script other than Latin by its Unicode name ("CYRILLIC"), else a key of `COMMON`; None where it is unclear."""
-    sample = text[:SAMPLE]
+    """The Unicode name of the text's script ("CYRILLIC"), or for Latin a key of `COMMON`; None if in doubt."""
+    sample = text[:SAMPLE_CHARS]
     scripts = Counter(_script(letter) for letter in sample if letter.isalpha())
     letters = sum(scripts.values())
     if letters < MIN_LETTERS:
@@ -48,9 +48,9 @@ def language(text: str) -> str | None:
 
 
 def differs(summary: str, source: str) -> str | None:
-    """The language of a summary that is clearly not in that of its source; None where it may be."""
-    written = language(summary)
-    return written if written and written != (language(source) or written) else None
+    """The summary's language if it clearly differs from its source's, else None."""
+    detected = language(summary)
+    return detected if detected and detected != (language(source) or detected) else None
 
 
 def _script(letter: str) -> str:
@@ -59,10 +59,10 @@ def _script(letter: str) -> str:
 
 
 def _by_words(sample: str) -> str | None:
-    found = [word.lower() for word in _WORD.findall(sample)]
-    if len(found) < MIN_LETTERS:
+    tokens = [word.lower() for word in _WORD.findall(sample)]
+    if len(tokens) < MIN_LETTERS:
         return None
-    counts = Counter(found)
+    counts = Counter(tokens)
     shares = sorted(((sum(counts[word] for word in common), name) for name, common in COMMON.items()), reverse=True)
     (most, name), (second, _) = shares[:2]
-    return name if most >= TELLING * len(found) and most >= AHEAD * second else None
+    return name if most >= MIN_COMMON_SHARE * len(tokens) and most >= MIN_LEAD * second else None

@@ -1,4 +1,4 @@
-"""Mentions: the paths, identifiers and numbers of work on a machine, each to be had without the line it stands in."""
+"""Mentions: notes of a single path, identifier or number, which can be selected without the line that contains it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from compression.core.extractive.notes import MUST, Note, Phrase, phrase_of
+from compression.core.extractive.notes import MUST_WEIGHT, Note, Phrase, phrase_of
 from compression.core.extractive.patterns import CHUNK, kind_of, parts_of
 from compression.core.extractive.segmentation import Kind
 from compression.core.extractive.stopwords import ENGLISH
@@ -16,39 +16,41 @@ from compression.core.sections import CONTEXT
 from compression.core.tokens import TokenCounter
 
 _JOINT = re.compile(r"[a-z]+\.(?:" + "|".join(word.capitalize() for word in sorted(ENGLISH) if word.isalpha()) + ")")
-"""The end of one sentence and the beginning of the next, without a space."""
+"""The end of a sentence joined to the next one's first word without a space; not an identifier."""
 
 _PRINTED = frozenset({Kind.OUTPUT, Kind.CODE, Kind.BODY})
 
 
 def with_mentions(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
-    """The notes, each followed by the values that it is the first to name."""
-    found: list[Note] = []
+    """The notes, each followed by mentions of the values that occur in it first."""
+    result: list[Note] = []
     seen: set[str] = set()
     for note in notes:
-        found.append(note)
+        result.append(note)
         if note.phrase.kind is Kind.MENTION:
             seen.add(note.phrase.text.lower())
-        elif note.phrase.section == CONTEXT and note.weight < MUST and not is_row_of_figures(note.phrase):
+        elif note.phrase.section == CONTEXT and note.weight < MUST_WEIGHT and not is_row_of_figures(note.phrase):
             for phrase in _mentions(note.phrase.text, count):
                 if phrase.text.lower() not in seen:
                     seen.add(phrase.text.lower())
-                    found.append(replace(note, phrase=phrase))
-    return found
+                    result.append(replace(note, phrase=phrase))
+    return result
 
 
 def repeated(notes: Sequence[Note], chosen: Iterable[int]) -> set[int]:
-    """Numbers of the chosen mentions that chosen lines tell as well."""
+    """Indexes of the chosen mentions whose values are also in chosen lines."""
     mentions = {number for number in chosen if notes[number].phrase.kind is Kind.MENTION}
     if not mentions:
         return mentions
     lines = set(chosen) - mentions
-    told = {text for number in lines for term in notes[number].phrase.terms for text in (term.text, *parts(term.text))}
-    return {number for number in mentions if told.issuperset(term.text for term in notes[number].phrase.terms)}
+    covered = {
+        text for number in lines for term in notes[number].phrase.terms for text in (term.text, *parts(term.text))
+    }
+    return {number for number in mentions if all(term.text in covered for term in notes[number].phrase.terms)}
 
 
 def is_row_of_figures(phrase: Phrase) -> bool:
-    """Whether a printed line tells five numbers and hardly anything else, as a progress bar does."""
+    """Whether a printed line has five numbers or more and little else, as a progress bar does."""
     figures = sum(term.sort == "number" for term in phrase.terms)
     return phrase.kind in _PRINTED and figures >= 5 and 3 * figures >= 2 * len(phrase.terms)
 
@@ -59,7 +61,7 @@ def _mentions(text: str, count: TokenCounter) -> tuple[Phrase, ...]:
 
 
 def _values(text: str) -> Iterator[str]:
-    """Paths and identifiers of a text, and its numbers with the words beside them: alone they would tell nothing."""
+    """Paths and identifiers of a text, and its numbers together with the words beside them, which give them meaning."""
     for match in CHUNK.finditer(text):
         for part in parts_of(match.group()):
             if "://" in part:

@@ -1,4 +1,4 @@
-"""Notes: the short forms of a history's pieces, each with what it is about, who said it, when, and where it belongs."""
+"""Notes: the shortened pieces of a history, each with its terms, speaker, day, section and stretch."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from compression.core.extractive.sentences import clean, one_line, split_long
 from compression.core.extractive.shortening import Form, shorten
 from compression.core.extractive.terms import Term, terms_of
 from compression.core.rules import find_rules
-from compression.core.said import QUOTED, TOOL, label_in, speaker_of
 from compression.core.sections import CONTEXT
+from compression.core.statements import QUOTED, TOOL, label_in, speaker_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import ToolUse, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A piece in its short form, with what it tells; `source` is the sentence before.
+    """A shortened piece with its terms and the pairs of adjacent terms; `source` is the sentence before shortening.
 
-    `label` is the path of a file's change, or the state that is told (Done, Next …).
+    `label` is the path of a changed file, or the state that the piece reports (Done, Next …).
     """
 
     kind: Kind
@@ -41,7 +41,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A phrase where it stands. `day` may be unknown; `stretch` counts parts of the conversation from 0."""
+    """A phrase at its place in the conversation. `day` None: unknown; `stretch` numbers the parts from 0."""
 
     phrase: Phrase
     speaker: str
@@ -50,60 +50,61 @@ class Note:
     weight: float = 1.0
 
 
-TYPED, TOLD, EVIDENCE = "typed", "told", "evidence"
-"""What the person typed here; what was said by others, or elsewhere; what was quoted, or given by tools."""
+TYPED, REPORTED, EVIDENCE = "typed", "reported", "evidence"
+"""A text's standing: typed by the person here; written by others or elsewhere; quoted or returned by tools."""
 
 PROMPT = "$ "
-"""What leads a command in a summary."""
+"""The prefix of a command in a summary."""
 
 MENTIONED = "Also named: "
-"""What leads the paths, identifiers and numbers that stand in a summary without the lines that told them."""
+"""The prefix of a summary's line of mentions: paths, identifiers and numbers without their lines."""
 
-MUST = 100.0
-"""Weight from which on a note is taken before all others."""
+MUST_WEIGHT = 100.0
+"""Notes of at least this weight are selected before all others."""
 
-STRETCH = 40
-"""Messages of one day after which another stretch begins."""
+STRETCH_MESSAGES = 40
+"""The most messages in a stretch; a new stretch also begins with each day."""
 
 
 def notes_of(
     turns: Sequence[Turn], form: Form, names: frozenset[str], count: TokenCounter, *, first_stretch: int = 0
 ) -> list[Note]:
     """Every piece of the turns as a note, in order."""
-    found: list[Note] = []
+    notes: list[Note] = []
     stretch, length, day = first_stretch, 0, None
     for turn in turns:
         today = turn.created_at.date()
-        if day is not None and (today != day or length == STRETCH):
+        if day is not None and (today != day or length == STRETCH_MESSAGES):
             stretch, length = stretch + 1, 0
         day, length = today, length + 1
-        found += [Note(phrase, who, today, stretch) for who, phrase in _phrases_of(turn, form, names, count)]
-    return found
+        notes += [Note(phrase, speaker, today, stretch) for speaker, phrase in _phrases_of(turn, form, names, count)]
+    return notes
 
 
 def phrase_of(
     kind: Kind, text: str, count: TokenCounter, section: str = CONTEXT, label: str = "", source: str = ""
 ) -> Phrase:
+    """The phrase of a text, with its tokens, terms and pairs of terms."""
     terms = terms_of(text)
     pairs = tuple(dict.fromkeys(pairwise(term.text for term in terms)))
     return Phrase(kind, text, count(f" {text}") + 1, tuple(dict.fromkeys(terms)), pairs, section, label, source)
 
 
 def _phrases_of(turn: Turn, form: Form, names: frozenset[str], count: TokenCounter) -> Iterator[tuple[str, Phrase]]:
-    """With who says each: what is quoted, and what tools give, are not the turn's own words."""
-    said, speaker = turn.created_at.date(), speaker_of(turn)
-    own = TYPED if turn.is_typed else TOLD if turn.role in ("user", "assistant") else EVIDENCE
+    """(speaker, phrase) of each piece of the turn; quotations and tools' results have speakers of their own."""
+    day, speaker = turn.created_at.date(), speaker_of(turn)
+    own = TYPED if turn.is_typed else REPORTED if turn.role in ("user", "assistant") else EVIDENCE
     for text, is_quoted in turn.parts:
-        standing, who = (EVIDENCE, QUOTED) if is_quoted else (own, speaker)
-        for phrase in _shortened(text, turn.role == "tool", said, form, names, count, standing):
-            yield who, phrase
+        standing, text_speaker = (EVIDENCE, QUOTED) if is_quoted else (own, speaker)
+        for phrase in _shortened(text, turn.role == "tool", day, form, names, count, standing):
+            yield text_speaker, phrase
     for image in turn.images:
         yield speaker, phrase_of(Kind.CAPTION, one_line(clean(f"image: {image.name}")), count)
     for tool in turn.tools:
         for phrase in _called(tool, count):
             yield speaker, phrase
         if tool.result:
-            for phrase in _shortened(tool.result, True, said, form, names, count, EVIDENCE):
+            for phrase in _shortened(tool.result, True, day, form, names, count, EVIDENCE):
                 yield TOOL, phrase
 
 
@@ -116,10 +117,10 @@ def _shortened(
 
 
 def _phrase(piece: Piece, said: date, form: Form, names: frozenset[str], count: TokenCounter, standing: str) -> Phrase:
-    """An order that no person typed stands in quotation marks, and evidence decides nothing."""
+    """The phrase of a piece. An order that no person typed gets quotation marks; evidence is never a decision."""
     is_order = standing != TYPED and bool(find_rules(piece.text))
     if piece.kind in TECHNICAL:
-        # What tells no speaker by itself must not look as if it did.
+        # Technical pieces are rendered without a speaker, so an order or a label in them is put in quotation marks.
         if is_order or label_in(piece.text):
             return phrase_of(Kind.NOTE, _in_quotes(piece.text), count)
         return phrase_of(piece.kind, piece.text, count)
@@ -135,7 +136,7 @@ def _in_quotes(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _called(tool: ToolUse, count: TokenCounter) -> tuple[Phrase, ...]:
-    """A tool call as a command, "name argument=value …", with further lines of its values as the command's body."""
+    """A tool call as a command, "name argument=value …", and the further lines of its values as the command's body."""
     values = _arguments(tool.arguments)
     heads = [f"{name}={lines[0]}" if name else lines[0] for name, lines in values if lines]
     bodies = [line for _, lines in values for line in lines[1:]]
@@ -147,6 +148,7 @@ def _called(tool: ToolUse, count: TokenCounter) -> tuple[Phrase, ...]:
 
 
 def _arguments(text: str) -> list[tuple[str, list[str]]]:
+    """(name, lines of its value) of each argument; a text that is no JSON object is one value without a name."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,7 @@
-"""The shapes of facts in text. Every pattern is linear: bounded or possessive repetition, no nested choice."""
+"""Regular expressions for facts in text.
+
+Every pattern runs in linear time: its repetitions are bounded or possessive, without nested alternatives.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ QUOTED = re.compile(
     r"\"([^\"\n]{3,80}+)\"|“([^”\n]{3,80}+)”|«([^»\n]{3,80}+)»|「([^」\n]{2,80}+)」|`([^`\n]{2,80}+)`|(?<!\w)'([^'\n]{3,60}+)'(?!\w)"
 )
 CHUNK = re.compile(r"(?!(?<=<)/)[\w$./~@%:+#\\-]++")
-"""Not at the "/" of a closing tag, which is no path."""
+"""A run of characters that may be a path, number or identifier; it does not begin at the "/" of a closing tag."""
 
 _ESCAPES = re.compile(r"(?:\\[nrt])++$")
 _EDGES = ".:-+#%@"
@@ -68,7 +71,7 @@ _IDENTIFIER = re.compile(
 
 @lru_cache(maxsize=32_768)
 def kind_of(chunk: str) -> tuple[str, str] | None:
-    """(kind, text without punctuation around it) of a run of characters that `CHUNK` finds, None for a plain word."""
+    """(kind, text without outer punctuation) of a match of `CHUNK`; None for a plain word."""
     text = _ESCAPES.sub("", chunk).rstrip(_EDGES).lstrip(":%+")
     file, colon, line = text.partition(":")
     if colon and line[:1].isdigit() and _EXTENSION.fullmatch(file.rpartition("/")[2]):
@@ -82,12 +85,12 @@ def kind_of(chunk: str) -> tuple[str, str] | None:
 
 
 def _is_either_or(text: str) -> bool:
-    """Whether a slash stands between two words of prose, as in "and/or"."""
+    """Whether the text is two words of prose with a slash between them, as in "and/or"."""
     return bool(_ALTERNATIVES.fullmatch(text)) and text.partition("/")[0] not in _DIRECTORIES
 
 
 def parts_of(chunk: str) -> list[str]:
-    """The members of a list that colons join, such as a search path; any other chunk is its only part."""
+    """The parts of a list joined by colons, such as a search path; any other chunk is its only part."""
     return chunk.split(":") if ":/" in chunk and "://" not in chunk and not kind_of(chunk) else [chunk]
 
 

@@ -1,4 +1,4 @@
-"""Chosen notes to a summary under the five headings."""
+"""Renders selected notes as a summary under the five headings."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from compression.core.extractive.dates import written
 from compression.core.extractive.notes import MENTIONED, PROMPT, Note
 from compression.core.extractive.section_cues import STATES
 from compression.core.extractive.segmentation import TECHNICAL, Kind
-from compression.core.said import USER
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
+from compression.core.statements import USER
 
 NOTHING = "-"
 
 
-def render(notes: Sequence[Note], *, sparse: bool = False) -> str:
-    """A summary of the notes, which stand in the order of the conversation.
+def render_summary(notes: Sequence[Note], *, sparse: bool = False) -> str:
+    """A summary of the notes, which must be in the order of the conversation.
 
-    A heading without notes holds a dash, or is left out where the summary is to be `sparse`.
+    A heading without notes has a dash below it; in a `sparse` summary it is omitted.
     """
     by_section: dict[str, list[Note]] = {f"## {name}": [] for name in SECTIONS}
     for note in notes:
         by_section[note.phrase.section].append(note)
     bodies = {
         SUMMARY: [_stopped(note.phrase.text) for note in by_section[SUMMARY]],
-        DECISIONS: _distinct(f"- {_said(note)}" for note in by_section[DECISIONS]),
+        DECISIONS: _distinct(f"- {_with_speaker(note)}" for note in by_section[DECISIONS]),
         FILES: _distinct(f"- {note.phrase.label}: {note.phrase.text}" for note in by_section[FILES]),
         STATE: _states(by_section[STATE]),
         CONTEXT: _context(by_section[CONTEXT]),
     }
-    told = {heading: lines for heading, lines in bodies.items() if any(lines) or not sparse}
-    return "\n\n".join("\n".join([heading, *(lines if any(lines) else [NOTHING])]) for heading, lines in told.items())
+    shown = {heading: lines for heading, lines in bodies.items() if any(lines) or not sparse}
+    return "\n\n".join("\n".join([heading, *(lines if any(lines) else [NOTHING])]) for heading, lines in shown.items())
 
 
-def _said(note: Note) -> str:
-    """The note led by who said it, but for what the person typed."""
+def _with_speaker(note: Note) -> str:
+    """The note's text preceded by its speaker, unless that is the person."""
     return f"{note.speaker}: {note.phrase.text}" if note.speaker not in ("", USER) else note.phrase.text
 
 
@@ -48,17 +48,17 @@ def _distinct(lines: Iterable[str]) -> list[str]:
 
 
 def _states(notes: Sequence[Note]) -> list[str]:
-    told = {
+    states = {
         label: "; ".join(_distinct(note.phrase.text for note in notes if note.phrase.label == label))
         for label in STATES
     }
-    return [f"{label}: {text}" for label, text in told.items() if text]
+    return [f"{label}: {text}" for label, text in states.items() if text]
 
 
 def _context(notes: Sequence[Note]) -> list[str]:
-    """Dated, speaker-led lines: one a speaker in every stretch, and one for every command, error or line of code.
+    """The lines of the context section: in every stretch one line per speaker, and one per technical note.
 
-    What is mentioned in a stretch ends it, on one line.
+    A stretch ends with one line of its mentions; a heading with the date stands where the day changes.
     """
     lines: list[str] = []
     day: date | None = None

@@ -1,4 +1,4 @@
-"""The words by which a statement is known as a decision, or as telling the state of the work."""
+"""Cue words that mark a statement as a decision, or as a report on the state of the work."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _STATE = (
 
 
 def section_of(statement: str) -> tuple[str, str]:
-    """(heading, label) of the section that the statement belongs to; the label is one of `STATES` or empty."""
+    """(heading, label) of the section that the statement belongs to; the label is one of `STATES` or ""."""
     if _DECISION.search(statement) and not statement.rstrip().endswith("?"):
         return DECISIONS, ""
     for label, cue in _STATE:

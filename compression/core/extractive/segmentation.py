@@ -1,4 +1,4 @@
-"""A message in pieces: sentences of prose, lines of code, commands, errors. One piece is what a note can keep."""
+"""Splits a message into pieces: sentences of prose, lines of code, commands, errors. A note keeps one piece."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from compression.core.extractive.sentences import clean, one_line, sentences, sp
 
 
 class Kind(StrEnum):
+    """The kinds of pieces, and of notes made from them."""
+
     FIRST_PERSON = "first person"
     STATEMENT = "statement"
     ADDRESS = "address"
@@ -34,6 +36,8 @@ TECHNICAL = frozenset({Kind.COMMAND, Kind.ERROR, Kind.PLACE, Kind.BODY, Kind.OUT
 
 @dataclass(frozen=True, slots=True)
 class Piece:
+    """A sentence or a line of a message, on one line."""
+
     kind: Kind
     text: str
 
@@ -42,15 +46,15 @@ _FENCE = re.compile(r"\s*(?:```|~~~)\s*([\w+-]*)")
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "powershell", "cmd"})
 _PROMPT = re.compile(r"(?:[\w@:~/.-]{0,60}[$#%>]|bash-\$)\s+(?=\S)")
 _EMPTY = re.compile(r"\s*(?:(?:</?\w+\s*/?>\s*)+|(?:bash|sh)[\w.-]{0,8}[$#]\s*)")
-"""Tags without attributes, and a prompt without a command."""
-_LISTED = re.compile(r"^\s*\d{1,6}(?:[:|\t]|\s*→)")
+"""Lines without content: tags without attributes, or a prompt without a command."""
+_NUMBERED = re.compile(r"^\s*\d{1,6}(?:[:|\t]|\s*→)")
 _ERROR = re.compile(
     r"\s*(?:[-*]\s*)?(?:[\w.]{0,80}(?:Error|Exception|Warning|Failure)\b|E\d{3,4}\b"
     r"|error\b|Traceback\b|ERROR\b|FATAL\b|fatal:|panic:|FAIL(?:ED|URE)?\b|npm ERR!)"
 )
 _PLACE = re.compile(r"\s*[\[(](?:Open file|Current directory|File)\b.{1,200}[\])]\s*|\s*cd\s+\S+\s*")
 _CAPTION = re.compile(r"\s*\[(?:shared an? |image|photo|attachment|file\b).{0,400}\]\s*", re.IGNORECASE)
-_SHOWN = re.compile(
+_SHARED_IMAGE = re.compile(
     r"(?:shared|sent|attached) an? (?:image|photo|picture): (?:an? (?:photo|photography|picture|image) of )?",
     re.IGNORECASE,
 )
@@ -61,30 +65,30 @@ _PHATIC_WORDS = 7
 
 
 def pieces_of(content: str, *, output: bool = False) -> tuple[Piece, ...]:
-    """The pieces of a message in order; `output` says that a tool printed it, which is also seen from its lines."""
+    """The pieces of a message in order. `output`: a tool printed it; else this is guessed from its lines."""
     lines = clean(content).splitlines()
     output = output or _is_output(lines)
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     fence: str | None = None
     for line in lines:
         if opened := _FENCE.match(line):
             fence = None if fence is not None else opened[1].lower()
             first = fence is not None
             continue
-        bare = _LISTED.sub("", line)
+        bare = _NUMBERED.sub("", line)
         text = one_line(bare)
         if not any(map(str.isalnum, text)) or _EMPTY.fullmatch(bare):
             continue
         if fence is not None:
-            found.append(Piece(_fenced_kind(text, fence, first), text))
+            pieces.append(Piece(_fenced_kind(text, fence, first), text))
             first = False
         else:
-            found += _unfenced(line, text, output or bare is not line)
-    return tuple(Piece(piece.kind, part) for piece in found for part in split_long(piece.text))
+            pieces += _unfenced(line, text, output or bare is not line)
+    return tuple(Piece(piece.kind, part) for piece in pieces for part in split_long(piece.text))
 
 
 def _is_output(lines: Sequence[str]) -> bool:
-    """Whether what is outside of fences looks printed: it tells a place, or half of its lines are listed or code."""
+    """Whether the lines outside of fences look printed: one names a place, or more than half are numbered or code."""
     fenced = False
     printed = written = 0
     for line in lines:
@@ -94,7 +98,7 @@ def _is_output(lines: Sequence[str]) -> bool:
             if _PLACE.fullmatch(line):
                 return True
             written += 1
-            printed += bool(_LISTED.match(line) or _is_code(line.strip()))
+            printed += bool(_NUMBERED.match(line) or _is_code(line.strip()))
     return printed * 2 > written
 
 
@@ -110,7 +114,7 @@ def _unfenced(line: str, text: str, output: bool) -> list[Piece]:
     if _PLACE.fullmatch(line):
         return [Piece(Kind.PLACE, text)]
     if _CAPTION.fullmatch(line):
-        return [Piece(Kind.CAPTION, _SHOWN.sub("photo: ", text.strip("[]")))]
+        return [Piece(Kind.CAPTION, _SHARED_IMAGE.sub("photo: ", text.strip("[]")))]
     if (prompt := _PROMPT.match(line)) and len(prompt.group()) > 2:
         return [Piece(Kind.COMMAND, one_line(line[prompt.end() :]))]
     if _ERROR.match(line) and (output or ":" in line):
@@ -123,7 +127,7 @@ def _unfenced(line: str, text: str, output: bool) -> list[Piece]:
 
 
 def _is_code(text: str) -> bool:
-    """Whether symbols are more than one character in eight, or it ends as only code does."""
+    """Whether a line looks like code: more than one character in eight is a symbol, or it ends with {, } or ;."""
     return text[-1] in "{};" or 8 * sum(map(_SYMBOLS.__contains__, text)) > len(text)
 
 

@@ -1,4 +1,4 @@
-"""Which notes a summary keeps: rules, a headline, something of every stretch, then the best of the rest."""
+"""Selects the notes of a summary: rules, a headline, notes of every stretch, then the best of the rest."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from compression.core.extractive.coverage import Coverage
 from compression.core.extractive.mentions import repeated, with_mentions
-from compression.core.extractive.notes import MUST, Note, phrase_of
-from compression.core.extractive.rendering import render
+from compression.core.extractive.notes import MUST_WEIGHT, Note, phrase_of
+from compression.core.extractive.rendering import render_summary
 from compression.core.extractive.segmentation import Kind
 from compression.core.extractive.shortening import Form, shorten
 from compression.core.extractive.weighing import coverage_of, is_technical
@@ -18,15 +18,15 @@ from compression.core.tokens import TokenCounter
 MUSTS_SHARE = 0.3
 HEADLINE_SHARE = 0.12
 MAX_HEADLINE_TOKENS = 60
-"""Tokens of the statements under the first heading, where none stands there already."""
+"""The most tokens of new statements under the first heading; none are added if it has statements already."""
 
 STANDING_SHARE = 0.25
 
 SECTION_SHARES = {FILES: 0.12, DECISIONS: 0.08, STATE: 0.06}
-"""Parts of the room that these sections have to themselves, as far as they can fill it; they may win more."""
+"""The shares of the room that are reserved for these sections; they may get more in the general selection."""
 
-FLOOR = 0.4
-"""Part of the room that is spread over the stretches by their size before the best of all are taken."""
+FLOOR_SHARE = 0.4
+"""The share of the room given to the stretches by their size, before the best of all notes are selected."""
 
 _SLACK = 1.1
 _HEADLINES = frozenset({Kind.FIRST_PERSON, Kind.STATEMENT, Kind.NOTE})
@@ -35,8 +35,8 @@ _HEADLINES = frozenset({Kind.FIRST_PERSON, Kind.STATEMENT, Kind.NOTE})
 def fitted(
     notes: Sequence[Note], names: frozenset[str], max_tokens: int, count: TokenCounter, *, sparse: bool = False
 ) -> str:
-    """The summary of the best notes, in their order, that counts at most `max_tokens`."""
-    empty = render([], sparse=sparse)
+    """The summary of the best notes, in their order, within `max_tokens`."""
+    empty = render_summary([], sparse=sparse)
     room = max_tokens - count(empty)
     if room <= 0:
         return _cut(empty, max_tokens, count)
@@ -45,7 +45,7 @@ def fitted(
     order, notes = _chosen(notes, names, room, count)
     while order:
         shown = sorted(set(order) - repeated(notes, order))
-        text = render([notes[number] for number in shown], sparse=sparse)
+        text = render_summary([notes[number] for number in shown], sparse=sparse)
         over = count(text) - max_tokens
         if over <= 0:
             return text
@@ -57,9 +57,9 @@ def fitted(
 def _chosen(
     notes: Sequence[Note], names: frozenset[str], room: int, count: TokenCounter
 ) -> tuple[list[int], Sequence[Note]]:
-    """Numbers of the chosen notes in the order of choice, a little more than fit, and the notes with their headline."""
+    """(indexes of the selected notes in order of selection, the notes with headlines); slightly more than fit."""
     coverage = coverage_of(notes, names)
-    coverage.fill([number for number, note in enumerate(notes) if note.weight >= MUST], MUSTS_SHARE * room)
+    coverage.fill([number for number, note in enumerate(notes) if note.weight >= MUST_WEIGHT], MUSTS_SHARE * room)
     standing = [number for number, note in enumerate(notes) if note.phrase.section == SUMMARY]
     coverage.fill(standing, STANDING_SHARE * room)
     if not standing:
@@ -67,16 +67,16 @@ def _chosen(
     for section, share in SECTION_SHARES.items():
         numbers = [number for number, note in enumerate(notes) if note.phrase.section == section]
         coverage.fill(numbers, share * room)
-    coverage.floors(FLOOR * room, _sizes(notes))
+    coverage.floors(FLOOR_SHARE * room, _sizes(notes))
     coverage.fill(range(len(notes)), _SLACK * room - coverage.spent)
-    if spare := repeated(notes, coverage.chosen):  # once: later rounds find little and cost as much again
+    if spare := repeated(notes, coverage.chosen):  # only once: further rounds would gain little for the same work
         coverage.refund(spare)
         coverage.fill(range(len(notes)), _SLACK * room - coverage.spent)
     return coverage.chosen, notes
 
 
 def _headlined(notes: Sequence[Note], coverage: Coverage, budget: float, count: TokenCounter) -> Sequence[Note]:
-    """Take the statements that cover most, at most two, and put them under the first heading in a readable form."""
+    """The notes with at most two, those of the highest value, put under the first heading in a readable form."""
     lines = list(notes)
     ranked = sorted(
         (number for number, note in enumerate(notes) if _is_headline(note)),
@@ -97,20 +97,21 @@ def _is_headline(note: Note) -> bool:
     return (
         note.phrase.kind in _HEADLINES
         and note.phrase.section == CONTEXT
-        and note.weight < MUST
+        and note.weight < MUST_WEIGHT
         and note.phrase.text[:1] != '"'
     )
 
 
 def _headlines(note: Note, count: TokenCounter) -> Iterator[Note]:
-    """The note as a headline: whole, and readable but shorter."""
+    """The note as a headline, first in its whole form, then in the shorter readable one."""
     for form in (Form.WHOLE, Form.READABLE):
         text = shorten(note.phrase.source, form) if note.phrase.source else note.phrase.text
-        told = f"{note.speaker}: {text}" if note.speaker else text
-        yield replace(note, phrase=phrase_of(note.phrase.kind, told, count, SUMMARY))
+        headline = f"{note.speaker}: {text}" if note.speaker else text
+        yield replace(note, phrase=phrase_of(note.phrase.kind, headline, count, SUMMARY))
 
 
 def _sizes(notes: Sequence[Note]) -> list[float]:
+    """Tokens of each stretch's notes."""
     sizes = [0.0] * (1 + max((note.stretch for note in notes), default=0))
     for note in notes:
         sizes[note.stretch] += note.phrase.tokens

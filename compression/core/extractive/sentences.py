@@ -1,11 +1,11 @@
-"""Text to sentences: clean, of bounded length, in any script."""
+"""Cleans text and splits it into sentences of bounded length, in any script."""
 
 from __future__ import annotations
 
 import re
 
 MAX_SENTENCE_CHARS = 320
-"""Characters of a sentence; what has no end within them is cut at a space, or anywhere where there is none."""
+"""A longer sentence is cut at a space, or anywhere if it has none."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
 _MARKS = re.compile(r"^(?:(?:[#>*•·–-]{1,6}|\d{1,2}[.)])\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
@@ -19,23 +19,23 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` on one line, without the marks that would make it a heading, a quotation or an item of a list."""
+    """`text` on one line, without the Markdown that would make it a heading, a quotation or a list item."""
     return " ".join(_MARKS.sub(" ", " ".join(text.split())).split())
 
 
 def sentences(line: str) -> list[str]:
-    """The sentences of one line of prose, none longer than `LONGEST`."""
-    found: list[str] = []
+    """The sentences of one line of prose, none longer than MAX_SENTENCE_CHARS."""
+    parts: list[str] = []
     start = 0
     for end in _END.finditer(line):
         if not _ABBREVIATION.search(line, max(start, end.start() - 8), end.start() + 1):
-            found += split_long(line[start : end.end()].strip())
+            parts += split_long(line[start : end.end()].strip())
             start = end.end()
-    return found + split_long(line[start:].strip())
+    return parts + split_long(line[start:].strip())
 
 
 def split_long(text: str) -> list[str]:
-    """`text` in parts of at most `LONGEST` characters."""
+    """`text` in parts of at most MAX_SENTENCE_CHARS characters."""
     parts: list[str] = []
     while len(text) > MAX_SENTENCE_CHARS:
         cut = text.rfind(" ", MAX_SENTENCE_CHARS // 2, MAX_SENTENCE_CHARS)

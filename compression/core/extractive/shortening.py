@@ -1,4 +1,4 @@
-"""Shorter forms of a sentence: what a note keeps of it."""
+"""Shortens a sentence to the form that a note keeps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compression.core.extractive.stopwords import (
 
 
 class Form(IntEnum):
-    """How much of a sentence stays: all, all but padding, only what bears content (40 %)."""
+    """How much of a sentence stays: all of it, all without filler words, or only content words (40 %)."""
 
     WHOLE = 0
     READABLE = 1
@@ -39,9 +39,9 @@ _EDGES = ',.!?;:…()"“”*_'
 
 
 def shorten(sentence: str, form: Form, names: frozenset[str] = frozenset()) -> str:
-    """The sentence in that form. Quotations stay whole, and so do negations and numbers.
+    """The sentence in that form. Quotations stay whole; negations and numbers are kept.
 
-    `names` are the speakers', in lower case: as a form of address they go too.
+    `names` are the speakers' names in lower case; forms of address with them are dropped.
     """
     if form is Form.WHOLE:
         return sentence

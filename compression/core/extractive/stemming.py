@@ -1,4 +1,4 @@
-"""Words to terms: one form for "volunteer", "volunteered" and "volunteering"."""
+"""Reduces English words to stems: "volunteer", "volunteered" and "volunteering" have the same one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENDINGS = (*_REPLACED.items(), *((ending, "") for ending in _REMOVED))
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The term of a word: lower case, cut to 40 characters, English endings off; other scripts stay as they are."""
+    """The stem of a word: lower case, cut to 40 characters, without English endings; other scripts keep theirs."""
     text = word.lower()[:_MAX_WORD_CHARS].replace("’", "'")
     if not text.isascii() or text.isdigit() or len(text) <= 3:
         return text
@@ -31,7 +31,7 @@ def stem(word: str) -> str:
 
 
 def _settled(root: str) -> str:
-    """Doubled consonants and silent endings, so that "planned" meets "plan" and "making" meets "make"."""
+    """The root without a doubled consonant or silent ending: "planned" and "plan" have the same stem."""
     if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "aeiouls":
         return root[:-1]
     if len(root) > 3 and root[-1] in "ei":

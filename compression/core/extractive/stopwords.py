@@ -1,9 +1,10 @@
-"""English words that say little by themselves. Negations, conditions and words of time are in none of these lists."""
+"""Lists of English words that carry little content. The lists by word class contain no negations or conditions."""
 
 from __future__ import annotations
 
 
 def words(text: str) -> frozenset[str]:
+    """The set of the words in a text."""
     return frozenset(text.split())
 
 
@@ -73,4 +74,4 @@ GENERIC = words(
     "journey mean means joy lucky care means reminder remind reminds bring brings keep awesome passion passionate "
     "dream dreams"
 )
-"""Words of praise and feeling that most chats are full of: they tell conversations apart least."""
+"""Words of praise and feeling that occur in most chats, and so hardly distinguish conversations."""

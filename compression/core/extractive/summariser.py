@@ -1,4 +1,4 @@
-"""The summariser without a model: it selects, shortens and orders what was said, and adds nothing."""
+"""The summariser without a model: selects, shortens and orders sentences of the source, and adds nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compression.core.extractive.changes import changes_of, merged
-from compression.core.extractive.notes import MUST, Note, notes_of, phrase_of
+from compression.core.extractive.notes import MUST_WEIGHT, Note, notes_of, phrase_of
 from compression.core.extractive.recency import current
 from compression.core.extractive.segmentation import Kind
 from compression.core.extractive.selection import fitted
@@ -15,8 +15,8 @@ from compression.core.extractive.sentences import clean, one_line
 from compression.core.extractive.shortening import Form
 from compression.core.extractive.summary_notes import notes_of_summary
 from compression.core.rules import find_rules
-from compression.core.said import speaker_of
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
+from compression.core.statements import speaker_of
 from compression.core.tokens import TokenCounter, count_tokens
 from compression.core.values import Passage, Turn, Written, total_tokens
 
@@ -25,7 +25,7 @@ _ROOM_FOR_READABLE = 1.6
 
 
 class Extractive:
-    """A `Summariser` that needs no model, no network and no window: deterministic, and done in milliseconds."""
+    """A deterministic `Summariser` without model, network or window; it takes milliseconds."""
 
     name = "extractive"
     window: int | None = None
@@ -43,19 +43,19 @@ class Extractive:
 def extract(turns: Sequence[Turn], *, earlier: str, max_tokens: int, count: TokenCounter, sparse: bool = False) -> str:
     """A summary of `turns`, with the summary `earlier` folded in, of at most `max_tokens` as `count` counts them.
 
-    Never raises; the same input gives the same text. Under the cost of the five headings (about 25 tokens) only a part
-    of them is returned. `sparse` leaves out the headings under which there is nothing, so that the text may be "".
+    Never raises; equal input gives equal text. A limit below the five headings (about 25 tokens) returns only a part
+    of them. `sparse` omits headings without content, so the text may be "".
     """
     form = _form(total_tokens(turns) + count(earlier), max_tokens)
     names = frozenset(speaker_of(turn).lower() for turn in turns if turn.name)
     old = notes_of_summary(earlier, count)
-    if turns:  # there is more to sum up now
+    if turns:  # the earlier headlines do not cover the new turns
         old = [_as_context(note) for note in old]
     new = notes_of(turns, form, names, count, first_stretch=1 + max((note.stretch for note in old), default=-1))
     changed = merged([note for note in old if note.phrase.section == FILES] + changes_of(new, count), count)
     rules = _rules(turns, count)
-    told = current([*(note for note in old if note.phrase.section != FILES), *new])
-    notes = [*rules, *changed, *told]
+    others = current([*(note for note in old if note.phrase.section != FILES), *new])
+    notes = [*rules, *changed, *others]
     return fitted(notes, names, max_tokens, count, sparse=sparse)
 
 
@@ -64,7 +64,7 @@ def _as_context(note: Note) -> Note:
 
 
 def _form(tokens: int, max_tokens: int) -> Form:
-    """The more must go, the shorter the notes."""
+    """The form of the notes: shorter the more tokens there are for each token of the limit."""
     pressure = tokens / max(1, max_tokens)
     if pressure <= _ROOM_FOR_WHOLE:
         return Form.WHOLE
@@ -72,9 +72,15 @@ def _form(tokens: int, max_tokens: int) -> Form:
 
 
 def _rules(turns: Sequence[Turn], count: TokenCounter) -> list[Note]:
-    """What the person ordered or forbade, word by word: taken before all else."""
+    """Notes of the person's rules, verbatim, with the weight that selects them first."""
     return [
-        Note(phrase_of(Kind.NOTE, one_line(rule), count, DECISIONS), speaker_of(turn), turn.created_at.date(), 0, MUST)
+        Note(
+            phrase_of(Kind.NOTE, one_line(rule), count, DECISIONS),
+            speaker_of(turn),
+            turn.created_at.date(),
+            0,
+            MUST_WEIGHT,
+        )
         for turn in turns
         if turn.is_typed
         for rule in find_rules(clean(turn.typed))

@@ -1,4 +1,4 @@
-"""What a text is about: its terms, by sort, and the pairs that stand side by side."""
+"""Extracts the terms of a text: stems, names, numbers, identifiers and paths."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _UNSPACED = re.compile(r"[\u0e00-\u0fff\u3040-\ud7ff]+")
 
 
 class Term(NamedTuple):
-    """A stem, or a path, identifier or number as it is written."""
+    """A term of a text: a stem, or a path, identifier or number in lower case."""
 
     text: str
     sort: Sort
 
 
 def terms_of(text: str) -> tuple[Term, ...]:
-    """Terms of a sentence in order, stop words left out; capitalised words are names unless they begin it."""
-    found: list[Term] = []
+    """The terms of a sentence in order, without stop words; capitalised words are names unless they begin it."""
+    terms: list[Term] = []
     for position, chunk in enumerate(_CHUNK.findall(text)):
         for term in _terms(chunk):
-            found.append(Term(term.text, "word") if position == 0 and term.sort == "name" else term)
-    return tuple(found)
+            terms.append(Term(term.text, "word") if position == 0 and term.sort == "name" else term)
+    return tuple(terms)
 
 
 @lru_cache(maxsize=8192)
 def parts(term: str) -> tuple[str, ...]:
-    """What a path or a dotted name begins or ends with: "a/b.py" has "a", "/b.py", "b.py", "a/b", "py"."""
+    """The prefixes and suffixes of a path or dotted name: those of "a/b.py" are "a", "/b.py", "b.py", "a/b", "py"."""
     cuts = [at for at, character in enumerate(term) if character in "/." and at]
     return tuple(part for at in cuts for part in (term[:at], term[at:], term[at + 1 :]))
 
@@ -59,7 +59,7 @@ def _terms(chunk: str) -> tuple[Term, ...]:
 
 
 def _of_word(word: str) -> tuple[Term, ...]:
-    if _UNSPACED.search(word):  # no spaces between words: pairs of characters stand for them
+    if _UNSPACED.search(word):  # a script without spaces between words: each pair of characters is a term
         return tuple(Term(word[at : at + 2], "word") for at in range(max(1, len(word) - 1)))
     if len(word) < 2 and not word.isdigit():
         return ()

@@ -1,4 +1,4 @@
-"""What notes are worth: by their kind, and by the terms that they tell."""
+"""Weighs notes by their kind and their terms."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from compression.core.extractive.segmentation import TECHNICAL, Kind
 from compression.core.extractive.stemming import stem
 from compression.core.extractive.stopwords import GENERIC
 from compression.core.extractive.terms import parts
-from compression.core.said import LABELS
 from compression.core.sections import CONTEXT
+from compression.core.statements import LABELS
 
 KIND_WEIGHTS = {
     Kind.FIRST_PERSON: 1.0,
@@ -35,22 +35,26 @@ KIND_WEIGHTS = {
     Kind.NOTE: 1.0,
     Kind.MENTION: 0.75,
 }
-"""What a kind of piece is worth, tuned on public chats and coding-agent runs."""
+"""The weight of each kind of piece, tuned on public chats and coding-agent runs."""
 
 ASSISTED_WEIGHTS = KIND_WEIGHTS | {Kind.STATEMENT: 0.8, Kind.ADDRESS: 0.6, Kind.QUESTION: 0.25, Kind.PHATIC: 0.1}
-"""The same where a person talks to an assistant: it asks for what it wants, and is told so without an "I"."""
+"""The weights for notes of a labelled speaker (LABELS), as between a person and an assistant.
+
+Requests and answers weigh more there: they are often questions, or statements without an "I".
+"""
 
 PROSE_BESIDE_CODE = 0.4
+"""The weight of prose in a technical conversation."""
 TECHNICAL_SHARE = 0.3
-"""Part of the tokens from which on a conversation is weighed as work on a machine: paths, names and numbers matter."""
+"""A conversation is technical from this share of technical tokens on: paths, identifiers and numbers weigh more."""
 
 SORT_WEIGHTS = {"path": 5.0, "identifier": 3.0, "number": 2.0, "name": 0.1, "word": 0.1}
 COMMAND_WORTH = 3.0
-"""Of a command as a whole, beside its terms: that it was run is worth telling once."""
-FIGURES = 0.05
-"""What a row of figures is worth."""
-FREQUENCY = 0.25
-"""A technical term that is said n times counts 1 + ln(n) / 4 of its sort, as a fact does."""
+"""The worth of a command as a whole, on top of its terms, the first time it occurs."""
+FIGURES_WEIGHT = 0.05
+"""The weight of a row of figures."""
+FREQUENCY_FACTOR = 0.25
+"""A technical term that occurs n times weighs its sort's weight times 1 + ln(n) / 4, as a fact does."""
 DECAY, TECHNICAL_DECAY = 0.6, 0.1
 PAIR_WORTH = 0.6
 DATE_PRICE, LINE_PRICE = 5.0, 1.5
@@ -59,12 +63,13 @@ _GENERIC = frozenset(map(stem, GENERIC))
 
 
 def is_technical(notes: Sequence[Note]) -> bool:
+    """Whether more than TECHNICAL_SHARE of the notes' tokens are commands, errors, code or output."""
     total = sum(note.phrase.tokens for note in notes)
     return sum(note.phrase.tokens for note in notes if note.phrase.kind in TECHNICAL) > TECHNICAL_SHARE * total
 
 
 def coverage_of(notes: Sequence[Note], names: frozenset[str]) -> Coverage:
-    """The notes as candidates: their terms and pairs of terms as features, their date and line as headers."""
+    """The notes as candidates; features are terms and pairs of terms, headers are the date and the speaker's line."""
     technical = is_technical(notes)
     weights = term_weights(notes, names, technical)
     decay = TECHNICAL_DECAY if technical else DECAY
@@ -74,36 +79,44 @@ def coverage_of(notes: Sequence[Note], names: frozenset[str]) -> Coverage:
     for note in notes:
         texts = [term.text for term in note.phrase.terms]
         texts += [part for text in texts for part in named.get(text, ())]
-        told = [features.of(text, weights[text], decay) for text in texts]
+        note_features = [features.of(text, weights[text], decay) for text in texts]
         if note.phrase.kind is Kind.COMMAND and technical:
-            told.append(features.of((note.phrase.text,), COMMAND_WORTH, decay))
+            note_features.append(features.of((note.phrase.text,), COMMAND_WORTH, decay))
         elif not technical:
-            told += [features.of((a, b), PAIR_WORTH * min(weights[a], weights[b])) for a, b in note.phrase.pairs]
+            note_features += [
+                features.of((a, b), PAIR_WORTH * min(weights[a], weights[b])) for a, b in note.phrase.pairs
+            ]
         leads = (
             ((note.day, DATE_PRICE), ((note.stretch, note.speaker), LINE_PRICE))
             if note.phrase.section == CONTEXT
             else ()
         )
         paid = tuple(headers.of(key, price) for key, price in leads)
-        candidates.append(Candidate(tuple(told), note.phrase.tokens, kind_weight(note, technical), paid, note.stretch))
+        candidates.append(
+            Candidate(tuple(note_features), note.phrase.tokens, kind_weight(note, technical), paid, note.stretch)
+        )
     return Coverage(candidates, features.values, features.decays, headers.values)
 
 
 def kind_weight(note: Note, technical: bool) -> float:
+    """The weight of a note times that of its kind."""
     if technical and is_row_of_figures(note.phrase):
-        return note.weight * FIGURES
+        return note.weight * FIGURES_WEIGHT
     if technical and note.phrase.kind in (Kind.FIRST_PERSON, Kind.STATEMENT, Kind.ADDRESS):
         return note.weight * PROSE_BESIDE_CODE
     return note.weight * (ASSISTED_WEIGHTS if note.speaker in LABELS else KIND_WEIGHTS)[note.phrase.kind]
 
 
 def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) -> dict[str, float]:
-    """Rare terms, names and numbers weigh more; praise, the speakers' own names and what is only asked weigh less."""
+    """The weight of each term: rare terms, names and numbers weigh more.
+
+    Praise, the speakers' names and terms that occur only in questions weigh less.
+    """
     frequency = Counter(term.text for note in notes for term in note.phrase.terms)
     sorts = _sorts(notes)
     if technical:
-        return {text: SORT_WEIGHTS[sorts[text]] * (1 + FREQUENCY * log(n)) for text, n in frequency.items()}
-    told = {
+        return {text: SORT_WEIGHTS[sorts[text]] * (1 + FREQUENCY_FACTOR * log(n)) for text, n in frequency.items()}
+    stated = {
         term.text
         for note in notes
         if note.phrase.kind is not Kind.QUESTION or note.speaker in LABELS
@@ -114,19 +127,19 @@ def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) 
         text: n**-0.4
         * (1.0 if sorts[text] == "word" else 2.0)
         * (0.35 if text in _GENERIC else 1.0)
-        * (0.05 if text not in told or text in spoken else 1.0)
+        * (0.05 if text not in stated or text in spoken else 1.0)
         for text, n in frequency.items()
     }
 
 
 def _named_parts(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Of each path or dotted name the parts that are named apart: who reads it reads them too."""
+    """The parts of each path or dotted name that are terms themselves: a note with the whole covers its parts too."""
     named = set(texts)
     return {text: [part for part in parts(text) if part in named] for text in named}
 
 
 def _sorts(notes: Sequence[Note]) -> dict[str, str]:
-    """A term's most telling sort: one that is a name anywhere is a name."""
+    """The sort of each term; a term that has another sort than "word" anywhere has that sort."""
     sorts: dict[str, str] = {}
     for note in notes:
         for text, sort in note.phrase.terms:
@@ -137,7 +150,7 @@ def _sorts(notes: Sequence[Note]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _Numbers:
-    """Keys to running numbers, with a value and a decay each."""
+    """Numbers keys in the order of their first use, and keeps a value and a decay for each."""
 
     values: list[float] = field(default_factory=list)
     decays: list[float] = field(default_factory=list)

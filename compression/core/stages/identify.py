@@ -1,4 +1,4 @@
-"""Stage 1: which messages are condensed, and which stay as they are."""
+"""Stage 1: decides which messages are condensed and which stay verbatim."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from compression.core.values import Draft, Group, Steering, Transcript, Turn, to
 from compression.core.window import groups, is_protected
 
 BOUNDARY_STEPS = 3
-"""How many groups the tail may grow by, so that it begins with a person's words."""
+"""The most groups by which the tail may grow so that it begins with a person's message."""
 
 
 def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
-    """The groups up to the tail, less the protected ones. Raises CompactionSkipped where too few are left."""
+    """The draft with its condensed messages: those before the tail, without protected and kept ones.
+
+    Raises CompactionSkipped if too few messages are left, CompactionFailed if `steering.up_to` is unknown.
+    """
     transcript = draft.transcript
     before = usage_of(transcript)
     settled = groups(transcript.turns[: len(transcript.turns) - transcript.waiting])
@@ -43,7 +46,7 @@ def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
 
 
 def _own_words(settled: tuple[Group, ...], start: int, transcript: Transcript, policy: Policy) -> set[str]:
-    """The latest messages of a person before the tail, as many as the policy keeps and the target has room for."""
+    """Ids of the person's latest messages before the tail, as many as the policy keeps and the target has room for."""
     verbatim = _fixed(settled, start, transcript, policy) + sum(total_tokens(group) for group in settled[start:])
     room = policy.target(transcript.window) / transcript.window.correction - verbatim
     spare = policy.verbatim_budget(transcript.window) - _counted_from(settled, start, transcript)
@@ -60,19 +63,21 @@ def _own_words(settled: tuple[Group, ...], start: int, transcript: Transcript, p
 def _start_of_tail(
     settled: tuple[Group, ...], transcript: Transcript, policy: Policy, steering: Steering, *, forced: bool
 ) -> int:
+    """The index of the first group of the tail, which stays verbatim; `forced`: the request is over its budget."""
     if steering.up_to is not None:
         return _after(settled, steering.up_to)
     start = _keeping(settled, policy.recent if steering.keep_recent is None else steering.keep_recent)
-    if not policy.has_budget:  # a flow has no room for more than it must keep
+    if not policy.has_budget:  # a flow with a budget has no room for a longer tail
         start = _at_a_turn(settled, start)
     if steering.keep_recent is None or forced:
-        # Where tools were called, what waits for an answer is the last group.
+        # While tools are being called, the last group waits for an answer: all settled groups may be condensed.
         to_the_end = forced or (policy.has_budget and any(turn.tools for turn in _waiting(transcript)))
         start = _shrunk(settled, start, transcript, policy, last=len(settled) if to_the_end else len(settled) - 1)
     return start
 
 
 def _after(settled: tuple[Group, ...], message_id: str) -> int:
+    """The index of the group after the one with this message; raises CompactionFailed for an unknown message."""
     for index, group in enumerate(settled):
         if any(turn.id == message_id for turn in group):
             return index + 1
@@ -80,7 +85,7 @@ def _after(settled: tuple[Group, ...], message_id: str) -> int:
 
 
 def _keeping(settled: tuple[Group, ...], keep: int) -> int:
-    """Where the shortest tail of at least `keep` messages begins."""
+    """The index of the first group of the shortest tail that has at least `keep` messages."""
     start, kept = len(settled), 0
     while start > 0 and kept < keep:
         start -= 1
@@ -89,7 +94,7 @@ def _keeping(settled: tuple[Group, ...], keep: int) -> int:
 
 
 def _at_a_turn(settled: tuple[Group, ...], start: int) -> int:
-    """The same, or a little earlier, where a question of the tail's first answer stands."""
+    """The tail's start, moved back at most BOUNDARY_STEPS groups to a person's message, if there is one."""
     for earlier in range(start, max(start - BOUNDARY_STEPS, 0) - 1, -1):
         if earlier == len(settled) or settled[earlier][0].role == "user":
             return earlier
@@ -97,11 +102,11 @@ def _at_a_turn(settled: tuple[Group, ...], start: int) -> int:
 
 
 def _shrunk(settled: tuple[Group, ...], start: int, transcript: Transcript, policy: Policy, *, last: int) -> int:
-    """A later start where the tail is too big to come out at the target."""
+    """The tail's start, moved on, but not beyond `last`, until the request is within the target."""
     window, fixed = transcript.window, _fixed(settled, start, transcript, policy)
     tail = sum(total_tokens(group) for group in settled[start:])
-    counted, most = _counted_from(settled, start, transcript), policy.verbatim_budget(window)
-    while start < last and (window.corrected(fixed + tail) > policy.target(window) or counted > most):
+    counted, max_counted = _counted_from(settled, start, transcript), policy.verbatim_budget(window)
+    while start < last and (window.corrected(fixed + tail) > policy.target(window) or counted > max_counted):
         if not is_protected(settled[start]):
             tail -= total_tokens(settled[start])
             counted -= total_tokens(settled[start])
@@ -110,17 +115,18 @@ def _shrunk(settled: tuple[Group, ...], start: int, transcript: Transcript, poli
 
 
 def _counted_from(settled: tuple[Group, ...], start: int, transcript: Transcript) -> int:
-    """What counts towards a flow's own budget once all before `start` that can be condensed is."""
+    """Tokens that count towards a flow's own budget once all groups before `start` are condensed."""
     stays = _turns(group for group in settled[:start] if is_protected(group))
     return _counted(stays + _turns(settled[start:]) + _waiting(transcript))
 
 
 def _counted(turns: Iterable[Turn]) -> int:
+    """Tokens of the turns that count towards a flow's own budget: all but the protected ones."""
     return sum(turn.tokens for turn in turns if not turn.protected)
 
 
 def _fixed(settled: tuple[Group, ...], start: int, transcript: Transcript, policy: Policy) -> int:
-    """Tokens of a request beside its tail from `start` on, once the rest is condensed."""
+    """Tokens of a request without its tail from `start` on, once the groups before it are condensed."""
     return (
         transcript.system_tokens
         + _context_tokens(transcript, policy)
@@ -130,11 +136,12 @@ def _fixed(settled: tuple[Group, ...], start: int, transcript: Transcript, polic
 
 
 def _waiting(transcript: Transcript) -> tuple[Turn, ...]:
+    """The turns at the end of the transcript that are not answered yet."""
     return transcript.turns[len(transcript.turns) - transcript.waiting :]
 
 
 def _context_tokens(transcript: Transcript, policy: Policy) -> int:
-    """About what the new summary and those that stay beside it will take."""
+    """An estimate of the tokens of the new summary and the checkpoints beside it."""
     newest = policy.summary_max_tokens
     if policy.folds:
         return newest
@@ -143,9 +150,9 @@ def _context_tokens(transcript: Transcript, policy: Policy) -> int:
 
 
 def _staying(transcript: Transcript, condensed: tuple[Turn, ...], policy: Policy) -> int:
-    """How many of the checkpoints stay beside the new one.
+    """The number of checkpoints that stay beside the new one.
 
-    Where the cut does not move the last one is folded in: no two end at the same message.
+    If the cut does not move, the last checkpoint is folded into the new one: no two may end at the same message.
     """
     if policy.folds:
         return 0

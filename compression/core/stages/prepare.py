@@ -1,53 +1,58 @@
-"""Stage 2: the condensed messages as passages, none larger than the summariser can read."""
+"""Stage 2: splits the condensed messages into passages that fit the summariser, and sets the summary's length."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compression.core.aging import MIN_SUMMARY_TOKENS, SEPARATOR, aged_tokens, cost
-from compression.core.context import FRAME, summaries
+from compression.core.aging import MIN_SUMMARY_TOKENS, SEPARATOR_TOKENS, aged_tokens, cost
+from compression.core.context import FRAME, join_summaries
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
 from compression.core.policy import Policy
 from compression.core.ports import Summariser
 from compression.core.quoting import escaped, is_plain, quoted
 from compression.core.retention import REPAIR_SHARE
-from compression.core.said import label_of, said_before, said_by, speaker_of
+from compression.core.statements import label_of, speaker_of, statements_in_summary, statements_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import Draft, Passage, Steering, Turn
 
 COMPACT, MODERATE, DETAILED = 1, 2, 3
-SMALLEST_SUMMARY = 60
-"""Tokens: the headings and a sentence. Where not even that saves anything, there is nothing to gain."""
+MIN_NEW_SUMMARY_TOKENS = 60
+"""Tokens of the headings and one sentence. Where even that would save nothing, the compaction is skipped."""
 NEWEST_SHARE = 1 / 3
-"""Of the room that all summaries have: the new one may take that, and more where the older ones leave it."""
-WORDING = 1_200
+"""The share of the summaries' room that the new one may always take; it gets more if the older ones leave it."""
+WORDING_TOKENS = 1_200
 """Tokens kept free in a summariser's window for its instructions."""
 USUAL_DENSITY = 4
-"""Facts in 100 tokens at which a summary has the length that the policy names."""
+"""Facts per 100 tokens at which a summary has the policy's length; it grows and shrinks with the density."""
 
 ORIGINS = {"import": "imported", "planner": "for the planner", "summary": "from an earlier conversation"}
-"""What the transcript says of words that nobody typed here."""
-HEADER = 20
-"""Tokens that the rendering adds to a message: its speaker and date."""
+"""The label in a transcript for messages of a turn's origin, which nobody typed in this conversation."""
+HEADER_TOKENS = 20
+"""Tokens that the rendering adds to a message: the line with its speaker and date."""
 
 
 def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Summariser, count: TokenCounter) -> Draft:
-    """Decide level and length, and split what is condensed. Raises CompactionSkipped where nothing can be saved."""
-    earlier = summaries(draft.folded)
-    facts = find_facts([*said_before(earlier), *(said for turn in draft.condensed for said in said_by(turn))])
+    """Decide the summary's level and length, and split the condensed messages into passages.
+
+    Raises CompactionSkipped if no tokens can be saved, CompactionFailed if the summariser's window is too small.
+    """
+    earlier = join_summaries(draft.folded)
+    facts = find_facts(
+        [*statements_in_summary(earlier), *(statement for turn in draft.condensed for statement in statements_of(turn))]
+    )
     max_tokens = summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
     level = policy.level or level_for(draft.condensed_tokens)
-    # What is folded in: the earlier summary, and later the one of the passages so far.
-    asked = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
-    beside = max(count(earlier), max_tokens) + count(asked)
+    # Each passage is sent with a summary to fold in: the earlier one, then that of the passages before it.
+    instructions = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
+    beside = max(count(earlier), max_tokens) + count(instructions)
     room = _room(summariser, max_tokens, beside=beside)
     pieces = [piece for turn in draft.condensed for piece in _pieces(_whole(turn, count), room, count)]
     passages = tuple(
         Passage(
             turns=part,
-            text=render(part),
+            text=render_transcript(part),
             earlier=earlier if number == 0 else "",
             max_tokens=max_tokens,
             level=level,
@@ -61,12 +66,12 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
 
 
 def level_for(tokens: int) -> int:
-    """How detailed a summary is, by the size of what it condenses."""
+    """The level of detail of a summary, by the tokens of the messages that it condenses."""
     return COMPACT if tokens > 3_000 else MODERATE if tokens > 2_000 else DETAILED
 
 
-def render(turns: tuple[Turn, ...]) -> str:
-    """The transcript as a summariser reads it: who, when, the words, and what tools were asked and answered."""
+def render_transcript(turns: tuple[Turn, ...]) -> str:
+    """The transcript as a summariser reads it: speaker, date, text, tool calls and their results."""
     return "\n\n".join(_rendered(turn) for turn in turns)
 
 
@@ -82,18 +87,19 @@ def _rendered(turn: Turn) -> str:
 
 
 def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: int | None) -> int:
-    """`summary_max_tokens`, times .5 to 1.5 by the density of facts, within the budget and a share of what it replaces.
+    """The most tokens of the new summary: the policy's `summary_max_tokens`, times 0.5 to 1.5 by the density of facts.
 
-    None for the number of facts: as much as there is room for. Raises CompactionSkipped where nothing can be saved.
+    It stays within the summaries' room, and small enough to save tokens. `facts` None asks for all the room there is.
+    Raises CompactionSkipped if no tokens can be saved.
     """
-    frame = count(FRAME) + SEPARATOR
+    frame = count(FRAME) + SEPARATOR_TOKENS
     replaced = _replaced(draft)
-    # What is folded in was condensed once already, and need not shrink again.
+    # Folded summaries were condensed once already; their share of the new summary need not shrink again.
     whole = replaced - draft.condensed_tokens if draft.folded else 0
-    saving = (replaced - whole) // policy.least_reduction + whole - frame
-    most = policy.most_of_summary(replaced - whole) + whole
+    saving = (replaced - whole) // policy.min_reduction + whole - frame
+    most = policy.max_new_summary_tokens(replaced - whole) + whole
     tokens = int(min(_newest_room(draft, draft.room - frame), saving, most) / (1 + REPAIR_SHARE))
-    if tokens < SMALLEST_SUMMARY:
+    if tokens < MIN_NEW_SUMMARY_TOKENS:
         number = len(draft.condensed)
         raise CompactionSkipped(
             f"What could be condensed ({number} message{'s' * (number != 1)}) takes {draft.condensed_tokens:,} tokens: "
@@ -102,14 +108,15 @@ def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: 
     if facts is None:
         return tokens
     density = 100 * facts / max(replaced, 1)
-    asked = int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5))
-    return max(min(tokens, asked), SMALLEST_SUMMARY)
+    wanted = int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5))
+    return max(min(tokens, wanted), MIN_NEW_SUMMARY_TOKENS)
 
 
 def _replaced(draft: Draft) -> int:
-    """Tokens of the messages and summaries that the new one stands for.
+    """Tokens of the messages and summaries that the new summary replaces.
 
-    Over the budget also what the older ones give up by ageing; else they do not age for a few short messages.
+    If the request is over its budget, the tokens that the older summaries lose by ageing count too. Otherwise they do
+    not, so that a few short messages do not age the older summaries.
     """
     crowded = draft.before is not None and draft.before.over_budget
     stays = aged_tokens(draft.older) if crowded else cost(draft.older)
@@ -117,66 +124,74 @@ def _replaced(draft: Draft) -> int:
 
 
 def _newest_room(draft: Draft, budget: int) -> int:
-    """What the older summaries leave of `budget` once they are aged; at least a third of it: they shrink for it.
+    """Tokens of `budget` for the new summary: the rest that the aged older ones leave, at least NEWEST_SHARE of it.
 
-    However small the budget, a new summary of the smallest kind fits, and a word of the older ones.
+    However small the budget is, there is room for the smallest new summary and a few words of the older ones.
     """
     if not draft.older:
         return budget
-    smallest = int(SMALLEST_SUMMARY * (1 + REPAIR_SHARE))
+    smallest = int(MIN_NEW_SUMMARY_TOKENS * (1 + REPAIR_SHARE))
     room = max(budget - aged_tokens(draft.older), int(budget * NEWEST_SHARE), smallest)
-    return min(room, budget - MIN_SUMMARY_TOKENS - SEPARATOR)
+    return min(room, budget - MIN_SUMMARY_TOKENS - SEPARATOR_TOKENS)
 
 
 def _room(summariser: Summariser, max_tokens: int, *, beside: int) -> int | None:
-    """Tokens of transcript that one request to the summariser can hold; None where any number can."""
+    """Tokens of transcript that one request to the summariser can hold; None: no limit.
+
+    `beside` is the size of the texts sent with each passage. Raises CompactionFailed if the window is too small.
+    """
     if summariser.window is None:
         return None
-    room = summariser.window - WORDING - 2 * max_tokens - beside
+    room = summariser.window - WORDING_TOKENS - 2 * max_tokens - beside
     if room < max_tokens:
         raise CompactionFailed("prepare", f"{summariser.name}'s window of {summariser.window} tokens is too small")
     return room
 
 
 def _whole(turn: Turn, count: TokenCounter) -> Turn:
-    """The turn with what it takes as text in full, where it is sent without its tools' results, or with images."""
-    is_other = turn.elided or turn.images or not is_plain(turn)
-    return replace(turn, tokens=count(render((turn,))), elided=False) if is_other else turn
+    """The turn with the tokens of its full rendered text.
+
+    They differ from its stored tokens if it is sent without its tools' results, has images or needs quoting.
+    """
+    differs = turn.elided or turn.images or not is_plain(turn)
+    return replace(turn, tokens=count(render_transcript((turn,))), elided=False) if differs else turn
 
 
 def _pieces(turn: Turn, room: int | None, count: TokenCounter) -> Iterator[Turn]:
-    """The turn, or parts of it that fit: all of its text, cut where that is needed."""
+    """The turn, or the parts into which its whole text is cut so that each fits half of `room`."""
     if room is None or turn.tokens <= room // 2:
         yield turn
         return
-    words = "\n".join((turn.told, *(f"{use.name} {use.arguments}\n{use.result or ''}" for use in turn.tools)))
-    for part in _parts(words, room // 2, count):
-        # Where in a part its quotations are is not known any more: nothing of it counts as typed.
+    text = "\n".join((turn.captioned, *(f"{use.name} {use.arguments}\n{use.result or ''}" for use in turn.tools)))
+    for part in _parts(text, room // 2, count):
+        # The quotations' places do not survive the cut: a part of a turn with quotations counts as quoted entirely.
         places = ((0, len(part)),) if turn.quoted else ()
-        whole = replace(turn, content=part, tools=(), images=(), quoted=places)
-        yield replace(whole, tokens=count(part if is_plain(whole) else render((whole,))))
+        piece = replace(turn, content=part, tools=(), images=(), quoted=places)
+        yield replace(piece, tokens=count(part if is_plain(piece) else render_transcript((piece,))))
 
 
 def _parts(text: str, limit: int, count: TokenCounter) -> Iterator[str]:
+    """The whole text in parts of at most `limit` tokens."""
     if count(text) <= limit:
         yield text
         return
     middle = len(text) // 2
     quarter = len(text) // 4
-    # After a line, else after a word, else anywhere: nothing is left out.
+    # Cut after a line, else after a word, else anywhere.
     cut = text.rfind("\n", quarter, middle) + 1 or text.rfind(" ", quarter, middle) + 1 or middle
     yield from _parts(text[:cut], limit, count)
     yield from _parts(text[cut:], limit, count)
 
 
 def _packed(pieces: list[Turn], room: int | None, count: TokenCounter) -> Iterator[tuple[Turn, ...]]:
-    part: list[Turn] = []
+    """The pieces in order, joined into passages of at most `room` tokens."""
+    passage: list[Turn] = []
     taken = 0
     for piece in pieces:
-        tokens = piece.tokens + HEADER
-        if part and room is not None and taken + tokens > room:
-            yield tuple(part)
-            part, taken = [], 0
-        part.append(piece)
+        tokens = piece.tokens + HEADER_TOKENS
+        if passage and room is not None and taken + tokens > room:
+            yield tuple(passage)
+            passage, taken = [], 0
+        passage.append(piece)
         taken += tokens
-    yield tuple(part)
+    yield tuple(passage)

@@ -1,4 +1,4 @@
-"""Stage 3: the passages, one after the other, each folding in the summary of those before it."""
+"""Stage 3: has the passages summarised in order; each request includes the summary of the passages before it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from compression.core.errors import CompactionFailed
 from compression.core.extractive.language import differs
-from compression.core.goal import Progress, parse, unmarked, without
-from compression.core.ports import OnPart, OnStage, Summariser, nobody
+from compression.core.goal import Progress, parse_marks, unmarked, without_quoted_marks
+from compression.core.ports import OnPart, OnStage, Summariser, ignore_parts
 from compression.core.quoting import marks_of
 from compression.core.retention import GATE_FACTS
 from compression.core.substance import require_substance
@@ -21,9 +21,9 @@ FROM_PERCENT, TO_PERCENT = 20, 85
 
 
 async def summarise(
-    draft: Draft, *, summariser: Summariser, count: TokenCounter, on_stage: OnStage, on_part: OnPart = nobody
+    draft: Draft, *, summariser: Summariser, count: TokenCounter, on_stage: OnStage, on_part: OnPart = ignore_parts
 ) -> Draft:
-    """The summary of everything that is condensed and of the earlier one. Raises CompactionFailed."""
+    """The draft with the summary of all condensed messages and folded checkpoints. Raises CompactionFailed."""
     summary, marks = "", Progress()
     parts, replaced = len(draft.passages), draft.condensed_tokens + draft.transcript.context_tokens
     for number, passage in enumerate(draft.passages):
@@ -32,22 +32,25 @@ async def summarise(
         answer = await summariser.summarise(replace(passage, earlier=summary or passage.earlier))
         text = accepted(answer)
         _require_language(text, passage)
-        if summariser.marks_progress:  # a model's: the others can only write words of the source
+        if summariser.marks_progress:  # only a model can write words that are not in the source
             await to_thread(require_substance, text, replace(passage, earlier=summary or passage.earlier))
         if summariser.marks_progress:
-            text, said = parse(text) if passage.goal else (unmarked(text), Progress())
-            marks += said
-        # Each one is trimmed: the next passage was cut to fit beside a summary of this length.
+            text, reported = parse_marks(text) if passage.goal else (unmarked(text), Progress())
+            marks += reported
+        # Trim each intermediate summary: the next passage was cut to fit beside a summary of this length.
         summary = await to_thread(trimmed, text, draft.facts[:GATE_FACTS], max_tokens=draft.max_tokens, count=count)
     await on_part(parts, parts, replaced)
-    if marks:  # one that stands in what was summarised was copied from there
+    if marks:  # a mark that occurs in the source was copied from it
         turns = [turn for passage in draft.passages for turn in passage.turns]
-        marks = without(marks, await to_thread(marks_of, turns, draft.passages[0].earlier))
+        marks = without_quoted_marks(marks, await to_thread(marks_of, turns, draft.passages[0].earlier))
     return replace(draft, summary=summary, marks=marks)
 
 
 def _require_language(summary: str, passage: Passage) -> None:
-    """One that flips to another language makes the replies flip too; unless a person asked for it."""
-    said = "\n".join(turn.content for turn in passage.turns if turn.role in ("user", "assistant"))
-    if not (passage.instructions or passage.prompt) and (written := differs(summary, said)):
-        raise CompactionFailed("validate", f"the summary is in another language than the conversation ({written})")
+    """Raise CompactionFailed if the summary is in another language than its source, unless a person steered it.
+
+    A summary in another language makes the assistant's replies change language too.
+    """
+    source = "\n".join(turn.content for turn in passage.turns if turn.role in ("user", "assistant"))
+    if not (passage.instructions or passage.prompt) and (language := differs(summary, source)):
+        raise CompactionFailed("validate", f"the summary is in another language than the conversation ({language})")

@@ -1,20 +1,20 @@
-"""Stage 5: the new state of the conversation, computed and not yet stored."""
+"""Stage 5: computes the conversation's new state, without storing it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from compression.core.context import render
+from compression.core.context import render_context
 from compression.core.measure import usage
 from compression.core.tokens import TokenCounter
 from compression.core.values import MESSAGE_OVERHEAD, Draft
 
 
 def update(draft: Draft, *, count: TokenCounter) -> Draft:
-    """The compressed context, what stays verbatim before the cut, and the usage that comes of it."""
+    """The draft with the compressed context, the verbatim messages before the cut, and the usage after it."""
     cut = draft.cut
     assert cut is not None
-    context = render(draft.checkpoints)
+    context = render_context(draft.checkpoints)
     tokens = count(context) + MESSAGE_OVERHEAD
     return replace(
         draft,

@@ -1,4 +1,4 @@
-"""Stage 6: what must be true before a new state may replace the old one."""
+"""Stage 6: checks that the new state may replace the old one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from compression.core.values import MESSAGE_OVERHEAD, Draft
 
 
 def validate(draft: Draft) -> Draft:
-    """The draft, if its summary is whole, smaller than what it replaces and within budget, else CompactionFailed."""
+    """The draft, unchanged, if it may replace the old state; raises CompactionFailed otherwise.
+
+    The summary must be complete, within its budget, and smaller than the messages and summaries that it replaces.
+    """
     transcript = draft.transcript
     require_headings(draft.summary)
     replaced = draft.condensed_tokens + transcript.context_tokens

@@ -15,7 +15,7 @@ from conversations.api.schemas.goals import Goal
 from conversations.api.schemas.policies import Policy, PolicySettings
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.context.rules import MAX_RULES, clean_rules
-from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, MAX_TITLE_CHARS
 from conversations.validation import one_line
 
 Rule = Annotated[str, Field(min_length=1, max_length=MAX_RULE_CHARS)]
@@ -24,9 +24,9 @@ Rules = Annotated[
     AfterValidator(partial(clean_rules, "rules")),
     LooksLike(Annotated[list[Rule], Field(max_length=MAX_RULES)]),
 ]
-Title = Annotated[str, Text("title", most=MAX_TITLE, blank=True), AfterValidator(one_line)]
+Title = Annotated[str, Text("title", most=MAX_TITLE_CHARS, blank=True), AfterValidator(one_line)]
 SystemPrompt = Annotated[
-    str, AfterValidator(clean_system_prompt), Field(json_schema_extra={"maxLength": MAX_SYSTEM_PROMPT})
+    str, AfterValidator(clean_system_prompt), Field(json_schema_extra={"maxLength": MAX_SYSTEM_PROMPT_CHARS})
 ]
 ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from compression.core import goal as core
 from conversations.api.schemas.fields import Body, about
-from conversations.models.goal import MAX_DESCRIPTION
+from conversations.models.goal import MAX_GOAL_CHARS
 
 Priority = Literal["low", "normal", "high"]
 StepStatus = Literal["pending", "in-progress", "completed"]
@@ -82,7 +82,7 @@ class GoalIn(Body):
         }
     )
 
-    description: Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_DESCRIPTION})] = Field(
+    description: Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_GOAL_CHARS})] = Field(
         description="What the conversation is to reach."
     )
     priority: Annotated[str, Field(json_schema_extra={"enum": ["low", "normal", "high"]})] = Field(

@@ -13,7 +13,7 @@ from conversations.exchange.formats.chatgpt_messages import Said, instructions_i
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.formats.tree import latest_leaf, path
 from conversations.models import Message
-from conversations.models.conversation import MAX_SYSTEM_PROMPT
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 
 NAME = "ChatGPT's export"
 Role = Message.Role
@@ -84,8 +84,10 @@ def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iter
     """What a system message opens with, and the custom instructions that held last."""
     custom = [text for _, message in messages if (text := instructions_in(message))]
     text = foreign_text.joined(*(one.text for one in opening), *custom[-1:])
-    if len(text) > MAX_SYSTEM_PROMPT:
-        raise fault("mapping", f"custom instructions have at most {MAX_SYSTEM_PROMPT:,} characters, not {len(text):,}.")
+    if len(text) > MAX_SYSTEM_PROMPT_CHARS:
+        raise fault(
+            "mapping", f"custom instructions have at most {MAX_SYSTEM_PROMPT_CHARS:,} characters, not {len(text):,}."
+        )
     return text
 
 

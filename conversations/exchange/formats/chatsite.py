@@ -27,7 +27,7 @@ from conversations.exchange.fields import (
 from conversations.exchange.formats.messages import Reader
 from conversations.exchange.goals import read_goal
 from conversations.models import Conversation
-from conversations.models.conversation import MAX_TITLE
+from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.validation import clean_policy
 
 NAME = "chatsite's own export"
@@ -69,7 +69,7 @@ def read(data: dict[str, Any]) -> Source:
 def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source:
     """All but the state of compression."""
     return Source(
-        title=read_text("conversation.title", row.get("title"), limit=MAX_TITLE),
+        title=read_text("conversation.title", row.get("title"), limit=MAX_TITLE_CHARS),
         system_prompt=clean_system_prompt(row.get("system_prompt") or "", field="conversation.system_prompt"),
         lines=tuple(reader.read(data.get("messages"))),
         results=reader.results,

@@ -6,7 +6,7 @@ from typing import Any
 
 from conversations.exchange.fields import fault
 from conversations.llm.text_repair import Storable
-from conversations.models.conversation import MAX_TITLE
+from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.validation import MAX_CONTENT
 
 MAX_NAME = 200
@@ -32,7 +32,7 @@ def cut(text: str, *, limit: int = MAX_CONTENT) -> str:
 
 
 def title(value: object) -> str:
-    return " ".join(stored(value).split())[:MAX_TITLE]
+    return " ".join(stored(value).split())[:MAX_TITLE_CHARS]
 
 
 def image(name: object) -> str:

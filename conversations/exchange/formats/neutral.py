@@ -10,7 +10,7 @@ from conversations.exchange.document import Line, Source
 from conversations.exchange.fields import fault, read_kind, read_text
 from conversations.exchange.formats.messages import Reader
 from conversations.models import Message
-from conversations.models.conversation import MAX_SYSTEM_PROMPT, MAX_TITLE
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, MAX_TITLE_CHARS
 
 NAME = "a conversation with a title and messages"
 
@@ -26,7 +26,7 @@ def read(data: dict[str, Any]) -> Source:
     if lines and lines[0].role == Message.Role.SYSTEM:
         system_prompt = _system_prompt(lines.pop(0))
     return Source(
-        title=read_text("title", data.get("title"), limit=MAX_TITLE),
+        title=read_text("title", data.get("title"), limit=MAX_TITLE_CHARS),
         system_prompt=system_prompt,
         lines=tuple(_pinned(line) for line in lines),
         results=reader.results,
@@ -35,8 +35,8 @@ def read(data: dict[str, Any]) -> Source:
 
 
 def _system_prompt(line: Line) -> str:
-    if len(line.content) > MAX_SYSTEM_PROMPT:
-        raise fault("messages[0].content", f"a system prompt has at most {MAX_SYSTEM_PROMPT:,} characters.")
+    if len(line.content) > MAX_SYSTEM_PROMPT_CHARS:
+        raise fault("messages[0].content", f"a system prompt has at most {MAX_SYSTEM_PROMPT_CHARS:,} characters.")
     return clean_system_prompt(line.content)
 
 

@@ -21,7 +21,7 @@ from conversations.context.reliability import trust_of
 from conversations.errors import Invalid, Refused
 from conversations.llm.profiles import chat_profiles
 from conversations.models import Conversation, Goal
-from conversations.models.conversation import MAX_SYSTEM_PROMPT
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.page import model_outlook, tool_offer
 from conversations.page.forms import PolicyForm
 from conversations.page.views.guard import Request, View, member
@@ -42,7 +42,7 @@ def parts(conversation: Conversation) -> dict[str, Any]:
         "models": chat_profiles(),
         "outlook": partial(model_outlook.outlook, conversation),
         "prompt_tokens": partial(count_tokens, conversation.system_prompt),
-        "max_system_prompt": MAX_SYSTEM_PROMPT,
+        "max_system_prompt": MAX_SYSTEM_PROMPT_CHARS,
         "goal": goal,
         "progress": goals.progress_of(goal) if goal else None,
         "steps": STEPS,

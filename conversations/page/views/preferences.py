@@ -24,7 +24,7 @@ from conversations.context.own_prompt import clean_system_prompt
 from conversations.errors import Invalid, Refused
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Preference
-from conversations.models.conversation import MAX_SYSTEM_PROMPT
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.page.views.guard import Request, View, member
 from conversations.page.views.sidebar import sidebar
 from conversations.validation import clean_text
@@ -44,7 +44,7 @@ def parts(request: Request, preference: Preference) -> dict[str, Any]:
         "site_default": default_profile,
         "modes": Conversation.Mode.choices,
         "prompt_tokens": partial(count_tokens, preference.system_prompt),
-        "max_system_prompt": MAX_SYSTEM_PROMPT,
+        "max_system_prompt": MAX_SYSTEM_PROMPT_CHARS,
         "password_form": partial(_password_form, request),
         "keys": partial(api_keys.listed_keys, request.user),
         "max_name": api_keys.MAX_NAME,
@@ -146,7 +146,9 @@ def password(request: Request) -> HttpResponse:
 @require_POST
 def count(request: Request) -> HttpResponse:
     """What a system prompt that is being written would cost in each request."""
-    text = clean_text("system_prompt", request.POST.get("system_prompt", ""), limit=MAX_SYSTEM_PROMPT, allow_blank=True)
+    text = clean_text(
+        "system_prompt", request.POST.get("system_prompt", ""), limit=MAX_SYSTEM_PROMPT_CHARS, allow_blank=True
+    )
     return render(request, "conversations/_tokens.html", {"prompt_tokens": count_tokens(text)})
 
 
