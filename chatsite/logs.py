@@ -130,7 +130,7 @@ def of_request(scope: dict[str, Any], send: Send) -> Iterator[Send]:
             message = {**message, "headers": [*message.get("headers", ()), (REQUEST_ID, id)]}
         await send(message)
 
-    with log_context.noted(request_id=id.decode()):
+    with log_context.bound(request_id=id.decode()):
         try:
             yield marked
         finally:

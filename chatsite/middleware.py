@@ -64,4 +64,4 @@ def _note_person(request: HttpRequest) -> None:
     """Who has asked, where that had to be known: the owner of a key, or the person of a session."""
     person = getattr(request, "auth", None) or getattr(request, "_cached_user", None)
     if person is not None and person.pk is not None:
-        log_context.note(user_id=person.pk)
+        log_context.bind(user_id=person.pk)

@@ -61,14 +61,14 @@ with contextlib.suppress(OSError):
 if not (DATA_DIR.is_dir() and os.access(DATA_DIR, os.W_OK)):
     raise ImproperlyConfigured(f"DATA_DIR must be a folder that can be written: {DATA_DIR}.")
 
-private_files.begin(DATA_DIR)
+private_files.make_private(DATA_DIR)
 
 DATABASE_URL = read("DATABASE_URL") or f"sqlite:///{DATA_DIR / 'chatsite.sqlite3'}"
 SECRET_KEY = read("SECRET_KEY")
 if not SECRET_KEY:
     if not DATABASE_URL.startswith("sqlite"):
         raise ImproperlyConfigured("SECRET_KEY must be set where DATABASE_URL is not SQLite.")
-    SECRET_KEY = private_files.read_or_make(DATA_DIR / "secret_key")
+    SECRET_KEY = private_files.read_or_make_secret(DATA_DIR / "secret_key")
 
 try:
     DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
@@ -78,7 +78,7 @@ except Exception:
 if DATABASES["default"]["ENGINE"] not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):
     raise ImproperlyConfigured("DATABASE_URL must be of SQLite or PostgreSQL.")
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    private_files.begin(*(Path(f"{DATABASES['default']['NAME']}{part}") for part in ("", "-wal", "-shm")))
+    private_files.make_private(*(Path(f"{DATABASES['default']['NAME']}{part}") for part in ("", "-wal", "-shm")))
 # Kept open by the threads of `chatsite.threads`.
 DATABASES["default"] |= {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":

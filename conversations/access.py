@@ -27,7 +27,7 @@ def own_conversations(
 
 def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds: Sequence[str] = CHATS) -> Conversation:
     """The conversation, with its model. Raises Http404 for one that is missing or another person's."""
-    log_context.note(conversation_id=str(pk))
+    log_context.bind(conversation_id=str(pk))
     try:
         return own_conversations(user, kinds=kinds).select_related("model").get(pk=pk)
     except Conversation.DoesNotExist:

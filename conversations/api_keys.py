@@ -65,7 +65,7 @@ def let_in(plain: str, *, address: str) -> ApiKey | None:
     if key is None:
         limits.note_guess(address)
         return None
-    log_context.note(user_id=key.user_id)
+    log_context.bind(user_id=key.user_id)
     limits.note_right(hashed)
     limits.require_rate(key.user_id)
     return key

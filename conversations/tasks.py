@@ -12,7 +12,7 @@ from conversations.turns import recovery, titles, turn
 
 
 async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
-    with log_context.noted(conversation_id=conversation_id, reply_id=reply_id):
+    with log_context.bound(conversation_id=conversation_id, reply_id=reply_id):
         await turn.run(UUID(conversation_id), UUID(reply_id), UUID(token) if token else None)
 
 
@@ -21,7 +21,7 @@ async def compact(compaction_id: str) -> None:
 
 
 async def suggest_title(conversation_id: str, reply_id: str) -> None:
-    with log_context.noted(conversation_id=conversation_id, reply_id=reply_id):
+    with log_context.bound(conversation_id=conversation_id, reply_id=reply_id):
         await titles.suggest(UUID(conversation_id), UUID(reply_id))
 
 

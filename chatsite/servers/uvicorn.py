@@ -67,7 +67,7 @@ class Http(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         super().shutdown()
-        leaving.tell_all()
+        leaving.notify_all()
 
     def _await_head(self) -> None:
         self._head_size = 0

@@ -150,7 +150,7 @@ def preempt(conversation_id: UUID) -> None:
         conversation_id=conversation_id, trigger=Compaction.Trigger.AHEAD, status__in=Compaction.ACTIVE
     )
     found = rows.update(status=Compaction.Status.DISCARDED, error=PREEMPTED, finished_at=timezone.now())
-    transaction.on_commit(partial(metrics.prepared_in_vain, found))
+    transaction.on_commit(partial(metrics.prepared_discarded, found))
 
 
 def release(compaction_id: UUID, *, error: str, token: UUID | None = None) -> None:
@@ -205,7 +205,7 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
     for name, value in fields.items():
         setattr(row, name, value)
     metrics.compaction_ended(row)
-    logger.info("compaction ended", extra=log_context.figures_of(row))
+    logger.info("compaction ended", extra=log_context.compaction_fields(row))
     publish(
         row.conversation_id,
         EventType.COMPACTION_COMPLETED,
@@ -252,7 +252,7 @@ async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = dict)
             has_cut = True
             work.cancel()
 
-    with log_context.noted(compaction_id=str(row.pk), conversation_id=str(row.conversation_id)):
+    with log_context.bound(compaction_id=str(row.pk), conversation_id=str(row.conversation_id)):
         watching = asyncio.create_task(watch())
         try:
             yield

@@ -17,4 +17,4 @@ def discard_ready(conversation_id: UUID) -> None:
     """What was prepared will not be put in force."""
     rows = Compaction.objects.filter(conversation_id=conversation_id, status=Compaction.Status.READY)
     found = rows.update(status=Compaction.Status.DISCARDED, error=OUTDATED, prepared=None)
-    transaction.on_commit(partial(metrics.prepared_in_vain, found))
+    transaction.on_commit(partial(metrics.prepared_discarded, found))

@@ -19,11 +19,11 @@ from conversations.context.transcript import ELIDED, HISTORY
 from conversations.gateway.history import History
 from conversations.gateway.messages import Raw
 from conversations.models import Conversation, Message
-from conversations.runtime.bounded import Remembered
+from conversations.runtime.bounded import BoundedCache
 
 ASKED_AT_ONCE = 500
 
-_hints: Remembered[tuple[int, str], UUID] = Remembered(10_000)
+_hints: BoundedCache[tuple[int, str], UUID] = BoundedCache(10_000)
 """Which conversation was found for a person and a digest."""
 
 

@@ -26,7 +26,7 @@ from conversations.gateway.messages import (
     said,
     text_of,
 )
-from conversations.runtime.bounded import Remembered
+from conversations.runtime.bounded import BoundedCache
 
 PART_TOKENS = 1_100
 """What an image is taken to cost, and any other part that is not text: as OpenAI's largest images do."""
@@ -97,7 +97,7 @@ def parse_history(messages: object, extras: Sequence[object] = (), *, is_storabl
     return History(lead, tuple(_lines(entries[len(lead) :])), fixed, fixed_tokens, is_text)
 
 
-_counted: Remembered[tuple[str, int], int] = Remembered(50_000)
+_counted: BoundedCache[tuple[str, int], int] = BoundedCache(50_000)
 """What turns and tools cost, by hash: a history that comes again and again is counted once."""
 
 

@@ -18,7 +18,7 @@ from conversations.messages import lookup
 from conversations.messages.history import State, state_of
 from conversations.messages.search_terms import contains, excerpt, pattern, terms_of
 from conversations.models import Conversation, Message
-from conversations.runtime.substring_lookup import bounded
+from conversations.runtime.substring_lookup import time_limit
 from conversations.validation import clean_text
 
 LIMIT = 30
@@ -93,7 +93,7 @@ def find_hits(
     if not terms:
         return Found(())
     rows: list[Conversation | Message] = []
-    with bounded("q"):
+    with time_limit("q"):
         if place is None or place.said_at is None:
             rows += _titles(user, terms, place)[: limit + 1]
             place = None

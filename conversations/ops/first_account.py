@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.http.request import split_domain_port
 
-from conversations.runtime.private_files import read_or_make
+from conversations.runtime.private_files import read_or_make_secret
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 NAMES = (*LOOPBACK, "[::1]")
@@ -30,7 +30,7 @@ def is_right(given: str) -> bool:
 
 def token() -> str:
     """Kept beside the database, so that all processes of a site have the same."""
-    return read_or_make(_file())
+    return read_or_make_secret(_file())
 
 
 def forget() -> None:

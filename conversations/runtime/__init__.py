@@ -1,1 +1,1 @@
-"""What everything stands on: the queue of work, events and their relay, metrics, log context, compiled queries."""
+"""The ground of all rooms: task queue, events and their relay, metrics, log context, compiled queries."""

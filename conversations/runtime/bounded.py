@@ -1,12 +1,12 @@
-"""What a process remembers of the histories it has seen, so as not to work it out again. The oldest is forgotten."""
+"""A cache of bounded size within a process, for values computed from histories; the oldest entry is dropped first."""
 
 from __future__ import annotations
 
 from threading import Lock
 
 
-class Remembered[Key, Value]:
-    """At most `most` values by key; safe to use from any thread."""
+class BoundedCache[Key, Value]:
+    """A cache of at most `most` values; safe to use from any thread."""
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, Lock()

@@ -1,7 +1,7 @@
-"""Work on what others have written, in processes with a limit of time and memory: the one that serves goes on.
+"""Runs work on untrusted input in worker processes with limits of time and memory, apart from the server's process.
 
-A process begins when it is needed, does one piece of work at a time, is ended where that takes too much, and ends
-by itself when it has had nothing to do for a while.
+A worker is started when it is needed and does one job at a time. It is ended when a job exceeds a limit, and after
+some idle time.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
 IDLE_SECONDS = 60.0
-"""That a process is kept for the next piece of work."""
-PIECE = 1_000_000
-"""Bytes that are read at once."""
+"""An idle worker is kept this long for the next job."""
+MAX_READ_BYTES = 1_000_000
+"""The most bytes read from a pipe at once."""
 _pools: list[Pool] = []
 
 
 class NotDone(Exception):
-    """The work came to no end; its process is gone, or gave up."""
+    """The job failed: its worker process ended or reported an error."""
 
 
 class OverTime(NotDone):
-    pass
+    """The job took more time than its limit."""
 
 
 class OverMemory(NotDone):
-    pass
+    """The job took more memory than its limit."""
 
 
 class Worker:
-    """One process. Not for two threads at once."""
+    """One worker process. Only one thread may use it at a time."""
 
     def __init__(self, module: str, megabytes: int) -> None:
         self.used_at = time.monotonic()
@@ -61,11 +61,11 @@ class Worker:
         )
 
     def ask(self, argument: object, seconds: float) -> Iterator[Any]:
-        """The answers as they come. Raises Refused as it was raised there, or NotDone."""
-        # On a busy machine it gets less than a processor: more of the clock than of the processor may go by.
+        """The answers as they arrive. Raises the Refused that the work raised, or NotDone."""
+        # `seconds` limits CPU time in the worker; the clock's limit is longer, as a busy machine gives it less CPU.
         until = time.monotonic() + 5 * seconds + 10
         try:
-            bounded_worker.told(cast(BinaryIO, self.process.stdin), (seconds, argument))
+            bounded_worker.write_message(cast(BinaryIO, self.process.stdin), (seconds, argument))
         except OSError:
             raise self._ended() from None
         while True:
@@ -83,6 +83,7 @@ class Worker:
                 raise NotDone(value)
 
     def end(self) -> None:
+        """Kill the process and wait for its end."""
         self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout):
             with suppress(OSError):
@@ -99,7 +100,7 @@ class Worker:
         while size:
             if not select.select([pipe], [], [], max(0.0, until - time.monotonic()))[0]:
                 raise OverTime("the clock")
-            part = os.read(pipe.fileno(), min(size, PIECE))
+            part = os.read(pipe.fileno(), min(size, MAX_READ_BYTES))
             if not part:
                 raise self._ended()
             parts.append(part)
@@ -107,14 +108,14 @@ class Worker:
         return b"".join(parts)
 
     def _ended(self) -> NotDone:
-        """Why: the kernel ends it for its time, and kills what takes the memory of the machine."""
+        """The error for the process's exit code: SIGPROF is its limit of CPU time, SIGKILL the kernel out of memory."""
         ends: dict[int, type[NotDone]] = {-signal.SIGPROF: OverTime, -signal.SIGKILL: OverMemory}
         code = self.process.wait()
         return ends.get(code, NotDone)(f"the process ended with {code}")
 
 
 class Pool:
-    """Processes for the work of one module; as many as there are threads that ask, who see to it that they are few."""
+    """The worker processes for one module's `work`, one for each thread that runs a job; callers limit their number."""
 
     def __init__(self, module: str, *, seconds: float, megabytes: int) -> None:
         self._module, self._seconds, self._megabytes = module, seconds, megabytes
@@ -124,15 +125,15 @@ class Pool:
         _pools.append(self)
 
     def run(self, argument: object) -> Any:
-        """What `work(argument)` answers. Raises Refused as it does, OverTime, OverMemory, or NotDone."""
+        """The result of `work(argument)`. Raises the Refused that it raises, or OverTime, OverMemory or NotDone."""
         (answer,) = self.stream(argument)
         return answer
 
     def stream(self, argument: object) -> Iterator[Any]:
-        """The same of work that yields its answers, as they come."""
+        """The answers that the generator `work(argument)` yields, as they arrive. Raises as `run` does."""
         if bounded_worker.is_here:
-            found = import_module(self._module).work(argument)
-            yield from found if isinstance(found, GeneratorType) else (found,)
+            result = import_module(self._module).work(argument)
+            yield from result if isinstance(result, GeneratorType) else (result,)
             return
         from conversations.errors import Refused
 
@@ -154,13 +155,14 @@ class Pool:
                 worker.end()
 
     def close(self) -> None:
+        """End all idle workers."""
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
             worker.end()
 
     def forget(self) -> None:
-        """In a process that was forked: the workers are its parent's."""
+        """Drop all workers in a forked process: they belong to its parent."""
         self._lock, self._idle, self._reaper = threading.Lock(), [], None
 
     def _taken(self) -> Worker:
@@ -181,12 +183,16 @@ class Pool:
                 self._reaper.start()
 
     def _reap(self) -> None:
-        """End what has had nothing to do for long, until there is none."""
+        """End workers that were idle for IDLE_SECONDS, until no idle worker is left."""
         while True:
             time.sleep(IDLE_SECONDS / 4)
             with self._lock:
-                old = [one for one in self._idle if one.used_at + IDLE_SECONDS < time.monotonic()]
-                self._idle = [one for one in self._idle if one not in old]
+                old = [
+                    worker_process
+                    for worker_process in self._idle
+                    if worker_process.used_at + IDLE_SECONDS < time.monotonic()
+                ]
+                self._idle = [worker_process for worker_process in self._idle if worker_process not in old]
                 is_over = not self._idle
                 if is_over:
                     self._reaper = None
@@ -197,6 +203,7 @@ class Pool:
 
 
 def close_all() -> None:
+    """End the idle workers of all pools."""
     for pool in _pools:
         pool.close()
 

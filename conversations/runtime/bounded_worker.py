@@ -1,8 +1,8 @@
-"""A process that reads what others have written, and that the kernel ends where it takes too long or too much memory.
+"""The worker process for untrusted input, with limits of CPU time and memory that the kernel enforces.
 
-`python -m conversations.bounded_worker MODULE MEGABYTES`: MODULE has `work(argument)`, which answers with a value, or
-yields several. Questions come in by standard input and answers go out by standard output, as pickles with their length
-before them. It ends with its standard input.
+`python -m conversations.runtime.bounded_worker MODULE MEGABYTES`: MODULE has `work(argument)`, which returns a value or
+yields several. Jobs arrive on standard input and answers leave on standard output, as pickles preceded by their length.
+The process ends when its standard input is closed.
 """
 
 from __future__ import annotations
@@ -19,35 +19,37 @@ from types import GeneratorType
 from typing import Any, BinaryIO
 
 LENGTH = struct.Struct(">Q")
-POLITENESS = 10
-"""How far it stands back behind the process that serves people."""
+NICENESS = 10
+"""The niceness of the worker, so that the server's process gets the CPU first."""
 ITEM, DONE, REFUSED, MEMORY, FAILED = "item", "done", "refused", "memory", "failed"
 is_here = False
-"""Whether this process is one of them."""
+"""Whether this process is a worker."""
 
 
 def main(module: str, megabytes: int) -> None:
+    """Do the jobs that arrive on standard input with the module's `work`."""
     global is_here
     is_here = True
     sys.modules["conversations.runtime.bounded_worker"] = sys.modules[__name__]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: whoever started it ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends this process
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    os.nice(POLITENESS)
+    os.nice(NICENESS)
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # a library's prints go to standard error, not among the answers
     work = import_module(module).work
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (megabytes * 1_000_000, megabytes * 1_000_000))
     while header := questions.read(LENGTH.size):
         seconds, argument = pickle.loads(questions.read(*LENGTH.unpack(header)))
-        # Seconds of CPU, whoever has the processor meanwhile; what is in the middle of a regular expression ends too.
+        # The timer counts CPU seconds; its signal also ends a running regular expression.
         signal.setitimer(signal.ITIMER_PROF, seconds)
         _answer(answers, work, argument)
         signal.setitimer(signal.ITIMER_PROF, 0)
         del argument
 
 
-def told(file: BinaryIO, value: object) -> None:
+def write_message(file: BinaryIO, value: object) -> None:
+    """Write a value to a pipe, as a pickle preceded by its length."""
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     file.write(LENGTH.pack(len(data)))
     file.write(data)
@@ -58,9 +60,9 @@ def _answer(answers: BinaryIO, work: Callable[[Any], Any], argument: object) -> 
     from conversations.errors import Refused
 
     try:
-        found = work(argument)
-        for item in found if isinstance(found, GeneratorType) else (found,):
-            told(answers, (ITEM, item))
+        result = work(argument)
+        for item in result if isinstance(result, GeneratorType) else (result,):
+            write_message(answers, (ITEM, item))
         last: tuple[str, object] = (DONE, None)
     except Refused as refusal:
         last = (REFUSED, refusal)
@@ -68,7 +70,7 @@ def _answer(answers: BinaryIO, work: Callable[[Any], Any], argument: object) -> 
         last = (MEMORY, None)
     except Exception as error:
         last = (FAILED, f"{type(error).__name__}: {error}"[:500])
-    told(answers, last)
+    write_message(answers, last)
 
 
 if __name__ == "__main__":

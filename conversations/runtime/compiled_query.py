@@ -17,6 +17,8 @@ from django.db.models import Field, QuerySet
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
+    """A query's SQL, its parameters, the names of those that change, by position, and the columns' converters."""
+
     sql: str
     values: tuple[Any, ...]
     places: dict[int, str]
@@ -24,10 +26,10 @@ class Compiled:
 
 
 class Prepared:
-    """A `values_list` query with places for values: it gives lists of columns in the order of that call.
+    """A `values_list` query with named parameters, compiled on its first run; rows have that call's order of columns.
 
-    `build` makes the queryset from one example value a place; `places` names each place's field and the example,
-    which must occur nowhere else in the query.
+    `build` makes the queryset from an example value for each parameter. `places` has each parameter's field and
+    example; an example must not occur anywhere else in the query.
     """
 
     def __init__(self, build: Callable[..., QuerySet[Any, Any]], **places: tuple[Field[Any, Any], Any]) -> None:

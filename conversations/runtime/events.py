@@ -1,7 +1,7 @@
-"""What happens in a conversation, told to everyone who listens to it.
+"""The hub that sends a conversation's events to everyone who listens to it.
 
-A process-local hub: listeners by conversation, and one timer that sends what models have written meanwhile. Where a
-site has several processes, `conversations.relay` carries what one hub says to the others.
+The hub is local to a process: it has the listeners of each conversation, and one timer that sends collected deltas. If
+a site has several processes, `conversations.runtime.relay` carries the events of one hub to the others.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from uuid import UUID
 from conversations.runtime.event_types import ENDS, EventType, Signal
 from conversations.runtime.subscription import RESYNC, Event, Listener
 
-TICK = 0.04
-"""Seconds that deltas are collected for; the first one of a reply goes out at once."""
-SLOT = 0.008
-"""Seconds between two rounds of sending, at least. Each takes what is due by the next one: sent all at one moment, what
-a thousand models have written would keep the loop for 30 ms, and the last pages waiting as long."""
-RESYNC_APART = 0.005
-"""Seconds between two pages that are told to fetch, where all are."""
-DRAFTS = 2_000
-"""Replies of other processes whose text is kept for pages that are opened meanwhile."""
+TICK_SECONDS = 0.04
+"""Deltas are collected for this long; the first one of a reply is sent at once."""
+SLOT_SECONDS = 0.008
+"""The least time between two rounds of sending; a round sends the deltas that are due before the next one.
+
+Sending the deltas of a thousand replies at one moment would block the loop for 30 ms and delay the last pages as long.
+"""
+RESYNC_INTERVAL_SECONDS = 0.005
+"""The time between two resync events when all pages get one."""
+MAX_DRAFTS = 2_000
+"""The most replies of other processes whose text is kept for pages that are opened while they are written."""
 
 
 class Peers(Protocol):
-    """The way to the other processes."""
+    """A connection to the site's other processes."""
 
     loop: asyncio.AbstractEventLoop
 
@@ -37,7 +39,7 @@ class Peers(Protocol):
 
 
 class Pending(NamedTuple):
-    """Pieces of a reply from its `at`-th character on, to be sent at `due` by the clock of the loop."""
+    """Collected pieces of a reply from its `at`-th character on, to be sent at `due` (the loop's clock)."""
 
     message_id: str
     at: int
@@ -47,13 +49,15 @@ class Pending(NamedTuple):
 
 @dataclass(slots=True)
 class Draft:
-    """A reply as far as another process has written it."""
+    """The text so far of a reply that another process is writing."""
 
     pieces: list[str] = field(default_factory=list)
     length: int = 0
 
 
 class Hub:
+    """Sends events to a process's listeners and to the other processes."""
+
     def __init__(self) -> None:
         self.listeners: defaultdict[UUID, set[Listener]] = defaultdict(set)
         self.peers: Peers | None = None
@@ -67,7 +71,7 @@ class Hub:
 
     @contextmanager
     def listen(self, conversation_id: UUID) -> Iterator[Listener]:
-        """Hear a conversation's events from now on."""
+        """A listener that receives the conversation's events from now until the context ends."""
         listener = Listener()
         self.listeners[conversation_id].add(listener)
         try:
@@ -78,11 +82,11 @@ class Hub:
                 del self.listeners[conversation_id]
 
     def is_heard(self, conversation_id: UUID) -> bool:
-        """Whether anyone listens here, or may do so in another process."""
+        """Whether the conversation has a listener here, or may have one in another process."""
         return self.peers is not None or conversation_id in self.listeners
 
     def publish(self, conversation_id: UUID, event: Event) -> None:
-        """Tell all listeners, from any thread; text fed before is told first."""
+        """Send an event to all listeners, from any thread; deltas fed before it are sent first."""
         for listener in list(self.listeners.get(conversation_id, ())):
             listener.loop.call_soon_threadsafe(self._deliver, conversation_id, listener, event)
         if self.peers:
@@ -91,9 +95,12 @@ class Hub:
             self.afar(conversation_id, event)
 
     def feed(self, conversation_id: UUID, message_id: str, text: str, *, at: int) -> None:
-        """A piece of a reply, from its `at`-th character on, on the loop that listens: joined for one tick."""
+        """Send a piece of a reply, from its `at`-th character on; pieces are collected for TICK_SECONDS.
+
+        Call it on the listeners' loop.
+        """
         if not self.is_heard(conversation_id):
-            self._pending.pop(conversation_id, None)  # what is fed to the next listener does not follow on it
+            self._pending.pop(conversation_id, None)  # later pieces will not follow on these
             return
         if message_id not in self._begun:
             self._begun.add(message_id)
@@ -103,18 +110,18 @@ class Hub:
             pending.pieces.append(text)
             return
         loop = asyncio.get_running_loop()
-        due = loop.time() + TICK
+        due = loop.time() + TICK_SECONDS
         self._pending[conversation_id] = Pending(message_id, at, [text], due)
         if self._timer is None or self._loop is not loop:
-            self._loop, self._timer = loop, loop.call_at(due - SLOT, self._tick, loop)
+            self._loop, self._timer = loop, loop.call_at(due - SLOT_SECONDS, self._tick, loop)
 
     def ended(self, conversation_id: UUID, message_id: str) -> None:
-        """No more text will come: what waits goes out now."""
+        """Note that a reply has no more text; collected pieces are sent now."""
         self._flush(conversation_id)
         self._begun.discard(message_id)
 
     def hear(self, conversation_id: UUID, event: Event) -> None:
-        """What another process says; on the loop that listens."""
+        """Pass another process's event to the listeners here. Call it on their loop."""
         if command := self.commands.get(event.type):
             command(conversation_id)
             return
@@ -123,18 +130,19 @@ class Hub:
             listener.put(event)
 
     def resync_all(self) -> None:
-        """Something was missed, nobody knows what: all pages fetch, a few at a time."""
+        """Have all pages fetch the present state, a few at a time, after events of another process were lost."""
         listeners = [listener for those in self.listeners.values() for listener in those]
         for place, listener in enumerate(listeners):
-            listener.loop.call_later(place * RESYNC_APART, listener.put, RESYNC)
+            listener.loop.call_later(place * RESYNC_INTERVAL_SECONDS, listener.put, RESYNC)
         self._drafts.clear()
 
     def draft(self, message_id: str) -> str:
-        """What another process has written of a reply, as far as it was heard from its beginning; else ""."""
+        """The text so far of a reply that another process is writing; "" unless it was heard from its beginning."""
         draft = self._drafts.get(message_id)
         return "".join(draft.pieces) if draft else ""
 
     def _note(self, event: Event) -> None:
+        """Keep the text of another process's reply while it is written."""
         if event.type == EventType.MESSAGE_DELTA:
             id, text, at = event.data["id"], event.data["text"], event.data["at"]
             draft = self._drafts.pop(id, None) or Draft()
@@ -142,7 +150,7 @@ class Hub:
                 draft.pieces.append(text)
                 draft.length += len(text)
                 self._drafts[id] = draft
-            if len(self._drafts) > DRAFTS:
+            if len(self._drafts) > MAX_DRAFTS:
                 del self._drafts[next(iter(self._drafts))]
         elif event.type in ENDS:
             self._drafts.pop(event.data["message"]["id"], None)
@@ -157,9 +165,9 @@ class Hub:
         listener.put(event)
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Send what is due in this slot: what has waited longest stands first."""
+        """Send the deltas that are due in this slot, the oldest first."""
         self._timer = None
-        until = loop.time() + SLOT
+        until = loop.time() + SLOT_SECONDS
         while self._pending:
             conversation_id, pending = next(iter(self._pending.items()))
             if pending.due > until:
@@ -183,5 +191,5 @@ hub = Hub()
 
 
 def publish(conversation_id: UUID, type: EventType | Signal, **data: Any) -> None:
-    """Tell everyone who has the conversation open. Call it after the commit that it speaks of."""
+    """Send an event to all listeners of the conversation. Call it after the commit that the event reports."""
     hub.publish(conversation_id, Event(type, data))

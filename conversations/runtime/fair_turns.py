@@ -1,4 +1,4 @@
-"""Turns at what only a few may do at once: nobody has all of them, and nobody waits for all that one person wants."""
+"""Limits how many jobs run at once, in fair order: one person cannot take all places or block the queue for others."""
 
 from __future__ import annotations
 
@@ -10,27 +10,33 @@ from dataclasses import dataclass
 
 from conversations.errors import Refused, TooMany
 
-RETRY_AFTER = 5
+RETRY_AFTER_SECONDS = 5
 
 
 class Busy(Refused):
-    """Not now: others' work comes first."""
+    """The site has no free place for the job at the moment."""
 
     code = "busy"
     status = 503
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, retry_after=RETRY_AFTER)
-        self.retry_after = RETRY_AFTER
+        super().__init__(message, retry_after=RETRY_AFTER_SECONDS)
+        self.retry_after = RETRY_AFTER_SECONDS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ticket:
+    """A person's place in the queue."""
+
     person: Hashable
 
 
 class Turns:
-    """`at_once` of them, of one person at most `a_person`, at work and waiting; `waiting` is for all together."""
+    """Turns for at most `at_once` jobs at a time, granted first to the person with the fewest running jobs.
+
+    One person may have at most `a_person` jobs, running and waiting; at most `waiting` jobs of all may wait, each for
+    at most `seconds`. `what` names the jobs' objects in error messages.
+    """
 
     def __init__(self, *, at_once: int, a_person: int, waiting: int, seconds: float, what: str) -> None:
         self._at_once, self._a_person, self._may_wait = at_once, a_person, waiting
@@ -42,13 +48,13 @@ class Turns:
 
     @contextmanager
     def turn(self, person: Hashable) -> Iterator[None]:
-        """Raises TooMany where this person has as many as one may, Busy where none becomes free in time."""
+        """Hold a turn. Raises TooMany if the person has too many jobs, Busy if no turn becomes free in time."""
         ticket = Ticket(person)
         with self._changed:
             own = self._at_work[person] + sum(other.person == person for other in self._queue)
             if own >= self._a_person:
                 words = f"{own} of your {self._what} are being read; at most {self._a_person} may be at once."
-                raise TooMany(words, retry_after=RETRY_AFTER)
+                raise TooMany(words, retry_after=RETRY_AFTER_SECONDS)
             if len(self._queue) >= self._may_wait:
                 raise self._busy()
             self._queue.append(ticket)
@@ -63,11 +69,11 @@ class Turns:
         finally:
             with self._changed:
                 self._at_work[person] -= 1
-                self._at_work += Counter()  # without those who have none
+                self._at_work += Counter()  # drops persons without running jobs
                 self._changed.notify_all()
 
     def _next(self) -> Ticket | None:
-        """Whose turn it is: of those with the least at work who has waited longest."""
+        """The next ticket: the oldest of the persons with the fewest running jobs; None while no turn is free."""
         if self._at_work.total() >= self._at_once:
             return None
         free = [ticket for ticket in self._queue if self._at_work[ticket.person] < self._most_of_one]

@@ -1,6 +1,7 @@
-"""Whose work a line of the log is of: ids that are known where it is written, and nothing that anybody said.
+"""Ids that are added to every line of the log: of the request, the user, the conversation, the reply, the compaction.
 
-They go where the work goes: into threads and tasks by Python's own contexts, into other processes by hand.
+Python's contexts carry them into threads and tasks; the queue's messages carry them into other processes. They contain
+no text of anybody's messages.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ _ids: ContextVar[Ids] = ContextVar("ids", default={})  # noqa: B039 - never chan
 
 
 def ids() -> Ids:
-    """By name: request_id, user_id, conversation_id, reply_id, compaction_id."""
+    """The present ids by name: request_id, user_id, conversation_id, reply_id, compaction_id."""
     return _ids.get()
 
 
-def note(**more: str | int) -> None:
-    """For all that is logged from here on within this context."""
+def bind(**more: str | int) -> None:
+    """Add ids to all lines that are logged from now on in this context."""
     _ids.set({**_ids.get(), **more})
 
 
 @contextmanager
-def noted(**more: str | int) -> Iterator[None]:
-    """For what is logged within it."""
+def bound(**more: str | int) -> Iterator[None]:
+    """Add ids to the lines that are logged within the `with` block."""
     before = _ids.set({**_ids.get(), **more})
     try:
         yield
@@ -38,8 +39,8 @@ def noted(**more: str | int) -> Iterator[None]:
         _ids.reset(before)
 
 
-def figures_of(row: Compaction) -> dict[str, Any]:
-    """What the log says of a compaction that has ended."""
+def compaction_fields(row: Compaction) -> dict[str, Any]:
+    """The fields of the log's line about a compaction that has ended."""
     return {
         "compaction_id": str(row.pk),
         "conversation_id": str(row.conversation_id),

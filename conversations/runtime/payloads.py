@@ -1,4 +1,4 @@
-"""Rows and values as JSON, for the API and for events."""
+"""Converts rows and values to JSON, for the API and for events."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def goal_json(goal: Goal) -> dict[str, Any]:
 
 
 def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
-    """`is_bare` says that it has neither files nor pastes: nothing is looked for. Only a person's message has any."""
+    """A message as JSON. `is_bare`: it is known to have no attachments or pastes, so none are queried."""
     may_have = message.role == Message.Role.USER and not is_bare
     error, advice = endings.failure(message.error)
     return {
@@ -74,7 +74,7 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
 
 
 def call_json(call: ToolCall, *, most: int | None = None) -> dict[str, Any]:
-    """`most` characters of the arguments and of the result; None: all of them."""
+    """A tool call as JSON, with at most `most` characters of its arguments and of its result; None: no limit."""
     return {
         "id": call.call_id,
         "name": call.name,
@@ -101,7 +101,7 @@ def run_json(run: AgentRun) -> dict[str, Any]:
 
 
 def step_json(step: AgentStep, *, most: int | None = None) -> dict[str, Any]:
-    """With its message, of which `most` characters are told, as of each call's result; None: all of them."""
+    """An agent's step with its message and tool calls, at most `most` characters of each text; None: no limit."""
     message = step.message
     return {
         "number": step.number,
@@ -120,7 +120,7 @@ def step_json(step: AgentStep, *, most: int | None = None) -> dict[str, Any]:
 
 
 def flow_json(used: FlowUsage) -> dict[str, Any]:
-    """Of an agent: who it is, and how much of its own budget of history is used, in tokens."""
+    """A flow's use of its own budget of history as JSON, in tokens."""
     return {"flow": used.flow, "history": used.history, "budget": used.budget, "percent": used.percent}
 
 

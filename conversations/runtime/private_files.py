@@ -1,4 +1,4 @@
-"""Files that hold what nobody else may read."""
+"""Keeps the site's files private to its user, and makes secrets on the first start."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def begin(*places: Path) -> None:
-    """What this process writes is its user's alone; so is from now on what lies in these folders and files."""
+def make_private(*places: Path) -> None:
+    """Make new files of this process, and the existing files and folders at `places`, private to their user."""
     os.umask(OTHERS)
     for place in places:
         _close(place)
@@ -21,15 +21,15 @@ def begin(*places: Path) -> None:
                 _close(Path(folder) / name)
 
 
-def read_or_make(path: Path) -> str:
-    """The secret kept in `path`, made on the first start and readable by its owner alone."""
+def read_or_make_secret(path: Path) -> str:
+    """The secret in `path`; made on the first start, readable only by its owner."""
     if not path.exists():
         _make(path)
     return path.read_text().strip()
 
 
 def _make(path: Path) -> None:
-    # Written aside and linked into place, so that two first starts agree on one whole key.
+    # Write the secret to another file and link it into place, so that two simultaneous first starts share one key.
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(secrets.token_urlsafe(50))
@@ -42,9 +42,10 @@ def _make(path: Path) -> None:
 
 
 def _close(path: Path) -> None:
+    """Take all permissions of a file from others than its owner."""
     try:
         mode = path.lstat().st_mode
         if mode & OTHERS and not stat.S_ISLNK(mode):
             path.chmod(stat.S_IMODE(mode) & ~OTHERS)
     except OSError:
-        pass  # another user's, or gone
+        pass  # the file belongs to another user or is gone

@@ -1,7 +1,7 @@
-"""Work that outlives its request: in a worker, on the server's own loop, or at once where there is neither.
+"""The queue of tasks: runs them in a worker, on the server's own loop, or immediately if there is neither.
 
-The rows say what there is to do; what is enqueued only wakes somebody up. What gets lost on the way is found by
-`conversations.orphans`.
+The rows say what there is to do; a queued task only starts it. `conversations.turns.recovery` finds work whose task
+was lost.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from conversations.runtime import log_context
 logger = logging.getLogger(__name__)
 
 WORK = "chatsite.work"
-"""The one task that a broker carries: the name of a function of `conversations.tasks`, and its arguments."""
+"""The broker's only task; its arguments are the name of a function in `conversations.tasks` and its arguments."""
 
 _server: Embedded | None = None
-_loose: set[asyncio.Task[Any]] = set()
-"""What is kept where there is no server: the loop alone would forget it."""
+_without_server: set[asyncio.Task[Any]] = set()
+"""Tasks that run without a server; the loop itself keeps only weak references to its tasks."""
 
 
 class Backend:
@@ -65,7 +65,7 @@ class Broker(Backend):
 
 
 class Embedded(Backend):
-    """Runs tasks on the loop of the process that they were enqueued in."""
+    """Runs tasks on the loop of the process that enqueued them."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -73,20 +73,20 @@ class Embedded(Backend):
         self.is_open = True
 
     def enqueue(self, name: str, *args: str) -> None:
-        # A fresh context: the request's own would tie the task to a thread that ends with the request.
+        # Use a fresh context: the request's would tie the task to a thread that ends with the request.
         context = Context()
-        context.run(log_context.note, **_origin())
+        context.run(log_context.bind, **_origin())
         self.loop.call_soon_threadsafe(partial(self._start, name, *args), context=context)
 
     def _start(self, name: str, *args: str) -> None:
         if not self.is_open:
-            return  # its row is found by another process, or by the next start
+            return  # another process, or the next start, finds the task's row
         task = self.loop.create_task(_guarded(name, *args))
         self.running.add(task)
         task.add_done_callback(self.running.discard)
 
     async def stop(self, *, grace: float = 0) -> None:
-        """Let what runs end within `grace` seconds; what does not saves what it has, or is handed back."""
+        """Wait `grace` seconds for running tasks, then cancel them; a cancelled task saves or hands back its work."""
         self.is_open = False
         if self.running and grace:
             await asyncio.wait(self.running, timeout=grace)
@@ -101,15 +101,15 @@ def enqueue(name: str, *args: str) -> None:
 
 
 def attach(loop: asyncio.AbstractEventLoop | None) -> Embedded | None:
-    """Make `loop` the one that work is done on in this process; None goes back to running it at once."""
+    """Make `loop` the one that runs this process's tasks; None: tasks run immediately in the caller."""
     global _server
     _server = Embedded(loop) if loop else None
     return _server
 
 
 def keep(task: asyncio.Task[Any]) -> asyncio.Task[Any]:
-    """Work that a request has begun and that outlives it: it is given time to end when the server stops."""
-    kept = _server.running if _server else _loose
+    """Keep a task that outlives its request; when the server stops, the task gets time to end."""
+    kept = _server.running if _server else _without_server
     kept.add(task)
     task.add_done_callback(kept.discard)
     return task
@@ -123,21 +123,22 @@ def backend() -> Backend:
 
 
 def is_here() -> bool:
-    """Whether the tasks that are enqueued here are done in this process, and the upkeep with them."""
+    """Whether this process runs the tasks that it enqueues, as no broker is set."""
     return backend().is_here
 
 
 def attached_to(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether `loop` runs this process's tasks."""
     return _server is not None and _server.loop is loop
 
 
 def work(name: str, *args: str, request_id: str | None = None) -> None:
-    """What a worker does with a message of the broker: begin the task on its loop.
+    """Start the task of a broker's message on the worker's loop, without waiting for its end.
 
-    It is not waited for: replies that wait for a compaction would hold up the message that begins it.
+    Waiting could block the worker: a reply waits for its compaction, which starts with a later message.
     """
     assert _server is not None, "a worker has a loop"
-    with log_context.noted(**({"request_id": request_id} if request_id else {})):
+    with log_context.bound(**({"request_id": request_id} if request_id else {})):
         _server.enqueue(name, *args)
 
 
@@ -146,16 +147,16 @@ def _dispatch(name: str, *args: str) -> None:
 
 
 def _origin() -> dict[str, str]:
-    """The request that asked for what is enqueued, for the lines of the log."""
+    """The id of the request that enqueues a task, for the log's lines about the task."""
     return {name: str(id) for name, id in log_context.ids().items() if name == "request_id"}
 
 
 async def _guarded(name: str, *args: str) -> None:
-    """A task ends in its rows; what escapes is a bug, written to the log and to nobody's page."""
+    """Run a task. It reports errors in its rows; an exception that escapes is a bug and goes to the log."""
     with contextlib.suppress(asyncio.CancelledError):
         try:
             task: Callable[..., Coroutine[Any, Any, None]] = import_string(f"conversations.tasks.{name}")
-            # The thread that serves all tasks is never told that a request has ended.
+            # No request ends in the tasks' thread, so Django never closes its old connections there.
             await sync_to_async(close_old_connections)()
             await task(*args)
         except (OperationalError, InterfaceError) as error:

@@ -1,7 +1,7 @@
-"""Events between the processes of a site, over Redis: one message carries those of a moment for all conversations.
+"""Carries events between the processes of a site over Redis; one message has all events of a moment.
 
-Every process that holds sockets reads one group, and tells its own listeners. A message has its sender and a number:
-where one is missed, because Redis was away or a queue ran over, all pages of the receiver are told to fetch.
+Every process with sockets reads one group and passes the events to its own listeners. Messages are numbered by their
+sender. If a number is missing, as after an outage of Redis, the receiver has all of its pages fetch the present state.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ logger = logging.getLogger(__name__)
 
 LAYER = "relay"
 EVENTS, COMMANDS = "events", "commands"
-BEAT = 1.0
-"""Seconds between two messages of a process, at most: a lost one is noticed at the next."""
-PATIENCE = 2.0
-"""Seconds that Redis has to take a message."""
-OUTBOX = 5_000
-"""Events that may wait for Redis. Beyond it they are dropped, which the others notice by the number."""
-FORGET = 100
-"""Senders that are remembered: processes come and go."""
+BEAT_SECONDS = 1.0
+"""A process sends a message at least this often; a lost message is noticed at the next one."""
+SEND_TIMEOUT_SECONDS = 2.0
+"""Redis must accept a message within this time."""
+MAX_OUTBOX_EVENTS = 5_000
+"""The most events that wait for Redis. Further ones are dropped; receivers notice it by the message's number."""
+MAX_SENDERS = 100
+"""The most senders whose last number is kept."""
 
 
-_telling: set[asyncio.Task[None]] = set()
+_sending: set[asyncio.Task[None]] = set()
 
 
 class Relay:
-    """One process's part of it, on its own loop. `hears`: it has listeners; else it takes commands only."""
+    """A process's connection to the others, on its own loop. `hears`: it receives events, not only commands."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, hears: bool) -> None:
         self.loop = loop
@@ -52,33 +52,35 @@ class Relay:
         self._tasks = [loop.create_task(self._send_all()), loop.create_task(self._receive_all())]
 
     def put(self, conversation_id: UUID, event: Event) -> None:
-        """For the other processes; on the loop. What is put at one moment goes out as one message."""
-        if len(self.outbox) < OUTBOX:
+        """Queue an event for the other processes; all events of a moment go out in one message. Call it on the loop."""
+        if len(self.outbox) < MAX_OUTBOX_EVENTS:
             self.outbox.append([str(conversation_id), event.type, event.data])
         else:
             self.number += 1
         self._wake.set()
 
     async def stop(self) -> None:
-        """Send what waits, then no more."""
+        """Send the waiting events, then stop."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with contextlib.suppress(Exception):
-            await asyncio.wait_for(self._send(), BEAT)
+            await asyncio.wait_for(self._send(), BEAT_SECONDS)
         with contextlib.suppress(Exception):
             await self.layer.flush()
 
     async def _send_all(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), BEAT)
+                await asyncio.wait_for(self._wake.wait(), BEAT_SECONDS)
             self._wake.clear()
             try:
-                await asyncio.wait_for(self._send(), PATIENCE)  # one that answers nothing holds the layer's lock
+                await asyncio.wait_for(
+                    self._send(), SEND_TIMEOUT_SECONDS
+                )  # an unanswered send would hold the layer's lock
             except Exception as error:
                 self._say(up=False, why=error)
-                await asyncio.sleep(BEAT)
+                await asyncio.sleep(BEAT_SECONDS)
             else:
                 self._say(up=True)
 
@@ -97,29 +99,29 @@ class Relay:
                     self._heed(await self.layer.receive(channel))
             except Exception as error:
                 self._say(up=False, why=error)
-                await asyncio.sleep(BEAT)
+                await asyncio.sleep(BEAT_SECONDS)
 
-    def _heed(self, told: dict[str, Any]) -> None:
+    def _heed(self, content: dict[str, Any]) -> None:
         try:
-            self.take(told)
-        except Exception:  # of another version, as while a site is upgraded
+            self.take(content)
+        except Exception:  # a message of another version, as during an upgrade
             logger.exception("what another process has sent could not be read")
             hub.resync_all()
 
-    def take(self, told: dict[str, Any]) -> None:
-        """What another process has sent; our own comes back too, and is known already."""
-        sender, number = told["from"], told["number"]
+    def take(self, content: dict[str, Any]) -> None:
+        """Pass on the events of another process's message; the process's own messages come back too and are ignored."""
+        sender, number = content["from"], content["number"]
         if sender == self.id:
             return
         if number and self._missed(sender, number):
             hub.resync_all()
-        for conversation_id, type, data in told["events"]:
+        for conversation_id, type, data in content["events"]:
             hub.hear(UUID(conversation_id), Event(type, data))
 
     def _missed(self, sender: str, number: int) -> bool:
         last = self.heard.pop(sender, None)
         self.heard[sender] = number
-        if len(self.heard) > FORGET:
+        if len(self.heard) > MAX_SENDERS:
             del self.heard[next(iter(self.heard))]
         return last is not None and number != last + 1
 
@@ -135,12 +137,12 @@ class Relay:
 
 
 def message(sender: str, number: int, events: list[list[Any]]) -> dict[str, Any]:
-    """`number` 0: from a process that sends no more, which nothing can be missed of."""
+    """A message with these events. `number` 0: its sender numbers no messages, so none of them can be missed."""
     return {"type": "relay", "from": sender, "number": number, "events": events}
 
 
 def attach(loop: asyncio.AbstractEventLoop, *, hears: bool) -> Relay | None:
-    """Connect this process with the others, where there can be any."""
+    """Connect this process with the site's other processes; None without Redis."""
     if not settings.REDIS_URL:
         return None
     relay = Relay(loop, hears=hears)
@@ -149,33 +151,34 @@ def attach(loop: asyncio.AbstractEventLoop, *, hears: bool) -> Relay | None:
 
 
 def detach() -> None:
+    """Send this process's events to no other processes from now on."""
     hub.peers = None
 
 
 def relay_event(group: str, conversation_id: UUID, type: str, **data: Any) -> None:
-    """One event to the other processes, from a thread of one that may have no loop, such as a command's."""
+    """Send one event to the other processes, also from a thread without a loop, such as a management command's."""
     if not settings.REDIS_URL:
         return
-    told = message(uuid4().hex, 0, [[str(conversation_id), type, data]])
+    content = message(uuid4().hex, 0, [[str(conversation_id), type, data]])
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
-        async_to_sync(_send)(group, told)
+        async_to_sync(_send)(group, content)
     else:
-        task = loop.create_task(_send(group, told))
-        _telling.add(task)
-        task.add_done_callback(_telling.discard)
+        task = loop.create_task(_send(group, content))
+        _sending.add(task)
+        task.add_done_callback(_sending.discard)
 
 
-async def _send(group: str, told: dict[str, Any]) -> None:
+async def _send(group: str, content: dict[str, Any]) -> None:
     try:
-        await asyncio.wait_for(get_channel_layer(LAYER).group_send(group, told), PATIENCE)
+        await asyncio.wait_for(get_channel_layer(LAYER).group_send(group, content), SEND_TIMEOUT_SECONDS)
     except Exception as error:
         logger.warning("REDIS_URL: Redis cannot be used (%s): other processes are not told.", error.__class__.__name__)
 
 
 def _afar(conversation_id: UUID, event: Event) -> None:
-    """From a process that has no part in this, such as a command: it has something to say all the same."""
+    """Send an event from a process without a Relay, such as a management command."""
     relay_event(EVENTS, conversation_id, event.type, **event.data)
 
 

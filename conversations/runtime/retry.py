@@ -1,4 +1,4 @@
-"""What a database does not take at once, because it is busy or away for a moment, is saved again."""
+"""Retries a save that the database refused because it was busy or away for a moment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 logger = logging.getLogger(__name__)
 
-PAUSES = (0.2, 1.0, 5.0)
-"""Seconds before each further attempt."""
+PAUSES_SECONDS = (0.2, 1.0, 5.0)
+"""The pauses before each further attempt."""
 
 
 async def retry_on_database_error[T](save: Callable[[], T]) -> T:
-    """What `save` gives, which is a transaction of its own. Raises what the database says to the last attempt."""
-    for pause in PAUSES:
+    """The result of `save`, which must be a transaction of its own. Raises the database's error of the last attempt."""
+    for pause in PAUSES_SECONDS:
         try:
             return await sync_to_async(save)()
         except (DatabaseError, InterfaceError):

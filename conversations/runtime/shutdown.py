@@ -1,4 +1,4 @@
-"""Who may wait for hours is told when the server stops."""
+"""Notifies long-lived listeners that the server is shutting down."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from conversations.runtime.event_types import Signal
 from conversations.runtime.subscription import Event, Listener
 
 END = Event(Signal.STREAM_END)
-"""The last that a listener hears: the connection ends, and another one goes on elsewhere, or here after a start."""
+"""A listener's last event: its connection ends, and the client reconnects to another process or after the restart."""
 
 _staying: set[Listener] = set()
 
 
 @contextmanager
-def told(listener: Listener) -> Iterator[None]:
-    """Have it hear of the end, should that come meanwhile."""
+def notified(listener: Listener) -> Iterator[None]:
+    """Send END to the listener if the server stops within the `with` block."""
     _staying.add(listener)
     try:
         yield
@@ -24,7 +24,7 @@ def told(listener: Listener) -> Iterator[None]:
         _staying.discard(listener)
 
 
-def tell_all() -> None:
-    """On the loop that listens."""
+def notify_all() -> None:
+    """Send END to all listeners. Call it on their loop."""
     for listener in _staying:
         listener.put(END)

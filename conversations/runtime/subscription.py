@@ -1,4 +1,4 @@
-"""What one socket or stream hears: events in a queue that is bounded, whoever reads it."""
+"""The events of one socket or stream, in a bounded queue."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from conversations.runtime.event_types import EventType
 
-BACKLOG = 256
-"""Events that may wait for a slow listener. Beyond it they are dropped for one `resync`, and the page fetches."""
-LONG = 4_000
-"""Characters after which no more is joined to a piece that waits: a frame stays small."""
+MAX_QUEUED_EVENTS = 256
+"""The most events that wait for a slow listener. Beyond that one `resync` replaces them, and the page fetches."""
+MAX_JOINED_CHARS = 4_000
+"""A waiting delta of more characters is not joined with the next one, so that frames stay small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class Event:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-def joined(before: Event, after: Event) -> Event | None:
-    """Two pieces of a reply as one; None where they are something else, or not next to each other, or long."""
+def join_deltas(before: Event, after: Event) -> Event | None:
+    """Two adjacent deltas of a reply as one; None if they are not, or if the first is longer than MAX_JOINED_CHARS."""
     if not before.type == after.type == EventType.MESSAGE_DELTA or before.data["id"] != after.data["id"]:
         return None
     text, at = before.data["text"], before.data["at"]
-    if at + len(text) != after.data["at"] or len(text) > LONG:
+    if at + len(text) != after.data["at"] or len(text) > MAX_JOINED_CHARS:
         return None
     return Event(EventType.MESSAGE_DELTA, {"id": after.data["id"], "text": text + after.data["text"], "at": at})
 
@@ -37,7 +37,7 @@ RESYNC = Event(EventType.RESYNC)
 
 
 class Queue:
-    """Of events, for one reader. An `asyncio.Queue` takes 3 KB before it holds anything, for each of many sockets."""
+    """A queue of events for one reader. It replaces `asyncio.Queue`, which takes 3 KB for each socket when empty."""
 
     __slots__ = ("_events", "_waiter")
 
@@ -49,8 +49,8 @@ class Queue:
         return len(self._events)
 
     def put_nowait(self, event: Event) -> None:
-        """Where the reader is behind, words that follow on those it has not read yet are joined to them."""
-        if self._events and (both := joined(self._events[-1], event)):
+        """Add an event; a delta that follows on a waiting delta is joined to it."""
+        if self._events and (both := join_deltas(self._events[-1], event)):
             self._events[-1] = both
         else:
             self._events.append(event)
@@ -80,7 +80,7 @@ class Listener:
         self.queue = Queue()
 
     def put(self, event: Event) -> None:
-        if self.queue.qsize() >= BACKLOG:
+        if self.queue.qsize() >= MAX_QUEUED_EVENTS:
             self.queue.clear()
             event = RESYNC
         self.queue.put_nowait(event)

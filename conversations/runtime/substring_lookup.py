@@ -1,4 +1,4 @@
-"""That a text holds some words, in whatever case: in time that grows with the text alone, and bounded all the same."""
+"""A case-insensitive lookup of substrings in linear time, and a time limit for searches that use it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.db.models.lookups import IContains
 from conversations.errors import Invalid
 from conversations.runtime import database
 
-SECONDS = 5.0
-"""That a search may take."""
+MAX_SEARCH_SECONDS = 5.0
+"""A search is ended after this time."""
 FUNCTION = "chatsite_holds"
 
 
 class Holds(IContains):
-    """`field__holds`. SQLite's LIKE compares the pattern anew at every place of the text, and knows upper and lower
-    case of ASCII alone."""
+    """The lookup `field__holds`. On SQLite it is a function of ours: LIKE takes quadratic time, and ignores the case
+    of ASCII letters only."""
 
     lookup_name = "holds"
 
@@ -36,19 +36,19 @@ TextField.register_lookup(Holds)
 
 
 def holds(text: str | None, words: str) -> bool:
-    """`words` in small letters."""
+    """Whether the text contains `words`, which must be in lower case; case is ignored."""
     return text is not None and words in text.lower()
 
 
 def prepare(*, connection: Any, **_: Any) -> None:
-    """Of a connection that was opened."""
+    """Add the function of the lookup to a new connection to SQLite."""
     if database.is_sqlite(connection):
         connection.connection.create_function(FUNCTION, 2, holds, deterministic=True)
 
 
 @contextmanager
-def bounded(field: str, seconds: float = SECONDS) -> Iterator[None]:
-    """Each query ends after so many seconds. Raises Invalid then, which names the `field` of the words."""
+def time_limit(field: str, seconds: float = MAX_SEARCH_SECONDS) -> Iterator[None]:
+    """End each query in the `with` block after `seconds`; it then raises Invalid, which names `field`."""
     try:
         with database.time_limit(seconds):
             yield

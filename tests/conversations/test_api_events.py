@@ -20,7 +20,7 @@ from conversations.messages import protection
 from conversations.models import Conversation, Message
 from conversations.runtime import metrics
 from conversations.runtime.events import hub
-from conversations.runtime.subscription import BACKLOG, RESYNC, Event
+from conversations.runtime.subscription import MAX_QUEUED_EVENTS, RESYNC, Event
 from conversations.turns import branches, conversations, running, turn
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
@@ -401,7 +401,7 @@ async def test_a_slow_reader_has_no_gap(hear: Hear, chat: Chat, conversation: Co
     async with hear() as stream:
         await stream.until("usage.updated")
         await chat.say("Which port?")
-        for number in range(BACKLOG + 1):  # titles are not joined
+        for number in range(MAX_QUEUED_EVENTS + 1):  # titles are not joined
             hub.publish(conversation.pk, Event("title.updated", {"title": f"{number}"}))
         await stream.until("message.done")
         await stream.until("resync")

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from conversations.runtime import events
-from conversations.runtime.events import DRAFTS, TICK, Hub
-from conversations.runtime.subscription import BACKLOG, LONG, RESYNC, Event, Listener
+from conversations.runtime.events import MAX_DRAFTS, TICK_SECONDS, Hub
+from conversations.runtime.subscription import MAX_JOINED_CHARS, MAX_QUEUED_EVENTS, RESYNC, Event, Listener
 
 pytestmark = pytest.mark.once
 
@@ -49,13 +49,13 @@ async def test_words_that_follow_are_joined_and_told_within_a_tick() -> None:
         began = loop.time()
         assert waiting(listener) == [delta("a", 0)]
         assert await heard(listener) == delta("bc", 1)
-        assert loop.time() - began > TICK / 2
+        assert loop.time() - began > TICK_SECONDS / 2
         hub.feed(ONE, "m", "d", at=3)
         assert await heard(listener) == delta("d", 3)
 
 
 async def test_each_reply_is_sent_in_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "TICK", 0.6)
+    monkeypatch.setattr(events, "TICK_SECONDS", 0.6)
     hub = Hub()
     with hub.listen(ONE) as one, hub.listen(OTHER) as other:
         for id in (ONE, OTHER):
@@ -129,10 +129,10 @@ async def test_events_of_other_threads_arrive_on_the_loop_in_their_order() -> No
 async def test_a_slow_listener_is_told_to_fetch_instead_of_all_it_has_missed() -> None:
     hub = Hub()
     with hub.listen(ONE) as listener:
-        for _ in range(BACKLOG):
+        for _ in range(MAX_QUEUED_EVENTS):
             hub.hear(ONE, ended())
-        assert len(waiting(listener)) == BACKLOG
-        for _ in range(BACKLOG + 1):
+        assert len(waiting(listener)) == MAX_QUEUED_EVENTS
+        for _ in range(MAX_QUEUED_EVENTS + 1):
             hub.hear(ONE, ended())
         assert waiting(listener) == [RESYNC]
         hub.hear(ONE, ended())
@@ -145,7 +145,7 @@ async def test_words_that_wait_for_a_slow_listener_are_joined_as_long_as_they_fo
         for event in (delta("a", 0), delta("b", 1), delta("late", 7), delta("n", 11, id="n"), ended(), delta("e", 11)):
             hub.hear(ONE, event)
         assert waiting(listener) == [delta("ab", 0), delta("late", 7), delta("n", 11, id="n"), ended(), delta("e", 11)]
-        long = "x" * (LONG + 1)
+        long = "x" * (MAX_JOINED_CHARS + 1)
         hub.hear(ONE, delta(long, 0))
         hub.hear(ONE, delta("y", len(long)))
         assert waiting(listener) == [delta(long, 0), delta("y", len(long))]
@@ -161,7 +161,7 @@ async def test_what_was_missed_lets_all_pages_fetch_one_after_the_other() -> Non
         hub.resync_all()
         assert hub.draft("m") == ""
         assert [await heard(listener) for listener in (first, second, third)] == [RESYNC] * 3
-        assert loop.time() - began >= 2 * events.RESYNC_APART * 0.9
+        assert loop.time() - began >= 2 * events.RESYNC_INTERVAL_SECONDS * 0.9
 
 
 async def test_what_nobody_heard_leaves_no_gap_in_what_the_next_listener_hears() -> None:
@@ -205,7 +205,7 @@ async def test_of_many_drafts_those_that_were_written_last_are_kept() -> None:
     hub.hear(ONE, delta("a", 0, id="first"))
     hub.hear(ONE, delta("a", 0, id="second"))
     hub.hear(ONE, delta("b", 1, id="first"))
-    for number in range(DRAFTS - 1):
+    for number in range(MAX_DRAFTS - 1):
         hub.hear(ONE, delta("c", 0, id=f"m{number}"))
     assert (hub.draft("first"), hub.draft("second")) == ("ab", "")
 

@@ -136,7 +136,10 @@ async def test_what_waits_for_redis_while_it_is_away_is_bounded(settings: Any) -
     layer = {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [nowhere]}}
     settings.CHANNEL_LAYERS = {relay.LAYER: layer}
     one = relay.Relay(asyncio.get_running_loop(), hears=True)
-    for _ in range(2 * relay.OUTBOX):
+    for _ in range(2 * relay.MAX_OUTBOX_EVENTS):
         one.put(uuid4(), Event("message.delta", {"id": "", "text": "x", "at": 0}))
-    assert (len(one.outbox), one.number) == (relay.OUTBOX, relay.OUTBOX)  # by the number the others notice
+    assert (len(one.outbox), one.number) == (
+        relay.MAX_OUTBOX_EVENTS,
+        relay.MAX_OUTBOX_EVENTS,
+    )  # by the number the others notice
     await one.stop()

@@ -104,7 +104,7 @@ def write(folder: Path, slot: int, *, models: int) -> None:
             counters.write_value(mmap_key("t", "t_total", ["model", "status"], [model, status], "help"), slot, 0.0)
         for name in ("a", "b"):
             histograms.write_value(mmap_key(name, f"{name}_sum", ["model"], [model], "help"), 0.5, 0.0)
-            for bound in (*metrics.WAITS, "+Inf"):
+            for bound in (*metrics.WAIT_BUCKETS, "+Inf"):
                 key = mmap_key(name, f"{name}_bucket", ["model", "le"], [model, str(bound)], "help")
                 histograms.write_value(key, slot, 0.0)
     counters.close()

@@ -14,7 +14,7 @@ from channels.layers import get_channel_layer
 
 from conversations.runtime import relay
 from conversations.runtime.events import hub
-from conversations.runtime.relay import COMMANDS, EVENTS, LAYER, OUTBOX, Relay
+from conversations.runtime.relay import COMMANDS, EVENTS, LAYER, MAX_OUTBOX_EVENTS, Relay
 from conversations.runtime.subscription import RESYNC, Event, Listener
 from tests.servers import Redis, redis
 
@@ -138,7 +138,7 @@ async def test_more_than_can_wait_for_redis_is_dropped_and_noticed(there: Relay)
     with hub.listen(ID) as listener:
         there.put(ID, TITLE)
         assert await heard(listener) == TITLE
-        for _ in range(OUTBOX):
+        for _ in range(MAX_OUTBOX_EVENTS):
             there.put(uuid4(), TITLE)
         there.put(ID, DONE)
         there.put(ID, DONE)

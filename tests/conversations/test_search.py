@@ -224,7 +224,7 @@ def test_a_search_that_takes_too_long_is_ended_and_the_next_one_is_not(user: Use
     talk(user, *("and so on " * 2_000 for _ in range(300)))
     with (
         pytest.raises(Invalid, match=r"took more than 0\.001 seconds") as refused,
-        substring_lookup.bounded("q", 0.001),
+        substring_lookup.time_limit("q", 0.001),
     ):
         slowly = connection.vendor == "postgresql"
         with connection.cursor() as cursor:

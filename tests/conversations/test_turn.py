@@ -61,12 +61,12 @@ async def test_deltas_reach_a_listener_in_order_and_before_the_end(chat: Chat) -
 
 
 async def test_a_slow_listener_is_told_to_fetch_and_costs_no_memory(chat: Chat) -> None:
-    from conversations.runtime.subscription import BACKLOG, Event
+    from conversations.runtime.subscription import MAX_QUEUED_EVENTS, Event
 
     with hub.listen(chat.conversation.pk) as listener:
-        for number in range(BACKLOG + 10):
+        for number in range(MAX_QUEUED_EVENTS + 10):
             listener.put(Event("usage.updated", {"number": number}))
-        assert listener.queue.qsize() <= BACKLOG
+        assert listener.queue.qsize() <= MAX_QUEUED_EVENTS
         assert (await anext(aiter(listener))).type == "resync"
 
 

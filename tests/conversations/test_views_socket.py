@@ -15,7 +15,7 @@ from conversations.models import Conversation, ModelProfile
 from conversations.page import fragments
 from conversations.page.consumers import FRAMES, ConversationConsumer
 from conversations.runtime.events import hub, publish
-from conversations.runtime.subscription import BACKLOG, Event
+from conversations.runtime.subscription import MAX_QUEUED_EVENTS, Event
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Elements
 
@@ -140,7 +140,7 @@ async def test_a_closed_socket_listens_no_more(conversation: Conversation, user:
 async def test_a_page_that_fell_behind_gets_the_whole_thread(
     open_socket: WebsocketCommunicator, conversation: Conversation
 ) -> None:
-    for number in range(BACKLOG + 50):
+    for number in range(MAX_QUEUED_EVENTS + 50):
         publish(conversation.pk, "message.delta", id=str(uuid4()), text=str(number))
     frame = await open_socket.receive_from(timeout=5)
     while 'id="thread"' not in frame:

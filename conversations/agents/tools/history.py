@@ -20,7 +20,7 @@ from conversations.llm.tools import ToolFailed
 from conversations.messages import lookup
 from conversations.messages.search_terms import contains, excerpt, pattern, terms_of
 from conversations.models import Message, ToolCall
-from conversations.runtime.substring_lookup import bounded
+from conversations.runtime.substring_lookup import time_limit
 
 MAX_HITS = 10
 SNIPPET_CHARS = 200
@@ -42,7 +42,7 @@ def search_history(conversation_id: UUID, query: str) -> str:
     if not terms:
         raise ToolFailed("The query has no words.")
     try:
-        with bounded("query"):
+        with time_limit("query"):
             hits = _best(conversation_id, query, terms)
     except Invalid as refusal:
         raise ToolFailed(refusal.message) from None

@@ -64,7 +64,7 @@ async def events(
         _count(request.auth, open_)
         # Before the rows are read: what happens meanwhile is heard.
         listener = open_.enter_context(hub.listen(conversation_id))
-        open_.enter_context(shutdown.told(listener))
+        open_.enter_context(shutdown.notified(listener))
         begun = await sync_to_async(_begin)(request.auth, conversation_id, place)
         telling = Telling(conversation_id, listener, begun)
         events = telling.told(silence=HEARTBEAT, until=listener.loop.time() + MAX_STREAM_SECONDS)
