@@ -19,7 +19,7 @@ from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from conversations.llm.connection_test import Trial, try_out
+from conversations.llm.connection_test import ConnectionTest, test_connections
 from conversations.models import ModelProfile
 from conversations.templatetags.chat import money, seconds
 
@@ -154,14 +154,14 @@ class ModelProfileAdmin(admin.ModelAdmin):
         return redirect("admin:conversations_modelprofile_change", profile.pk)
 
     def _test(self, request: HttpRequest, profiles: Sequence[ModelProfile]) -> None:
-        for trial in async_to_sync(try_out)(profiles):
+        for trial in async_to_sync(test_connections)(profiles):
             cache.set(OFFERED.format(trial.profile.pk), list(trial.offered), KEPT_SECONDS)
             status = "failed" if trial.fault else "answered"
             logger.info("model tested", extra={"model": trial.profile.name, "status": status, "ms": trial.ms})
             self.message_user(request, told(trial), messages.ERROR if trial.fault else messages.SUCCESS)
 
 
-def told(trial: Trial) -> SafeString:
+def told(trial: ConnectionTest) -> SafeString:
     """What came of a trial, in words."""
     name = trial.profile.name
     if trial.fault:
@@ -172,25 +172,25 @@ def told(trial: Trial) -> SafeString:
     return format_html("{} {} {}{}", answered, _tokens(trial), _price(trial), _template(trial))
 
 
-def _tokens(trial: Trial) -> str:
+def _tokens(trial: ConnectionTest) -> str:
     window, spent = trial.profile.usable_window, trial.spent
     told = f"{spent.prompt:,} tokens in and {spent.completion:,} out, it reports" if spent else "It reports no tokens"
     ours = f"{trial.estimated}, corrected (× {window.correction:g}) {window.corrected(trial.estimated)}"
     return f"{told}; our count is {ours}."
 
 
-def _template(trial: Trial) -> str:
+def _template(trial: ConnectionTest) -> str:
     """How messages are put for it; "" where they go as they are."""
     profile = trial.profile
     is_free = profile.chat_template == ModelProfile.ChatTemplate.FREE
     return "" if is_free else f" Chat template: {profile.get_chat_template_display()}."
 
 
-def _price(trial: Trial) -> str:
+def _price(trial: ConnectionTest) -> str:
     return "What it cost is not known." if trial.cost is None else f"It cost {money(trial.cost)}."
 
 
-def _offered(trial: Trial) -> str:
+def _offered(trial: ConnectionTest) -> str:
     """What to choose from; "" where the server does not say."""
     if not trial.offered:
         return ""

@@ -27,7 +27,7 @@ from conversations.context.transcript import Loaded
 from conversations.context.usage import measured
 from conversations.llm import tools
 from conversations.llm.port import Spent
-from conversations.llm.profiles import reply_limit, tells_of_tools
+from conversations.llm.profiles import passes_tools, reply_limit
 from conversations.llm.request import Prompt
 from conversations.llm.tools import as_functions
 from conversations.models import ModelProfile, Wording
@@ -58,7 +58,7 @@ class Sent:
         head = self.loaded.head
         if any(turn.images for turn in self.loaded.turns):
             return 0
-        unheard = tools.tokens(head.tools) if head.tools and not tells_of_tools(self.profile, self.prompt) else 0
+        unheard = tools.tokens(head.tools) if head.tools and not passes_tools(self.profile, self.prompt) else 0
         quoted = self.loaded.recalled.tokens if self.loaded.recalled else 0
         return prompt.system_tokens(head) - unheard + head.compressed_tokens + quoted + total_tokens(self.loaded.turns)
 

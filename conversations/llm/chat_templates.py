@@ -1,7 +1,7 @@
-"""Chat templates that refuse histories which OpenAI's own models take: how servers say so, and what they accept.
+"""Adapts messages to chat templates that refuse some histories, and recognises such refusals.
 
-vLLM, llama.cpp, LM Studio and Mistral render a request with the template of the model. Many templates take one system
-message at the beginning and the roles user and assistant in turn; some take no system message at all.
+vLLM, llama.cpp, LM Studio and Mistral render a request with the model's chat template. Many templates accept only one
+system message, at the beginning, and the roles user and assistant in turn; some accept no system message.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ ChatTemplate = ModelProfile.ChatTemplate
 Message = dict[str, Any]
 
 STATUSES = (400, 422, 500)
-"""400 is how vLLM and Mistral refuse messages, 500 how llama.cpp does."""
+"""HTTP statuses of such refusals: 400 of vLLM and Mistral, 500 of llama.cpp."""
 UNANSWERED = "[No reply.]"
-"""Said for the assistant where a person speaks right after the result of a tool."""
-GO_ON = "[Go on.]"
-"""Said for the person where a reply comes last."""
+"""An assistant message inserted where a user message follows a tool's result."""
+CONTINUATION = "[Go on.]"
+"""A user message appended where a reply is the last message."""
 
 _ORDER = re.compile(
     r"roles? must alternate|system message must be|unexpected role|expected last role|no user query found"
@@ -43,9 +43,9 @@ _NO_SYSTEM = re.compile(
 
 
 def corrected(template: str, complaint: str, messages: Sequence[Message], *, status: int) -> str | None:
-    """The next stricter template to try after a refusal, None where the complaint is about something else.
+    """The next stricter template to try after a refusal, None if the error has another reason.
 
-    A template that would leave the messages as they were refused is skipped.
+    A template that would not change the refused messages is skipped.
     """
     if status not in STATUSES:
         return None
@@ -55,12 +55,18 @@ def corrected(template: str, complaint: str, messages: Sequence[Message], *, sta
     refused = shaped(messages, template)
     stricter = [ChatTemplate.NO_SYSTEM] if without_system else [ChatTemplate.STRICT, ChatTemplate.NO_SYSTEM]
     order = list(ChatTemplate)
-    later = (one for one in stricter if order.index(one) > order.index(ChatTemplate(template)))
-    return next((one.value for one in later if shaped(messages, one) != refused), None)
+    later = (
+        stricter_template
+        for stricter_template in stricter
+        if order.index(stricter_template) > order.index(ChatTemplate(template))
+    )
+    return next(
+        (stricter_template.value for stricter_template in later if shaped(messages, stricter_template) != refused), None
+    )
 
 
 async def remember(profile: ModelProfile, template: str) -> None:
-    """Store what a server taught, for all processes and later starts; a reply never fails for it."""
+    """Store the template that a server accepted, for all processes; database errors are ignored."""
     rows = ModelProfile.objects.filter(pk=profile.pk, model_id=profile.model_id, base_url=profile.base_url)
     with suppress(DatabaseError):
         await sync_to_async(partial(rows.update, chat_template=template))()
@@ -68,10 +74,10 @@ async def remember(profile: ModelProfile, template: str) -> None:
 
 
 def shaped(messages: Sequence[Message], template: str) -> list[Message]:
-    """The messages as a template takes them; those of a free one are unchanged.
+    """The messages in the form that a template accepts; FREE changes nothing.
 
-    Texts of one role that stand side by side are joined by a blank line. System messages in the middle become the
-    user's, as for Anthropic's API. Calls of tools and their results stay as they are.
+    Adjacent texts of the same role are joined by a blank line. System messages in the middle become the user's, as
+    for Anthropic's API. Tool calls and their results do not change.
     """
     if template == ChatTemplate.FREE:
         return list(messages)
@@ -86,7 +92,7 @@ def _is_system(message: Message) -> bool:
 
 
 def _joined(messages: Sequence[Message]) -> Iterator[Message]:
-    """Neighbours of one role as one; nothing is added to a message that has called tools, or to a result."""
+    """Adjacent messages of the same role joined into one, except messages with tool calls and tools' results."""
     before: Message | None = None
     for message in messages:
         if before is not None and _may_join(before, message):
@@ -105,7 +111,7 @@ def _may_join(before: Message, message: Message) -> bool:
 
 
 def _both(before: Message, message: Message) -> Message:
-    """The fields of both; names of different speakers are put before their words."""
+    """Two messages joined into one; names of different speakers are put before their texts."""
     if before.get("name") == message.get("name"):
         return before | message | {"content": _content(before.get("content"), message.get("content"))}
     content = _content(_named(before), _named(message))
@@ -134,7 +140,7 @@ def _parts(content: Any) -> list[Any]:
 
 
 def _in_turn(messages: Iterable[Message]) -> Iterator[Message]:
-    """A person speaks first and last, and never right after the result of a tool."""
+    """The messages with others inserted, so that the user's is first and last and never follows a tool's result."""
     before = ""
     for message in messages:
         role = message["role"]
@@ -145,4 +151,4 @@ def _in_turn(messages: Iterable[Message]) -> Iterator[Message]:
         yield message
         before = role
     if before == "assistant":
-        yield {"role": "user", "content": GO_ON}
+        yield {"role": "user", "content": CONTINUATION}

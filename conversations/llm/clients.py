@@ -1,4 +1,4 @@
-"""HTTP clients of providers, kept open between turns."""
+"""Keeps the HTTP clients of providers, with their connections, open between turns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from conversations.llm.known_models import is_local
 
 IDLE_SECONDS = 120.0
-"""How long an idle connection stays open: a person needs a while to answer."""
+"""An idle connection stays open this long, as a person takes a while to reply."""
 
 Library = Literal["openai", "anthropic"]
 CLIENTS: dict[Library, str] = {"openai": "AsyncOpenAI", "anthropic": "AsyncAnthropic"}
@@ -23,13 +23,13 @@ _keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
 
 
 async def client_for(library: Library, base_url: str, api_key: str) -> Any:
-    """A library's client for an address and a key, on the running loop; closed when the loop shuts down."""
+    """The running loop's client of a library for an address and a key; it is closed when the loop shuts down."""
     loop = asyncio.get_running_loop()
     if loop not in _pools:
         await _adopt(loop)
     identity = library, base_url, hashlib.sha256(api_key.encode()).hexdigest()
     if identity not in _pools[loop]:
-        # Off the loop: the first import takes half a second and more, TLS certificates 20 ms.
+        # Do it in a thread: the first import takes half a second or more, reading TLS certificates 20 ms.
         client = await asyncio.to_thread(_new_client, library, base_url, api_key)
         _pools[loop].setdefault(identity, client)
     return _pools[loop][identity]
@@ -44,7 +44,7 @@ async def _adopt(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _keep(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None]:
-    """A loop that ends closes its generators: the only word it gives before it is too late to close connections."""
+    """Close the loop's clients at its end: a loop closes its generators while connections can still be closed."""
     try:
         yield
     finally:
@@ -57,15 +57,15 @@ def _new_client(library: Library, base_url: str, api_key: str) -> Any:
     sdk, httpx = import_module(library), import_module("httpx2")
     http = sdk.DefaultAsyncHttpxClient(
         limits=httpx.Limits(max_connections=1_000, max_keepalive_connections=100, keepalive_expiry=IDLE_SECONDS),
-        # A proxy of the environment leads out of the machine, not to a model that runs on it.
+        # The environment's proxy leads to the Internet, not to a model on this machine.
         trust_env=not is_local(base_url),
         verify=certificates(),
     )
-    # Neither the retries nor the key of the library's own choosing.
+    # Disable the library's own retries and its key from the environment.
     return getattr(sdk, CLIENTS[library])(api_key=api_key or "none", base_url=base_url, max_retries=0, http_client=http)
 
 
 @cache
 def certificates() -> Any:
-    """Read once a process, for all clients."""
+    """The TLS context of all clients; its certificates are read once per process."""
     return import_module("httpx2").create_ssl_context()

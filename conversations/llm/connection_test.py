@@ -1,4 +1,4 @@
-"""Whether a model answers as it is set up: asked for a few words, with what is wrong where it does not."""
+"""Tests a model profile by asking its model for a few words, and explains what is wrong if no answer comes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ from conversations.models import ModelProfile
 
 QUESTION = "Say hello in three words."
 MAX_TOKENS = 16
-SECONDS = 20.0
-"""For all of it."""
+TIMEOUT_SECONDS = 20.0
+"""The time-out of a whole test."""
 MAX_ANSWER_CHARS = 120
-"""Characters that are told of what it said."""
+"""The most characters of the answer that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """`fault` says in words why there was no answer, "" where there was one. `spent` is what the provider reports,
-    `estimated` our own count of the prompt, uncorrected. `offered` are the models that the server says it has.
+class ConnectionTest:
+    """The result of a test. `fault` is the reason for people why there was no answer, "" if there was one.
+
+    `spent` are the tokens that the provider reports, `estimated` our own count of the prompt, uncorrected. `offered`
+    are the ids of the models that the server lists.
     """
 
     profile: ModelProfile
@@ -44,19 +46,19 @@ class Trial:
 
     @property
     def cost(self) -> Decimal | None:
-        """US dollars; None where that is not known."""
+        """The test's cost in US dollars; None if unknown."""
         if self.spent is None:
             return None
         return self.profile.cost(prompt=self.spent.prompt, cached=self.spent.cached, completion=self.spent.completion)
 
 
-async def try_out(profiles: Sequence[ModelProfile]) -> list[Trial]:
-    """Each of them, at the same time; nothing is learned from it and nothing stored. Never raises for a model."""
-    seconds = min(SECONDS, settings.MODEL_TIMEOUT_SECONDS)
+async def test_connections(profiles: Sequence[ModelProfile]) -> list[ConnectionTest]:
+    """Test all profiles at the same time; nothing is stored. A model's errors are part of its result, never raised."""
+    seconds = min(TIMEOUT_SECONDS, settings.MODEL_TIMEOUT_SECONDS)
     return await asyncio.gather(*(_try(profile, seconds) for profile in profiles))
 
 
-async def _try(profile: ModelProfile, seconds: float) -> Trial:
+async def _try(profile: ModelProfile, seconds: float) -> ConnectionTest:
     model = connect(profile, timeout=seconds, attempts=1)
     listing = asyncio.create_task(_offered(model))
     prompt = Prompt(({"role": "user", "content": QUESTION},))
@@ -64,7 +66,7 @@ async def _try(profile: ModelProfile, seconds: float) -> Trial:
     fault, words, spent = "", "", None
     try:
         async with asyncio.timeout(seconds):
-            # Once, but a server may have to be asked in another dialect.
+            # One attempt; the budget allows further requests in another dialect.
             reply = await model.complete(prompt, max_tokens=MAX_TOKENS, attempts=Attempts())
         words, spent = reply.text, reply.spent
     except NothingWritten:
@@ -75,15 +77,17 @@ async def _try(profile: ModelProfile, seconds: float) -> Trial:
         fault = f"{profile.name}: no whole answer came within {in_words(seconds)}."
     ms = round(1000 * (time.monotonic() - began))
     estimated = count_tokens(QUESTION) + MESSAGE_OVERHEAD
-    return Trial(profile, fault, _told(words, profile), ms, estimated, spent, _without_key(await listing, profile))
+    return ConnectionTest(
+        profile, fault, _excerpt(words, profile), ms, estimated, spent, _without_key(await listing, profile)
+    )
 
 
 async def _offered(model: object) -> tuple[str, ...]:
     return await model.offered() if isinstance(model, Provider) else ()
 
 
-def _told(words: str, profile: ModelProfile) -> str:
-    """The first words: a server can repeat whatever it was sent, the key included."""
+def _excerpt(words: str, profile: ModelProfile) -> str:
+    """The answer's beginning without the API key, as a server can repeat everything that it was sent."""
     known = words.replace(profile.api_key, "…") if profile.api_key else words
     return " ".join(known.split())[:MAX_ANSWER_CHARS]
 

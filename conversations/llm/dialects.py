@@ -1,4 +1,4 @@
-"""How servers of one API want to be asked where they differ, and what was learned of that."""
+"""Dialects: the options that servers of the same API expect, and which dialect worked for a server."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, Protocol
 
 
 class Dialect(Protocol):
-    """One way to ask."""
+    """One set of options for a request."""
 
     def options(self, max_tokens: int | None, most: int | None = None) -> dict[str, Any]:
-        """What a request carries beside model and messages; `most` is for thoughts and reply together."""
+        """The request's options beside model and messages; `most` limits thoughts and reply together, in tokens."""
         ...
 
     def corrected(self, complaint: str) -> Dialect | None:
-        """The dialect to try after a complaint about an option, None where it is about something else."""
+        """The dialect to try after an error about an option; None if the error has another reason."""
         ...
 
 
@@ -21,10 +21,10 @@ _learned: dict[tuple[str, str], Dialect] = {}
 
 
 def dialect_of(base_url: str, model: str, *, first: Dialect) -> Dialect:
-    """The one that worked before, else `first`."""
+    """The dialect that worked for a server's model before, else `first`."""
     return _learned.get((base_url, model), first)
 
 
-def learn(base_url: str, model: str, dialect: Dialect) -> None:
-    """Remember, for this process, a dialect that worked."""
+def learn_dialect(base_url: str, model: str, dialect: Dialect) -> None:
+    """Remember the dialect that worked, for this process."""
     _learned[base_url, model] = dialect

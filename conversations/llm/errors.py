@@ -1,4 +1,4 @@
-"""Faults of a model's provider, each with words for a person."""
+"""The errors of model providers, each with a text for people."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 
 class ModelError(Exception):
-    """A fault of a provider. The text is for a person: what happened and what to do, and never a secret.
+    """An error of a provider. Its text, for people, says what happened and what to do; it never contains a secret.
 
-    `retry_after` is in seconds, where the provider gave one. `retryable` says whether asking again soon may help;
-    an error of a kind that usually helps can be one that does not.
+    `retry_after`: the seconds that the provider asked to wait, if any. `retryable`: asking again soon may help; an
+    instance can differ from its class.
     """
 
     retryable = False
@@ -23,16 +23,16 @@ class ModelError(Exception):
 
     @property
     def kind(self) -> str:
-        """The error's class in the words of a label: rate_limited, key_refused, …"""
+        """The error's class as a label: rate_limited, key_refused, …"""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
 
 
 class NotConfigured(ModelError):
-    """There is no model to ask, or its profile lacks something."""
+    """No model is set up, or its profile is incomplete."""
 
 
 class KeyRefused(ModelError):
-    """401 or 403."""
+    """401 or 403: the provider refused the API key."""
 
 
 class ModelNotFound(ModelError):
@@ -40,15 +40,15 @@ class ModelNotFound(ModelError):
 
 
 class RequestRefused(ModelError):
-    """400, 409 (after its retries), 413, 422: the provider does not want this request."""
+    """400, 409 (after its retries), 413 or 422: the provider refused this request."""
 
 
 class ContextTooLong(ModelError):
-    """The provider says that the prompt is larger than its window."""
+    """The provider refused the prompt as larger than the model's window."""
 
 
 class RateLimited(ModelError):
-    """429; retried within the attempt budget where `retry_after` is short, else said so."""
+    """429: retried within the budget of attempts if `retry_after` is short."""
 
     retryable = True
 
@@ -60,16 +60,16 @@ class Unavailable(ModelError):
 
 
 class BrokenReply(ModelError):
-    """What came is not a reply: HTML, no choices, no content, a stream that broke or had no end."""
+    """The response is not a reply: HTML, no choices, no content, or a stream that broke or had no end."""
 
     retryable = True
 
 
 class CalledAnyway(BrokenReply):
-    """It called a tool and said nothing, where it was told not to call any."""
+    """The model called a tool and wrote no text although it was told not to call any."""
 
 
 class NothingWritten(BrokenReply):
-    """All the tokens that it might use went before a word was written, as reasoning models can spend them."""
+    """The model used all its tokens before it wrote any text, as reasoning models can."""
 
     retryable = False

@@ -1,4 +1,4 @@
-"""One at a time, in the order of asking, across threads and event loops."""
+"""A lock that is granted in the order of requests, across threads and event loops."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from threading import Lock
 
 
-class Gate:
-    """An asynchronous context manager that one holder passes at a time; an asyncio.Lock knows only one loop."""
+class FairLock:
+    """An asynchronous context manager with one holder at a time; unlike an asyncio.Lock it works across loops."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -26,7 +26,7 @@ class Gate:
         try:
             await asyncio.wrap_future(turn)
         except asyncio.CancelledError:
-            if not turn.cancel():  # it had come: hand it on
+            if not turn.cancel():  # the lock was granted just before the cancellation: pass it on
                 self._open()
             raise
 

@@ -1,6 +1,6 @@
-"""What went wrong at a provider, as one of the port's errors, in words for the person who waits.
+"""Maps the faults of providers and their libraries to the port's errors, with texts for people.
 
-No text of a provider is passed on: it may quote the key or the conversation. Only its error code is.
+A provider's own text is never passed on, as it may quote the key or the conversation; only its error code is.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from conversations.llm.clients import Library
 
 OVERLOADED = 529
-"""Anthropic's own status."""
+"""Anthropic's status for an overloaded server."""
 MISCALLED = "tool_use_failed"
-"""Groq's code for what a model wrote and not for what was asked: asked again, it mostly writes better."""
+"""Groq's error code for a tool call that a model wrote badly; asked again, it usually writes a better one."""
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context (length|size|window|limit)|prompt is too long"
@@ -51,13 +51,13 @@ _STATUS = {
     "timeout_error": 504,
     "overloaded_error": OVERLOADED,
 }
-"""What an error that comes within a stream would have had as its status, by its code."""
+"""The HTTP status that corresponds to the code of an error event within a stream."""
 _CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Who was asked, as errors name it, and by which library."""
+class Endpoint:
+    """The server and model of a request, as errors name them, and the library that sends it."""
 
     name: str
     model: str
@@ -67,17 +67,17 @@ class Asked:
 
     @property
     def host(self) -> str:
-        """Host and port, without a user name and password that the address may carry."""
+        """Host and port of the address, without a user name and password."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
 
-def explain(fault: Exception, asked: Asked, *, begun: bool) -> ModelError:
-    """The error that a fault means; `begun` says whether a part of the reply had come."""
+def explain(fault: Exception, asked: Endpoint, *, begun: bool) -> ModelError:
+    """The port's error for an exception; `begun`: a part of the reply had arrived."""
     if isinstance(fault, ModelError):
         return fault
     if isinstance(fault, TimeoutError):
         return _silent(asked, begun)
-    # Both libraries call their errors the same; within a stream, Anthropic's lets those of HTTP through.
+    # Both libraries use the same names for their errors; within a stream, Anthropic's raises those of httpx.
     sdk, http = import_module(asked.library), import_module("httpx2")
     match fault:
         case sdk.APITimeoutError() | http.TimeoutException() if _cause(fault) != "ConnectTimeout":
@@ -86,14 +86,14 @@ def explain(fault: Exception, asked: Asked, *, begun: bool) -> ModelError:
             return _disconnected(fault, asked, begun)
         case sdk.APIStatusError() if fault.status_code >= 400:
             wait = retry_after(fault.response.headers.get("retry-after"))
-            return of_status(fault.status_code, fault.body, asked, wait=wait)
+            return error_of_status(fault.status_code, fault.body, asked, wait=wait)
         case sdk.APIError():
             return _midway(fault.body, asked, begun)
     return BrokenReply(f"{asked.name}: what {asked.host} sent could not be read as a reply. Check the base URL.")
 
 
-def of_status(status: int, body: object, asked: Asked, *, wait: float | None = None) -> ModelError:
-    """The error that an HTTP status and the body with it mean."""
+def error_of_status(status: int, body: object, asked: Endpoint, *, wait: float | None = None) -> ModelError:
+    """The port's error for an HTTP status and its body; `wait`: seconds that the provider asked to wait."""
     code = code_of(body)
     known = f"{status}, {code}" if code else str(status)
     if is_too_long(body):
@@ -130,25 +130,26 @@ def of_status(status: int, body: object, asked: Asked, *, wait: float | None = N
 
 
 def is_too_long(body: object) -> bool:
+    """Whether an error's body says that the prompt exceeds the model's window."""
     return bool(_TOO_LONG.search(str(body)))
 
 
 def code_of(body: object) -> str:
-    """The error code of a body, "" where there is none that is plainly a code."""
-    error = inner(body)
-    found = error.get("code") or error.get("type")
-    return found if isinstance(found, str) and _CODE.fullmatch(found) else ""
+    """The error code in a body, "" if there is none or it does not look like a code."""
+    error = error_object(body)
+    code = error.get("code") or error.get("type")
+    return code if isinstance(code, str) and _CODE.fullmatch(code) else ""
 
 
-def inner(body: object) -> dict[str, Any]:
-    """The error itself, where a body is one or holds one."""
+def error_object(body: object) -> dict[str, Any]:
+    """The error object in a body, or the body itself if it has none."""
     if not isinstance(body, dict):
         return {}
     error = body.get("error")
     return error if isinstance(error, dict) else body
 
 
-def _limited(asked: Asked, wait: float | None) -> ModelError:
+def _limited(asked: Endpoint, wait: float | None) -> ModelError:
     advice = "Try again later" if wait is None or wait > 60 else "Try again"
     return RateLimited(
         f"{asked.name}: too many requests for the provider (429){_asks(wait)}. {advice}.", retry_after=wait
@@ -159,15 +160,15 @@ def _asks(wait: float | None) -> str:
     return "" if wait is None else f"; it asks to wait {in_words(wait)}"
 
 
-def _silent(asked: Asked, begun: bool) -> ModelError:
-    # Not asked again: the person has waited for the whole time-out already, and a slow server only gets slower.
+def _silent(asked: Endpoint, begun: bool) -> ModelError:
+    # No retry: the person has waited for the whole time-out already, and more requests make a slow server slower.
     silence = f"nothing came from {asked.host} for {in_words(asked.timeout)}"
     if begun:
         return BrokenReply(f"{asked.name}: the reply broke off; {silence}. Try again.", retryable=False)
     return Unavailable(f"{asked.name}: {silence}. Try again, or use another model.", retryable=False)
 
 
-def _disconnected(fault: Exception, asked: Asked, begun: bool) -> ModelError:
+def _disconnected(fault: Exception, asked: Endpoint, begun: bool) -> ModelError:
     if begun:
         return BrokenReply(f"{asked.name}: the reply broke off: {asked.host} closed the connection. Try again.")
     closed = _cause(fault).startswith(("Read", "Remote", "Write"))
@@ -176,7 +177,7 @@ def _disconnected(fault: Exception, asked: Asked, begun: bool) -> ModelError:
 
 
 def _obstacle(fault: BaseException) -> str:
-    """What is in the way of a connection, where the system says it: in the causes of a fault, however deep."""
+    """The reason why no connection could be made, from the exception's causes; "" if none of them is known."""
     match fault:
         case socket.gaierror():
             return ": no host of that name is known"
@@ -195,12 +196,15 @@ def _cause(fault: Exception) -> str:
     return type(fault.__cause__ or fault).__name__
 
 
-def _midway(body: object, asked: Asked, begun: bool) -> ModelError:
-    """An error event within a stream that began with 200; some gateways put an HTTP status into its code."""
-    code, number = code_of(body), str(inner(body).get("code"))
+def _midway(body: object, asked: Endpoint, begun: bool) -> ModelError:
+    """The error for an error event within a stream that began with 200.
+
+    Some gateways use an HTTP status as the event's code.
+    """
+    code, number = code_of(body), str(error_object(body).get("code"))
     status = int(number) if number.isdecimal() else _STATUS.get(code, 0)
     if is_too_long(body):
-        return of_status(400, body, asked)
+        return error_of_status(400, body, asked)
     if not begun and 400 <= status < 600:
-        return of_status(status, body, asked)
+        return error_of_status(status, body, asked)
     return BrokenReply(f"{asked.name}: the provider broke the reply off{f' ({code})' if code else ''}. Try again.")

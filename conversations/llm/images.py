@@ -1,4 +1,4 @@
-"""The bytes of images, put into a request just before it leaves: until then it names them by their hashes."""
+"""Puts the bytes of images into a request just before it is sent; until then, it refers to them by hash."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Part = dict[str, Any]
 
 
 async def with_bytes(prompt: Prompt) -> Prompt:
-    """The same with `data:` addresses. One query for all its images, and none where it has no image.
+    """The prompt with its images as `data:` URLs. One query for all images, none if there are no images.
 
-    Of one that was sent again and again the bytes are read once.
+    The bytes of an image that occurs several times are read once.
     """
     hashes = {part["image_url"]["url"].removeprefix(REFERENCE) for part in _images(prompt)}
     if not hashes:

@@ -1,4 +1,4 @@
-"""What is known about models by their ids: context windows in tokens, and prices in US dollars per million tokens."""
+"""Context windows, prices and abilities of known models, by their ids."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ UNKNOWN_WINDOW = 8_192
 
 
 class Price(NamedTuple):
+    """US dollars per million tokens."""
+
     input: Decimal
     cached: Decimal
     output: Decimal
@@ -60,7 +62,7 @@ WINDOWS = {
     "claude-fable-5": 1_000_000,
     "claude-mythos-5": 1_000_000,
 }
-"""By the beginning of an id; the longest one that fits counts."""
+"""Context windows in tokens by the beginning of a model's id; the longest matching beginning counts."""
 
 OPENAI_PRICES = {
     name: Price(Decimal(input), Decimal(cached), Decimal(output))
@@ -84,7 +86,7 @@ OPENAI_PRICES = {
         ("o4-mini", "1.10", "0.275", "4.40"),
     ]
 }
-"""By the exact id, less its date. An id that is not listed has no price: a wrong one would be worse than none."""
+"""OpenAI's prices by the exact id without its date. Unlisted ids have no price: a wrong one is worse than none."""
 
 ANTHROPIC_PRICES = {
     name: Price(Decimal(input), Decimal(cached), Decimal(output))
@@ -104,17 +106,18 @@ ANTHROPIC_PRICES = {
         ("claude-fable-5-1", "10", "0.25", "50"),
     ]
 }
-"""Likewise, as of November 2026. Not listed, so without a price: claude-haiku-5-5, whose price rises with the prompt's
-length, and older models that are no longer served. What is written to the cache costs a quarter more than told here."""
+"""Anthropic's prices by the exact id without its date, as of November 2026. Without a price are claude-haiku-5-5, whose
+price rises with the prompt's length, and older models that are no longer served. Tokens written to the cache cost a
+quarter more than `input`."""
 
-SEES = re.compile(
+IMAGE_MODEL_IDS = re.compile(
     r"gpt-4(?:o|\.1|\.5|-turbo)(?!-audio|-realtime|-transcribe|-tts)|gpt-[5-9]|o(?:1|3|4-mini)(?!-mini|-preview|\d)"
     r"|claude-(?!2|instant|v?1|v2)|gemini|gemma-[34](?![-:]1b|[-:]270m)|llama-(?:4|3\.2-(?:11|90)b)"
     r"|(?:ministral|mistral-small)-3|.*(?:vision|llava|pixtral|[-_.\d]vl\b|qwen\d?(?:\.\d)?-?vl|minicpm-v|molmo|moondream|internvl|smolvlm|multimodal)"
 )
-"""Ids of models that take images, from their beginning, as of November 2026."""
+"""Matches the beginning of ids of models that accept images, as of November 2026."""
 
-CALLS = re.compile(
+TOOL_MODEL_IDS = re.compile(
     r"gpt-3\.5-turbo(?!-instruct)|gpt-(?:4|[5-9])(?!.*(?:vision|search|transcribe|tts|realtime|image))|gpt-oss"
     r"|o(?:1|3|4-mini)(?!-mini|-preview|\d|.*deep-research)|o3-mini|claude-(?!2|instant|v?1|v2)"
     r"|gemini-(?!.*(?:image|tts|audio|live|embedding))|llama-(?:3\.1|3\.3|4|3\.2(?!.*(?:[-:]1b|vision)))"
@@ -123,7 +126,7 @@ CALLS = re.compile(
     r"|mistral-7b-instruct-v0\.3|deepseek-(?:chat|v3)|command-(?:r|a)|glm-(?:4\.[5-9]|5)|kimi-k2|minimax-m[2-9]"
     r"|grok-[3-9]|granite-?[34]|hermes-?[34]"
 )
-"""Ids of models that are trained to call tools, likewise. A server that runs one may still refuse them."""
+"""Matches the beginning of ids of models trained to call tools, as of November 2026. A server may still refuse them."""
 
 _DATE = re.compile(r"-(\d{4}-\d\d-\d\d|20\d{6}|latest)$")
 _SPELLING = re.compile(r"^(?:.*/)?(?:meta-)?(llama|gemma|phi)-?(?=\d)")
@@ -131,12 +134,12 @@ _BILLIONS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
 
 
 def window_of(model_id: str) -> int:
-    """The context window in tokens; `UNKNOWN_WINDOW` for a model that is not known."""
+    """The model's context window in tokens; UNKNOWN_WINDOW for an unknown model."""
     return known_window(model_id) or UNKNOWN_WINDOW
 
 
 def known_window(model_id: str) -> int | None:
-    """The same, None for a model that is not known."""
+    """The model's context window in tokens; None for an unknown model."""
     name = _SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]
     if "-chat" in name and name.startswith("gpt-5"):
         return 128_000
@@ -145,17 +148,17 @@ def known_window(model_id: str) -> int | None:
 
 
 def sees_images(model_id: str) -> bool:
-    """Whether a model takes images, as far as its id says so."""
-    return bool(SEES.match(_SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]))
+    """Whether a model accepts images, judged by its id."""
+    return bool(IMAGE_MODEL_IDS.match(_SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]))
 
 
 def calls_tools(model_id: str) -> bool:
-    """Whether a model can be offered tools, as far as its id says so."""
-    return bool(CALLS.match(_SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]))
+    """Whether a model can be offered tools, judged by its id."""
+    return bool(TOOL_MODEL_IDS.match(_SPELLING.sub(r"\1-", model_id.lower()).rsplit("/", 1)[-1]))
 
 
 def price_of(model_id: str, base_url: str) -> Price | None:
-    """OpenAI's and Anthropic's prices for their own models; None for others, who ask another for the same model."""
+    """The price of a model at OpenAI or Anthropic; None for other servers, whose prices for the same model differ."""
     name = _DATE.sub("", model_id)
     if is_openai(base_url):
         return OPENAI_PRICES.get(name)
@@ -163,15 +166,15 @@ def price_of(model_id: str, base_url: str) -> Price | None:
 
 
 def parameters_of(model_id: str) -> float | None:
-    """Billions of parameters, where the id says so: 8.0 for "llama-3.1-8b-instruct"."""
-    found = _BILLIONS.search(model_id.lower())
-    if not found:
+    """Billions of parameters that the id names (8.0 for "llama-3.1-8b-instruct"); None if it names none."""
+    match = _BILLIONS.search(model_id.lower())
+    if not match:
         return None
-    return float(found[1]) / (1_000 if found[2] == "m" else 1)
+    return float(match[1]) / (1_000 if match[2] == "m" else 1)
 
 
 def is_openai(base_url: str) -> bool:
-    """Whether the address is OpenAI's own; an empty one is."""
+    """Whether the address is OpenAI's own; an empty one counts as OpenAI's."""
     host = host_of(base_url or OPENAI_URL)
     return host == "openai.com" or host.endswith(".openai.com")
 
@@ -183,7 +186,7 @@ def is_anthropic(base_url: str) -> bool:
 
 
 def is_local(base_url: str) -> bool:
-    """Whether the address is on this machine or a private network, as a model of one's own is."""
+    """Whether the address is on this machine or a private network, as that of a self-hosted model."""
     host = host_of(base_url)
     try:
         address = ip_address(host)

@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat completions: OpenAI, vLLM, Ollama, llama.cpp, LM Studio, LiteLLM …"""
+"""The provider for servers with OpenAI's chat completions: OpenAI, vLLM, Ollama, llama.cpp, LM Studio, LiteLLM …"""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from conversations.llm.known_models import OPENAI_URL, is_openai
 from conversations.llm.port import Spent
 from conversations.llm.provider import Provider
 from conversations.llm.request import Prompt
-from conversations.llm.stream_reader import Reading, plausible
+from conversations.llm.stream_reader import StreamReader, plausible
 from conversations.llm.tool_call_chunks import is_whole, object_of, text_of
-from conversations.llm.tool_naming import fitting
+from conversations.llm.tool_naming import fitting_name
 from conversations.llm.tools import as_functions
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which options a server takes, and by which name."""
+    """The options that a server accepts: whether it reports usage, and its name for the limit of a reply."""
 
     reports_usage: bool = True
     limit: str = "max_tokens"
@@ -49,21 +49,21 @@ FINISH_REASONS = {
     "error": "aborted",
     "insufficient_system_resource": "aborted",
 }
-"""Other servers' words for OpenAI's, in lower case: Mistral's, Gemini's, vLLM's, OpenRouter's, DeepSeek's."""
+"""OpenAI's finish reasons for those of Mistral, Gemini, vLLM, OpenRouter and DeepSeek, in lower case."""
 
 
-class Chunks(Reading):
-    """The chunks of a streamed chat completion."""
+class Chunks(StreamReader):
+    """Reads the chunks of a streamed chat completion."""
 
     @staticmethod
     def is_news(event: Any) -> bool:
-        """Not of an empty chunk, as some send while nothing comes; thoughts are told in fields of many names."""
+        """Whether a chunk shows progress: empty ones keep a connection alive; thoughts come in fields of many names."""
         choices = event.get("choices") if isinstance(event, dict) else None
         if not choices or not isinstance(choices[0], dict):
             return bool(isinstance(event, dict) and event.get("usage"))
         delta = choices[0].get("delta")
-        said = delta.items() if isinstance(delta, dict) else ()
-        return bool(choices[0].get("finish_reason")) or any(value for name, value in said if name != "role")
+        fields = delta.items() if isinstance(delta, dict) else ()
+        return bool(choices[0].get("finish_reason")) or any(value for name, value in fields if name != "role")
 
     def take(self, event: dict[str, Any]) -> str:
         self.spent = spent_of(event.get("usage")) or self.spent
@@ -83,7 +83,7 @@ class Chunks(Reading):
         return text
 
     def _call(self, piece: dict[str, Any], position: int | None) -> None:
-        """A piece of a call: at the place that it names, or at its own among several."""
+        """Read a piece of a tool call; without an index, `position` is its place among several."""
         index, function = piece.get("index"), piece.get("function") or {}
         self.calls.take(
             index if isinstance(index, int) else position,
@@ -104,10 +104,10 @@ class OpenAICompatible(Provider):
     reading = Chunks
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
-        messages = {"messages": [_taken(message) for message in prompt.messages]}
+        messages = {"messages": [_as_servers_accept(message) for message in prompt.messages]}
         if not prompt.tools:
             return messages
-        tools = [replace(one, name=fitting(one.name)) for one in prompt.tools]
+        tools = [replace(tool, name=fitting_name(tool.name)) for tool in prompt.tools]
         choice = {} if prompt.may_call else {"tool_choice": "none"}
         return messages | {"tools": as_functions(tuple(tools))} | choice
 
@@ -121,11 +121,14 @@ class OpenAICompatible(Provider):
         return Options()
 
     def is_home(self) -> bool:
-        return is_openai(self._asked.base_url)
+        return is_openai(self._endpoint.base_url)
 
 
-def _taken(message: dict[str, Any]) -> dict[str, Any]:
-    """The message, its calls as servers take them: OpenAI's is strict about names, others read the arguments."""
+def _as_servers_accept(message: dict[str, Any]) -> dict[str, Any]:
+    """The message with its tool calls in a form that all servers accept.
+
+    OpenAI is strict about tools' names; other servers parse the arguments, which must be JSON.
+    """
     if "tool_calls" not in message:
         return message
     calls = [call | {"function": _function(call["function"])} for call in message["tool_calls"]]
@@ -135,11 +138,11 @@ def _taken(message: dict[str, Any]) -> dict[str, Any]:
 def _function(function: dict[str, Any]) -> dict[str, Any]:
     written = function["arguments"]
     arguments = written if is_whole(written) else json.dumps(object_of(written))
-    return function | {"name": fitting(function["name"]), "arguments": arguments}
+    return function | {"name": fitting_name(function["name"]), "arguments": arguments}
 
 
 def spent_of(usage: Any) -> Spent | None:
-    """The tokens that a server reports, or None where its figures cannot be true."""
+    """The tokens that a server reports; None if the figures are implausible."""
     if not isinstance(usage, dict):
         return None
     prompt, completion = plausible(usage.get("prompt_tokens")), plausible(usage.get("completion_tokens"))

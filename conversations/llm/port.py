@@ -1,4 +1,4 @@
-"""The port to a language model: one prompt in, text out; every fault is one of the errors below."""
+"""The port to a language model: takes a prompt and returns text; all faults are subclasses of ModelError."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from conversations.llm.retries import Attempts
 
 OnWritten = Callable[[int], None]
-"""Told how many characters of a reply are there, from 0 again where it is asked for once more."""
+"""Called with the number of characters written so far; a new attempt begins at 0 again."""
 
 MAX_TOKENS = 2**31 - 1
-"""The largest figure that a row can hold; no request comes near it."""
+"""The largest number of tokens that a row can hold, far beyond any request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply. The last one carries why it ended, and what it cost where the provider says so.
+    """A piece of a reply. Only the last piece has the fields other than `text`.
 
-    `refused`, of the last one: the model declined, and the text is its refusal or what a filter left of the reply.
-    `calls`, of the last one too: the tools that it wants called before it goes on.
+    `finish_reason` is the reason why the reply ended; `spent` are the tokens that the provider reports. `refused`: the
+    model declined, and the text is its refusal or the rest that a filter left. `calls` are the model's tool calls.
     """
 
     text: str = ""
@@ -61,19 +61,19 @@ class Reply:
 
 
 class Model(Protocol):
-    """A model that can be asked. Both verbs raise ModelError, and nothing else, for a fault of the provider.
+    """A model. For all faults of its provider, both methods raise subclasses of ModelError.
 
-    They make no more requests than `attempts` has left; None: each call has a budget of its own.
+    They make at most as many requests as `attempts` has left; None: each call has a budget of its own.
     """
 
     name: str
 
     def stream(self, prompt: Prompt, *, attempts: Attempts | None = None) -> AsyncGenerator[Delta]:
-        """The reply piece by piece; ends with a delta that has a finish_reason, or raises."""
+        """The reply in pieces; the last one has a finish_reason."""
         ...
 
     async def complete(
         self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None, on_written: OnWritten | None = None
     ) -> Reply:
-        """The reply at once, of at most `max_tokens`."""
+        """The whole reply, of at most `max_tokens`."""
         ...

@@ -1,4 +1,4 @@
-"""Which models there are, which one is used for what, and how each is reached."""
+"""Manages model profiles: makes those of the environment, chooses one for each purpose, and connects to its model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HOMES: dict[str, str] = {Provider.OPENAI: OPENAI_URL, Provider.ANTHROPIC: ANTHRO
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5"
 DEFAULT_OTHER_MODEL = "default"
-"""Servers with a single model, such as llama.cpp's, take any name."""
+"""The model's name for servers with a single model, such as llama.cpp's, which accept any name."""
 NO_MODEL = (
     "No model is set. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and "
     "start again, or run `python manage.py fetch_model` for the built-in demo model."
@@ -48,10 +48,10 @@ NO_MODEL = (
 
 
 def sync_profiles() -> None:
-    """Make the profiles of the environment what the environment says now.
+    """Update the profiles that come from the environment to its present variables.
 
-    What is learned or edited stays: the token correction, and window, prices and limits unless a variable names them.
-    A profile that an administrator made under the same name is left alone.
+    Learned and edited values stay: the token correction, and window, prices and limits unless a variable names them.
+    A profile of the same name that an administrator made does not change.
     """
     with transaction.atomic():
         wanted = [*_openai(), *_anthropic(), *_builtin()]
@@ -67,23 +67,23 @@ def enabled() -> QuerySet[ModelProfile]:
 
 
 def chat_profiles() -> QuerySet[ModelProfile]:
-    """Those that a person may choose for a conversation."""
+    """The profiles that a person may choose for a conversation."""
     return enabled().filter(role=Role.CHAT)
 
 
 def named(name: str, among: QuerySet[ModelProfile] | None = None) -> ModelProfile | None:
-    """The profile of that name `among` the enabled ones; None where there is none, and for ""."""
+    """The profile with this name `among` the enabled ones; None if there is none, and for ""."""
     return (enabled() if among is None else among).filter(name=name).first() if name else None
 
 
 def default_profile() -> ModelProfile | None:
-    """The profile of a new conversation: the first for chat that is enabled, the built-in one last."""
+    """The profile of new conversations: the first enabled chat profile; the built-in one only if it is the only one."""
     chat = chat_profiles()
     return chat.exclude(provider=Provider.BUILTIN).first() or chat.first()
 
 
 def profile_for(profile_id: int | None) -> ModelProfile:
-    """The conversation's own model, or the default one where it is gone or disabled. Raises NotConfigured."""
+    """A conversation's own profile, or the default one if that is gone or disabled. Raises NotConfigured."""
     own = enabled().filter(pk=profile_id).first() if profile_id else None
     profile = own or default_profile()
     if profile is None:
@@ -92,38 +92,38 @@ def profile_for(profile_id: int | None) -> ModelProfile:
 
 
 def learn_correction(profile: ModelProfile, owner_id: int, *, estimated: int, reported: int) -> None:
-    """Learn from what a provider reports for a person's request that we counted as `estimated` tokens.
+    """Update the token correction by a report of a person's request: `estimated` tokens by our count, `reported` ones.
 
-    One person's requests cannot move the correction past what others' say. A query only where something moved, and
-    where a person is heard first: who agrees with the correction has a say in it too.
+    One person's reports cannot move the correction past those of others. The row is written only if the correction or
+    the person's average changed, or for the person's first report, which counts even if it confirms the correction.
     """
-    if not token_correction.counts(estimated=estimated, reported=reported):
+    if not token_correction.is_plausible(estimated=estimated, reported=reported):
         return
     now, before = profile.token_correction, dict(profile.token_reports)
     reports = token_correction.with_report(profile.token_reports, owner_id, now, estimated=estimated, reported=reported)
-    found = token_correction.agreed(now, [average for _, average in reports])
-    moved = max(abs(found - now), abs(reports[-1][1] - before.get(owner_id, now)))
-    is_first = owner_id not in before and len(before) < token_correction.OWNERS
-    if is_first or moved > 0.005:
-        ModelProfile.objects.filter(pk=profile.pk).update(token_correction=found, token_reports=reports)
+    correction = token_correction.agreed_correction(now, [average for _, average in reports])
+    change = max(abs(correction - now), abs(reports[-1][1] - before.get(owner_id, now)))
+    is_first = owner_id not in before and len(before) < token_correction.MAX_OWNERS
+    if is_first or change > 0.005:
+        ModelProfile.objects.filter(pk=profile.pk).update(token_correction=correction, token_reports=reports)
 
 
 def summary_profiles(quality: Quality, chat_profile: ModelProfile) -> list[ModelProfile]:
-    """Who summarises, and who else where that fails: the profile of that role, of the other one, the chat's own.
+    """The profiles that summarise, in order of preference: the role's, the other quality's, the chat's own.
 
-    Of several in a role those of the chat's provider go first. None in place of the built-in model: the extractive
-    summariser is better at it.
+    Of several profiles in a role, one of the chat's provider is preferred. The built-in model never summarises: the
+    extractive summariser is better.
     """
     other: Quality = "standard" if quality == "fast" else "fast"
-    found = [_in_role(quality, chat_profile), _in_role(other, chat_profile), chat_profile]
-    if found[0] is None:
-        found = [chat_profile, found[1]]
-    profiles = {profile.pk: profile for profile in found if profile}
+    candidates = [_in_role(quality, chat_profile), _in_role(other, chat_profile), chat_profile]
+    if candidates[0] is None:
+        candidates = [chat_profile, candidates[1]]
+    profiles = {profile.pk: profile for profile in candidates if profile}
     return [profile for profile in profiles.values() if profile.provider != Provider.BUILTIN]
 
 
 def summariser_of(quality: Quality, chat_profile: ModelProfile) -> str:
-    """Who is asked first for a summary of that quality, where no policy names another."""
+    """The name of the first summariser for a quality, if no policy names another."""
     profiles = summary_profiles(quality, chat_profile)
     return profiles[0].name if profiles else Extractive.name
 
@@ -134,13 +134,13 @@ def _in_role(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | Non
 
 
 def connect(profile: ModelProfile, *, used: int = 0, timeout: float | None = None, attempts: int = ATTEMPTS) -> Model:
-    """The model behind a profile; nothing is opened or loaded before it is asked. `timeout`: None is the site's.
+    """The model of a profile; nothing is opened or loaded before its first request. `timeout` None: the site's.
 
-    `used` are the tokens of its window that the prompt of a stream takes: the rest bounds the reply.
+    `used` are the tokens of the window that the prompt of a stream takes; the rest bounds the reply.
     """
     if profile.provider == Provider.BUILTIN:
         return builtin.shared()
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "name": profile.name,
         "model": profile.model_id,
         "base_url": profile.base_url,
@@ -151,34 +151,40 @@ def connect(profile: ModelProfile, *, used: int = 0, timeout: float | None = Non
         "remember": partial(chat_templates.remember, profile),
     }
     library = Anthropic if profile.provider == Provider.ANTHROPIC else OpenAICompatible
-    return library(max_tokens=reply_limit(profile, used=used), most=_most(profile, used=used), **how)
+    return library(max_tokens=reply_limit(profile, used=used), most=_most(profile, used=used), **options)
 
 
-def tells_of_tools(profile: ModelProfile, prompt: Prompt) -> bool:
-    """Whether the tools that a prompt offers go to the model, as far as is known: some servers refuse them."""
+def passes_tools(profile: ModelProfile, prompt: Prompt) -> bool:
+    """Whether the model gets the prompt's tools: not if its server is known to refuse them."""
     model = connect(profile)
-    return isinstance(model, HttpProvider) and model.tells_of_tools(prompt)
+    return isinstance(model, HttpProvider) and model.passes_tools(prompt)
 
 
 def reply_limit(profile: ModelProfile, *, used: int) -> int | None:
-    """Tokens that a reply is asked for, beside a prompt that takes `used` of the window; None: the server's own limit.
+    """The limit of a reply in tokens, beside a prompt of `used` tokens; None: the server's own limit.
 
-    That of the profile, else the most that the model can write: only Anthropic's API must be told. Never more than the
-    window leaves, which is never less than what is kept free.
+    It is the profile's maximum, else for Anthropic's API, which requires a limit, the model's own. It never exceeds
+    the rest of the window, or the reserve if the rest is smaller.
     """
     wanted = profile.max_reply_tokens
     if profile.provider == Provider.ANTHROPIC:
-        wanted = wanted or reply_lengths.most_of(profile.model_id, _address(profile)) or reply_lengths.UNKNOWN
+        wanted = (
+            wanted
+            or reply_lengths.max_reply_tokens(profile.model_id, _address(profile))
+            or reply_lengths.UNKNOWN_MAX_TOKENS
+        )
     if not wanted:
         return None
-    return reply_lengths.least(wanted, _left(profile, used), reply_lengths.learned(_address(profile), profile.model_id))
+    return reply_lengths.smallest(
+        wanted, _left(profile, used), reply_lengths.learned(_address(profile), profile.model_id)
+    )
 
 
 def _most(profile: ModelProfile, *, used: int) -> int | None:
-    """For a reply with the thoughts before it: what the window leaves, and the model can write as far as is known."""
-    known = reply_lengths.most_of(profile.model_id, _address(profile))
+    """The limit, in tokens, of a reply with the thoughts before it: the rest of the window or the model's maximum."""
+    known = reply_lengths.max_reply_tokens(profile.model_id, _address(profile))
     known = max(known, profile.max_reply_tokens or 0) if known else None
-    return reply_lengths.least(known, _left(profile, used))
+    return reply_lengths.smallest(known, _left(profile, used))
 
 
 def _address(profile: ModelProfile) -> str:
@@ -191,7 +197,7 @@ def _left(profile: ModelProfile, used: int) -> int:
 
 
 def _openai() -> list[dict[str, Any]]:
-    """The rows that the OPENAI_* settings ask for."""
+    """The profiles that the OPENAI_* settings define."""
     url, window = settings.OPENAI_BASE_URL, settings.OPENAI_CONTEXT_WINDOW
     if not (settings.OPENAI_API_KEY or url or settings.OPENAI_MODEL):
         return []
@@ -207,7 +213,7 @@ def _openai() -> list[dict[str, Any]]:
 
 
 def _anthropic() -> list[dict[str, Any]]:
-    """The rows that the ANTHROPIC_* settings ask for."""
+    """The profiles that the ANTHROPIC_* settings define."""
     url = settings.ANTHROPIC_BASE_URL
     if not (settings.ANTHROPIC_API_KEY or url or settings.ANTHROPIC_MODEL):
         return []
@@ -221,7 +227,7 @@ def _anthropic() -> list[dict[str, Any]]:
 
 
 def _inheriting(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same; those for summaries whose model nobody knows have the window of the chat model of their server."""
+    """The rows; a row for summaries whose model is unknown gets the window of its server's chat model."""
     chat, *summaries = rows
     stored = ModelProfile.objects.filter(name=chat["name"], from_environment=True).values_list("window", flat=True)
     window = chat["always"].get("window") or stored.first() or chat["first"]["window"]
@@ -232,7 +238,7 @@ def _inheriting(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rows(access: dict[str, str], *, chat: str, fast: str, standard: str) -> list[dict[str, Any]]:
-    """A row for each model that is named, the one for chat first."""
+    """A row for each named model, the chat model first."""
     summaries = [(model, role) for model, role in ((fast, Role.FAST), (standard, Role.STANDARD)) if model]
     return [
         _row(chat, chat, Role.CHAT, access),
@@ -248,7 +254,7 @@ def _row(name: str, model: str, role: ModelProfile.Role, access: dict[str, str])
         "parameters_billion": parameters_of(model),
         "sees_images": sees_images(model),
         "calls_tools": calls_tools(model),
-        "token_correction": token_correction.FIRST["openai" if is_openai(url) else "other"],
+        "token_correction": token_correction.INITIAL["openai" if is_openai(url) else "other"],
     }
     if price:
         first |= {"price_input": price.input, "price_cached": price.cached, "price_output": price.output}
@@ -267,20 +273,23 @@ def _builtin() -> list[dict[str, Any]]:
         "window": builtin.WINDOW,
         "max_reply_tokens": builtin.MAX_REPLY_TOKENS,
         "parameters_billion": 0.135,
-        "token_correction": token_correction.FIRST["other"],
+        "token_correction": token_correction.INITIAL["other"],
     }
     return [{"name": builtin.NAME, "always": always, "first": first}]
 
 
 def _upsert(*, name: str, always: dict[str, Any], first: dict[str, Any], instead_of_unknown: int | None = None) -> None:
-    """`instead_of_unknown` is a window for a row that has none but `UNKNOWN_WINDOW`."""
+    """Create a profile with `first` and `always`, or set `always` on the existing one of the environment.
+
+    `instead_of_unknown` replaces a window that is only UNKNOWN_WINDOW.
+    """
     always = always | {"enabled": True}
     row, is_new = ModelProfile.objects.get_or_create(name=name, defaults=first | always | {"from_environment": True})
     if not is_new and row.from_environment:
         if instead_of_unknown and row.window == UNKNOWN_WINDOW:
             always["window"] = instead_of_unknown
         if any(getattr(row, field) != always[field] for field in ("base_url", "model_id") if field in always):
-            # What was learned of one server says nothing of another.
+            # The chat template was learned from another server.
             always["chat_template"] = ModelProfile.ChatTemplate.FREE
         for field, value in always.items():
             setattr(row, field, value)

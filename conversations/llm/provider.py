@@ -1,4 +1,4 @@
-"""What all models behind an HTTP API have in common: the attempts, the limits in time, and how a stream is read."""
+"""The base of all models behind an HTTP API: attempts, time limits, and the reading of a stream."""
 
 from __future__ import annotations
 
@@ -16,38 +16,37 @@ from typing import Any, ClassVar
 from conversations.llm import reply_lengths, unsupported_options
 from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.clients import Library, client_for
-from conversations.llm.dialects import Dialect, dialect_of, learn
+from conversations.llm.dialects import Dialect, dialect_of, learn_dialect
 from conversations.llm.errors import BrokenReply, CalledAnyway, ModelError, NotConfigured, RequestRefused, Unavailable
-from conversations.llm.fault_mapping import Asked, explain
+from conversations.llm.fault_mapping import Endpoint, explain
 from conversations.llm.images import with_bytes
 from conversations.llm.port import Delta, OnWritten, Reply
 from conversations.llm.request import Prompt, sendable
 from conversations.llm.retries import ATTEMPTS, EXHAUSTED, Attempts, in_words, pause_before_next
-from conversations.llm.stream_reader import Reading
+from conversations.llm.stream_reader import StreamReader
 from conversations.llm.text_repair import Storable
 from conversations.runtime import metrics
 from conversations.validation import host_of
 
 CONNECT_SECONDS = 10.0
 MAX_REPLY_CHARS = 1_000_000
-"""Characters."""
-WRITING = 5
-"""A reply that is waited for as a whole may take this many time-outs, which else never end a server that drips …"""
-WRITING_SECONDS = 300.0
-"""… and at most so long beyond the first of them: a summary that is not there by then is selected from the text."""
+MAX_TIMEOUTS_PER_REPLY = 5
+"""A whole reply may take this many time-outs, so that a server that sends slowly cannot keep it open forever …"""
+MAX_EXTRA_SECONDS = 300.0
+"""… and at most this long beyond the first of them; a late summary is replaced by an extractive one."""
 
 
 def whole_seconds(timeout: float) -> float:
-    """How long a whole reply is waited for, from a model that may be silent for `timeout` seconds."""
-    return timeout + min((WRITING - 1) * timeout, WRITING_SECONDS)
+    """The time limit of a whole reply, for a model that may be silent for `timeout` seconds."""
+    return timeout + min((MAX_TIMEOUTS_PER_REPLY - 1) * timeout, MAX_EXTRA_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a server is asked for a model, as far as is known of it.
+    """The form of requests to a server for a model, as far as it is known.
 
-    `dialect` names its options, `refused` lists those that it does not take, `template` is the chat template that the
-    messages are shaped for, and `most` the tokens that its longest reply has (None: not known).
+    `dialect` has the options, `refused` those that the server does not accept; `template` is the chat template that the
+    messages are shaped for; `most` are the tokens of the model's longest reply (None: unknown).
     """
 
     dialect: Dialect
@@ -57,23 +56,23 @@ class Way:
 
 
 class Provider(ABC):
-    """A model behind an address; see `base.Model`. One file a provider says what its API wants and how it answers.
+    """A model behind an HTTP API, an implementation of `port.Model`; each API has a subclass in a file of its own.
 
-    `timeout` is in seconds, between two pieces of a reply. A reply has at most `max_tokens`, and `most` with what the
-    model thinks before it; None: nobody says. Each call makes at most `attempts` requests, or what is
-    left of the budget that it is given, with short pauses (`sleep`); `stream` makes no further one once a piece has
-    been given out. A request that is put otherwise for the model's chat template is one more beside those; `remember`
-    is called with the template that was accepted. Closing the iterator of `stream`, or cancelling the task that reads
-    it, closes the connection, which stops the model.
+    `timeout` is the longest silence between two pieces of a reply, in seconds. A reply has at most `max_tokens`, with
+    the thoughts before it at most `most`; None: no limit is known. Each call makes at most `attempts` requests, or as
+    many as its budget has left, with short pauses (`sleep`); `stream` makes no further request once it has yielded a
+    piece. A request repeated in another form for the model's chat template does not count; `remember` is called with
+    the accepted template. Closing the iterator of `stream`, or cancelling the task that reads it, closes the
+    connection, which stops the model.
     """
 
     library: ClassVar[Library]
     path: ClassVar[str]
     models_path: ClassVar[str]
     home: ClassVar[str]
-    """The provider's own address: asked where none is given, and never without a key."""
+    """The provider's own address: the default base URL, which requires a key."""
     key_setting: ClassVar[str]
-    reading: ClassVar[type[Reading]]
+    reading: ClassVar[type[StreamReader]]
 
     def __init__(
         self,
@@ -91,7 +90,7 @@ class Provider(ABC):
         remember: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         self.name = name
-        self._asked = Asked(name, model, base_url or self.home, timeout, self.library)
+        self._endpoint = Endpoint(name, model, base_url or self.home, timeout, self.library)
         self._api_key = api_key
         self._max_tokens, self._most = max_tokens, most
         self._attempts = attempts
@@ -101,15 +100,15 @@ class Provider(ABC):
 
     @abstractmethod
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
-        """The messages of a request; `recurs` says that later ones will begin alike."""
+        """The messages and tools of a request; `recurs`: later requests will begin with the same messages."""
 
     @abstractmethod
     def first_dialect(self) -> Dialect:
-        """How to ask a server of which nothing is known yet."""
+        """The dialect for a server about which nothing is known yet."""
 
     @abstractmethod
     def is_home(self) -> bool:
-        """Whether the provider itself is asked, rather than another server with its API."""
+        """Whether the server is the provider's own, not another one with its API."""
 
     async def stream(self, prompt: Prompt, *, attempts: Attempts | None = None) -> AsyncGenerator[Delta]:
         body = self.body(await with_bytes(sendable(prompt)), recurs=True)
@@ -135,7 +134,7 @@ class Provider(ABC):
     ) -> Reply:
         body = self.body(await with_bytes(sendable(prompt)), recurs=False)
         budget = attempts or Attempts(self._attempts)
-        limit = whole_seconds(self._asked.timeout)
+        limit = whole_seconds(self._endpoint.timeout)
         try:
             async with asyncio.timeout(limit):
                 for failed in count(1):
@@ -150,26 +149,26 @@ class Provider(ABC):
         metrics.provider_failed(self.name, late.kind)
         raise late
 
-    def tells_of_tools(self, prompt: Prompt) -> bool:
-        """Whether the tools that a prompt offers go with it, as far as is known of the server."""
+    def passes_tools(self, prompt: Prompt) -> bool:
+        """Whether the prompt's tools are sent with it: not if the server is known to refuse them."""
         body = {unsupported_options.TOOLS: ()} | ({} if prompt.may_call else {unsupported_options.CHOICE: ()})
-        refused = unsupported_options.known(self._asked.base_url, self._asked.model)
-        return bool(prompt.tools) and unsupported_options.TOOLS in unsupported_options.less(body, refused)
+        refused = unsupported_options.refused_options(self._endpoint.base_url, self._endpoint.model)
+        return bool(prompt.tools) and unsupported_options.TOOLS in unsupported_options.without_refused(body, refused)
 
     async def offered(self) -> tuple[str, ...]:
-        """The ids of the models that the server says it has, in order; none where, for any reason, it does not say."""
-        asked = self._asked
+        """The ids of the models that the server lists, sorted; empty if it does not list them for any reason."""
+        endpoint = self._endpoint
         try:
             self._require_access()
-            client = await client_for(asked.library, asked.base_url, self._api_key)
-            async with asyncio.timeout(asked.timeout):
+            client = await client_for(endpoint.library, endpoint.base_url, self._api_key)
+            async with asyncio.timeout(endpoint.timeout):
                 listed = await client.get(self.models_path, cast_to=object)
             return tuple(sorted(str(row["id"]) for row in listed["data"]))
         except Exception:
             return ()
 
     async def _pause(self, error: ModelError, failed: int, budget: Attempts) -> None:
-        """Wait for the next attempt; raises `error` where there is none, however much a shared budget has left."""
+        """Wait before the next attempt; raises `error` if there is none, even if a shared budget has requests left."""
         seconds = pause_before_next(error, failed=failed) if budget.left and failed < self._attempts else None
         if seconds is None:
             raise error
@@ -178,13 +177,13 @@ class Provider(ABC):
     async def _ask(
         self, prompt: Prompt, body: dict[str, Any], max_tokens: int | None, budget: Attempts
     ) -> AsyncGenerator[Delta]:
-        """One attempt: pieces with text, then the last delta."""
+        """The deltas of one attempt: pieces of text, then the last delta."""
         reading, storable = self.reading(self.name, prompt), Storable()
         characters = 0
         try:
             async with await self._open(body, max_tokens, budget) as stream:
                 if "html" in stream.response.headers.get("content-type", ""):
-                    raise BrokenReply(f"{self.name}: {self._asked.host} sent a web page. Check the base URL.")
+                    raise BrokenReply(f"{self.name}: {self._endpoint.host} sent a web page. Check the base URL.")
                 async for event in self._events(stream):
                     if text := storable.take(reading.take(event)):
                         characters += len(text)
@@ -192,29 +191,31 @@ class Provider(ABC):
                     if characters + reading.calls.characters > MAX_REPLY_CHARS:
                         raise BrokenReply(f"{self.name} does not end its reply.", retryable=False)
         except Exception as fault:
-            # From None: a provider's own error can quote the key or the conversation.
-            # A fault after the reason to finish has cost nothing of the reply.
+            # A fault after the finish reason does not matter: the reply is complete.
+            # Raise from None: a provider's own error can quote the key or the conversation.
             if reading.finish_reason is None:
                 begun = characters + reading.calls.characters > 0
                 if not begun:
                     await self._learn_midway(fault, body)
-                raise explain(fault, self._asked, begun=begun) from None
+                raise explain(fault, self._endpoint, begun=begun) from None
         yield self._last(reading)
 
-    def _last(self, reading: Reading) -> Delta:
+    def _last(self, reading: StreamReader) -> Delta:
         try:
             return reading.end()
         except CalledAnyway:
-            # As Ollama does, which does not heed tool_choice.
-            unsupported_options.learn(self._asked.base_url, self._asked.model, frozenset({unsupported_options.CHOICE}))
+            # Ollama, for one, ignores tool_choice.
+            unsupported_options.learn(
+                self._endpoint.base_url, self._endpoint.model, frozenset({unsupported_options.CHOICE})
+            )
             raise
 
     async def _events(self, stream: Any) -> AsyncGenerator[Any]:
-        """The events of a stream. What only keeps the connection alive, as comments do, does not stay the time-out."""
+        """The events of a stream. Events that only keep the connection alive do not reset the time-out."""
         events, silence = aiter(stream), 0.0
         while True:
             began = time.monotonic()
-            async with asyncio.timeout(self._asked.timeout - silence):
+            async with asyncio.timeout(self._endpoint.timeout - silence):
                 try:
                     event = await anext(events)
                 except StopAsyncIteration:
@@ -223,20 +224,20 @@ class Provider(ABC):
             yield event
 
     async def _open(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts) -> Any:
-        """The stream of a request that was accepted; a server that refuses a way of asking is asked in another one."""
+        """The stream of an accepted request; after a refusal of its form, the request is repeated in another form."""
         self._require_access()
-        asked, way = self._asked, self._known_way()
-        client = await client_for(asked.library, asked.base_url, self._api_key)
-        sdk: Any = import_module(asked.library)
+        endpoint, way = self._endpoint, self._known_way()
+        client = await client_for(endpoint.library, endpoint.base_url, self._api_key)
+        sdk: Any = import_module(endpoint.library)
         while budget.take():
             sent = self._sent(body, max_tokens, way)
             try:
-                # Plain JSON both ways: the library's own types cost 0.5 ms a message sent and 0.2 ms a token read.
+                # Plain JSON both ways: the library's types take 0.5 ms per message sent and 0.2 ms per token read.
                 stream = await client.post(
                     self.path,
-                    body={"model": asked.model, "stream": True} | sent,
+                    body={"model": endpoint.model, "stream": True} | sent,
                     cast_to=object,
-                    options={"timeout": sdk.Timeout(asked.timeout, connect=min(CONNECT_SECONDS, asked.timeout))},
+                    options={"timeout": sdk.Timeout(endpoint.timeout, connect=min(CONNECT_SECONDS, endpoint.timeout))},
                     stream=True,
                     stream_cls=sdk.AsyncStream[object],
                 )
@@ -245,7 +246,7 @@ class Provider(ABC):
                 if other is None:
                     raise
                 if other.template != way.template:
-                    budget.most += 1  # twice at most, in the life of a model
+                    budget.most += 1  # happens at most twice, as templates only become stricter
                 elif not budget.left:
                     raise
                 way = other
@@ -255,52 +256,52 @@ class Provider(ABC):
         raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False)
 
     def _known_way(self) -> Way:
-        base_url, model = self._asked.base_url, self._asked.model
+        base_url, model = self._endpoint.base_url, self._endpoint.model
         return Way(
             dialect=dialect_of(base_url, model, first=self.first_dialect()),
-            refused=unsupported_options.known(base_url, model),
+            refused=unsupported_options.refused_options(base_url, model),
             template=self._template,
-            most=reply_lengths.least(self._most, reply_lengths.learned(base_url, model)),
+            most=reply_lengths.smallest(self._most, reply_lengths.learned(base_url, model)),
         )
 
     def _sent(self, body: dict[str, Any], max_tokens: int | None, way: Way) -> dict[str, Any]:
-        """The messages and options of a request, as `way` puts them."""
-        limit = max_tokens and reply_lengths.least(max_tokens, way.most)
-        return unsupported_options.less(self.shaped(body, way.template), way.refused) | way.dialect.options(
+        """The messages and options of a request in the form of `way`."""
+        limit = max_tokens and reply_lengths.smallest(max_tokens, way.most)
+        return unsupported_options.without_refused(self.shaped(body, way.template), way.refused) | way.dialect.options(
             limit, way.most
         )
 
     def _other_way(
         self, way: Way, complaint: str, body: dict[str, Any], sent: dict[str, Any], *, status: int
     ) -> Way | None:
-        """What a refusal says to do otherwise; None for one that nothing is learned from."""
+        """The form to try after a refusal; None if the refusal suggests none."""
         if template := self._stricter(way.template, complaint, body, status=status):
             return replace(way, template=template)
         is_bad = status in (400, 422)
-        if is_bad and (fewer := reply_lengths.named(complaint, asked=_asked_for(sent))):
+        if is_bad and (fewer := reply_lengths.limit_named_in(complaint, asked=_asked_for(sent))):
             if fewer.is_of_model:
-                reply_lengths.learn(self._asked.base_url, self._asked.model, fewer.tokens)
+                reply_lengths.learn(self._endpoint.base_url, self._endpoint.model, fewer.tokens)
             return replace(way, most=fewer.tokens)
         if is_bad and (dialect := way.dialect.corrected(complaint)):
             return replace(way, dialect=dialect)
-        refused = unsupported_options.named(complaint, sent, status=status)
+        refused = unsupported_options.options_refused_in(complaint, sent, status=status)
         return replace(way, refused=way.refused | refused) if refused else None
 
     async def _learn_way(self, way: Way) -> None:
-        """The server has accepted this way: it is asked so from now on."""
-        learn(self._asked.base_url, self._asked.model, way.dialect)
-        unsupported_options.learn(self._asked.base_url, self._asked.model, way.refused)
+        """Remember the form that the server accepted."""
+        learn_dialect(self._endpoint.base_url, self._endpoint.model, way.dialect)
+        unsupported_options.learn(self._endpoint.base_url, self._endpoint.model, way.refused)
         await self._learn(way.template)
 
     def shaped(self, body: dict[str, Any], template: str) -> dict[str, Any]:
-        """The body with its messages as the model's chat template takes them; an API with a shape of its own has it."""
+        """The body with its messages adapted to the model's chat template; unchanged unless a subclass adapts them."""
         return body
 
     def _stricter(self, template: str, complaint: str, body: dict[str, Any], *, status: int) -> str | None:
         return None
 
     async def _learn_midway(self, fault: Exception, body: dict[str, Any]) -> None:
-        """Some servers accept a request, and refuse its roles by an event in the stream: the next attempt is right."""
+        """Learn from an error event in a stream, by which some servers refuse the roles of an accepted request."""
         complaint = getattr(fault, "body", None)
         if complaint and not hasattr(fault, "status_code"):
             stricter = self._stricter(self._template, str(complaint), body, status=400)
@@ -313,7 +314,7 @@ class Provider(ABC):
                 await self._remember(template)
 
     def _require_access(self) -> None:
-        if not host_of(self._asked.base_url):
+        if not host_of(self._endpoint.base_url):
             raise NotConfigured(f"The base URL of {self.name} is not an address. It begins with http:// or https://.")
         if not self._api_key and self.is_home():
             raise NotConfigured(f"{self.name} has no API key. Set {self.key_setting}, or the key of this model.")
@@ -322,7 +323,7 @@ class Provider(ABC):
 
 
 def _asked_for(body: dict[str, Any]) -> int | None:
-    """The tokens that a request allows its reply."""
+    """The reply's limit in tokens that a request names; None if it names none."""
     return body.get("max_tokens") or body.get("max_completion_tokens")
 
 

@@ -1,4 +1,4 @@
-"""Whether the model of new conversations can be asked: not what it answers, which costs money, but that it is there."""
+"""Checks that the default model's server accepts connections, without a request that costs money."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from conversations.llm.profiles import HOMES, NO_MODEL, default_profile
 from conversations.models import ModelProfile
 
 CONNECT_SECONDS = 2.0
-KEPT_SECONDS = 15.0
-"""How long what was found is believed."""
+CACHE_SECONDS = 15.0
+"""A result is reused for this long."""
 
 Address = tuple[str, int]
-_found: dict[Address, tuple[float, bool]] = {}
-"""When an address was tried, and whether it accepted a connection."""
+_results: dict[Address, tuple[float, bool]] = {}
+"""By address: the time of the last check, and whether it accepted a connection."""
 
 
 def fault() -> str:
-    """What is wrong with it, in words; "" where nothing is."""
+    """The reason, for people, why the default model cannot be reached; "" if it can."""
     profile = default_profile()
     if profile is None:
         return NO_MODEL
@@ -32,7 +32,7 @@ def fault() -> str:
 
 
 def address_of(profile: ModelProfile) -> Address:
-    """What is connected to when it is asked: its own address, or the proxy that leads there."""
+    """(host, port) that requests to a profile's model connect to: the server's, or the proxy's on the way to it."""
     url = urlsplit(profile.base_url or HOMES[profile.provider])
     proxy = "" if is_local(profile.base_url) else getproxies().get(url.scheme, "")
     if proxy and not proxy_bypass(url.netloc):
@@ -42,16 +42,16 @@ def address_of(profile: ModelProfile) -> Address:
 
 def _accepts(address: Address) -> bool:
     now = time.monotonic()
-    known = _found.get(address)
-    if known is None or now - known[0] > KEPT_SECONDS:
-        _found.clear()
-        known = _found[address] = now, _connects(address)
+    known = _results.get(address)
+    if known is None or now - known[0] > CACHE_SECONDS:
+        _results.clear()
+        known = _results[address] = now, _connects(address)
     return known[1]
 
 
 def _connects(address: Address) -> bool:
     try:
         socket.create_connection(address, timeout=CONNECT_SECONDS).close()
-    except (OSError, UnicodeError):  # a host that no name can be
+    except (OSError, UnicodeError):  # UnicodeError: the host is no valid name
         return False
     return True

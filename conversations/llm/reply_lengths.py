@@ -1,16 +1,16 @@
-"""How long a reply may be: what is known of models by their ids, and what a server's refusal names."""
+"""Limits of a reply's length: known maxima of models, and limits that a server's refusal names."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-UNKNOWN = 8_192
-"""Tokens that a model is asked for whose maximum is not known, where its API wants a figure."""
-LEAST = 256
-"""Tokens. Where a window leaves less, its prompt is what is too long."""
+UNKNOWN_MAX_TOKENS = 8_192
+"""The limit for a model whose maximum is unknown, if its API requires one."""
+MIN_REPLY_TOKENS = 256
+"""If a window leaves fewer tokens for the reply, the prompt is too long."""
 
-MOST = {
+MAX_TOKENS_BY_MODEL = {
     "claude-3": 4_096,
     "claude-3-5": 8_192,
     "claude-3-7": 64_000,
@@ -28,7 +28,7 @@ MOST = {
     "claude-fable-5": 128_000,
     "claude-mythos-5": 128_000,
 }
-"""Tokens of one reply by the beginning of an id, as of November 2026; the longest beginning that fits counts."""
+"""The most tokens of a reply by the beginning of a model's id, as of November 2026; the longest match counts."""
 
 _OF_MODEL = re.compile(
     r"max_tokens: \d{1,9} > (\d{1,9})"  # Anthropic
@@ -45,26 +45,27 @@ _OF_WINDOW = re.compile(
 _learned: dict[tuple[str, str], int] = {}
 
 
-class Named(NamedTuple):
-    """Tokens that a refusal leaves for a reply: of every one, or only of the one that was asked for."""
+class NamedLimit(NamedTuple):
+    """The limit of a reply in tokens that a refusal names: for all replies of the model, or only for this request."""
 
     tokens: int
     is_of_model: bool
 
 
-def most_of(model_id: str, base_url: str) -> int | None:
-    """The most tokens that a model's reply can have, None where that is not known."""
+def max_reply_tokens(model_id: str, base_url: str) -> int | None:
+    """The most tokens that a model's reply can have; None if unknown."""
     name = model_id.lower().rsplit("/", 1)[-1]
-    fitting = [start for start in MOST if re.match(rf"{re.escape(start)}(?!\d)", name)]
-    return learned(base_url, model_id) or (MOST[max(fitting, key=len)] if fitting else None)
+    fitting = [start for start in MAX_TOKENS_BY_MODEL if re.match(rf"{re.escape(start)}(?!\d)", name)]
+    return learned(base_url, model_id) or (MAX_TOKENS_BY_MODEL[max(fitting, key=len)] if fitting else None)
 
 
 def learned(base_url: str, model: str) -> int | None:
-    """The maximum that a server has named in a refusal, since this process began."""
+    """The maximum that a server has named in a refusal since this process began; None if it named none."""
     return _learned.get(_key(base_url, model))
 
 
 def learn(base_url: str, model: str, most: int) -> None:
+    """Remember the maximum that a server named, for this process."""
     _learned[_key(base_url, model)] = most
 
 
@@ -72,22 +73,22 @@ def _key(base_url: str, model: str) -> tuple[str, str]:
     return base_url.rstrip("/").removesuffix("/v1"), model
 
 
-def named(complaint: str, *, asked: int | None) -> Named | None:
-    """How many tokens a refusal leaves where it is about too long a reply; None for one about something else."""
+def limit_named_in(complaint: str, *, asked: int | None) -> NamedLimit | None:
+    """The limit that a refusal of too long a reply names; None if it has another reason. `asked`: the limit sent."""
     if asked is None:
         return None
     if found := _OF_MODEL.search(complaint):
         tokens = int(next(filter(None, found.groups())))
-        return Named(tokens, True) if 0 < tokens < asked else None
+        return NamedLimit(tokens, True) if 0 < tokens < asked else None
     if found := _OF_WINDOW.search(complaint):
         said = found.groupdict()
         window, prompt = (
             int(next(filter(None, (said[name + end] for end in ("", "2", "3"))))) for name in ("window", "prompt")
         )
-        return Named(window - prompt, False) if min(asked, LEAST) <= window - prompt < asked else None
+        return NamedLimit(window - prompt, False) if min(asked, MIN_REPLY_TOKENS) <= window - prompt < asked else None
     return None
 
 
-def least(*figures: int | None) -> int | None:
-    """The smallest of those that are known."""
+def smallest(*figures: int | None) -> int | None:
+    """The smallest of the figures that are not None; None if all are."""
     return min((figure for figure in figures if figure is not None), default=None)

@@ -1,4 +1,4 @@
-"""A request to a model, and the gate that lets nothing else through to a provider."""
+"""The prompt of a request to a model, and the check that nothing else is sent to a provider."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from uuid import UUID
 from conversations.llm.tools import Spec
 
 REFERENCE = "attachment:"
-"""What the address of an image begins with, before the hash of its bytes: they are read when a request leaves."""
+"""The prefix of an image's URL in a prompt, before the hash of its bytes, which are read when the request is sent."""
 
 
 class StorageBoundaryError(TypeError):
-    """Something other than an assembled prompt was about to leave for a model."""
+    """Something other than an assembled prompt was about to be sent to a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages of one request, in the shape of OpenAI's chat completions. Made by `assemble` and `for_summary`.
+    """The messages of one request, in the form of OpenAI's chat completions. Made by `assemble` and `for_summary`.
 
-    Images are references, to attachments of the conversation `images_of`: by the hash, wherever they are.
+    Images are references (REFERENCE and a hash) to attachments of the conversation `images_of`.
     """
 
     messages: tuple[dict[str, Any], ...]
     images_of: UUID | None = field(default=None, compare=False)
     tools: tuple[Spec, ...] = ()
-    """Those that the model is offered; told without `may_call`, it is to answer by itself."""
+    """The tools that the model is offered; without `may_call` it gets them but must not call any."""
     may_call: bool = True
 
 
 def sendable(prompt: object) -> Prompt:
-    """The gate before every provider: raises StorageBoundaryError for anything that was not assembled here."""
+    """The prompt unchanged; raises StorageBoundaryError for anything else. Every provider calls it first."""
     if not isinstance(prompt, Prompt):
         raise StorageBoundaryError(f"only an assembled prompt can be sent to a model, not {type(prompt).__name__}")
     return prompt
 
 
 def for_summary(system: str, request: str) -> Prompt:
-    """The request for a summary: instructions, and the transcript as quoted data."""
+    """The prompt of a request for a summary: the instructions, and the transcript as quoted data."""
     return Prompt(({"role": "system", "content": system}, {"role": "user", "content": request}))

@@ -1,4 +1,4 @@
-"""How many requests may be made, which faults are worth another one, and after how long."""
+"""Budgets of requests, and the pauses between attempts after errors that are worth another one."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from email.utils import parsedate_to_datetime
 from conversations.llm.errors import ModelError
 
 ATTEMPTS = 3
-FIRST_PAUSE = 0.5
+FIRST_PAUSE_SECONDS = 0.5
 EXHAUSTED = "was asked as often as is allowed for this"
 MAX_PAUSE_SECONDS = 20.0
-"""Seconds; a provider that asks for more is not waited for while a person looks on."""
+"""A provider that asks for a longer pause is not asked again, as a person is waiting."""
 
 
 @dataclass(slots=True)
 class Attempts:
-    """A budget of requests, for one call or for all that share it: every request to a provider takes one.
+    """A budget of requests for one or several calls: every request to a provider takes one of it.
 
-    Those that are `reserved` are for others, who have not asked yet.
+    `reserved` requests are kept for calls that have not begun yet.
     """
 
     most: int = ATTEMPTS
@@ -33,29 +33,29 @@ class Attempts:
         return max(0, self.most - self.made - self.reserved)
 
     def take(self) -> bool:
-        """Count one more request; False where none is left."""
+        """Take one request from the budget; False if none is left."""
         if not self.left:
             return False
         self.made += 1
         return True
 
     def allow(self, most: int) -> None:
-        """Let there be at least `most` in all, those already made included."""
+        """Raise the budget to at least `most` requests, including those already made."""
         self.most = max(self.most, most)
 
 
 def pause_before_next(error: ModelError, *, failed: int) -> float | None:
-    """Seconds to wait after `failed` attempts, or None where the error is final."""
+    """Seconds to wait after `failed` attempts; None if the error is final."""
     if not error.retryable:
         return None
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= MAX_PAUSE_SECONDS else None
-    # Jitter keeps many clients of a server that comes back from asking all at once.
-    return FIRST_PAUSE * float(2 ** (failed - 1)) * random.uniform(0.5, 1.0)
+    # Jitter prevents many clients from asking a recovering server at the same moment.
+    return FIRST_PAUSE_SECONDS * float(2 ** (failed - 1)) * random.uniform(0.5, 1.0)
 
 
 def retry_after(header: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for, as a number or a date; None where it makes no sense."""
+    """The seconds of a Retry-After header, given as a number or a date; None for an invalid one."""
     if not header:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What has come of one streamed reply, event by event; a stream that is no reply is told from one that is."""
+"""Reads a streamed reply event by event, and recognises a stream that is no complete reply."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from conversations.llm.errors import BrokenReply, CalledAnyway, NothingWritten
 from conversations.llm.port import MAX_TOKENS, Delta, Spent
 from conversations.llm.request import Prompt
 from conversations.llm.tool_call_chunks import Calls
-from conversations.llm.tool_naming import fitting
+from conversations.llm.tool_naming import fitting_name
 from conversations.llm.tools import ToolRequest
 
 
-class Reading(ABC):
-    """One reply to a prompt in the making. `finish_reason` is None until the provider has said that it is whole.
+class StreamReader(ABC):
+    """Reads one reply to a prompt. `finish_reason` is None until the provider has ended the reply.
 
-    `something` says whether anything of a reply has come, `refused` whether it is a refusal.
+    `something`: a part of the reply has arrived. `refused`: the reply is a refusal.
     """
 
     def __init__(self, name: str, prompt: Prompt) -> None:
@@ -30,24 +30,24 @@ class Reading(ABC):
 
     @staticmethod
     def is_news(event: Any) -> bool:
-        """Whether an event says that the model is at work, and not only that the connection is there."""
+        """Whether an event shows that the model is working, and not only that the connection is alive."""
         return True
 
     @abstractmethod
     def take(self, event: dict[str, Any]) -> str:
-        """The text that one event of the stream adds; anything else than an event raises some error."""
+        """The text that one event of the stream adds; raises an exception for anything that is no event."""
 
     def end(self) -> Delta:
-        """The last delta. Raises BrokenReply where nothing came, or the stream stopped without a reason."""
+        """The last delta. Raises BrokenReply if the reply is empty, or the stream ended without a finish reason."""
         filtered = self.finish_reason == "content_filter"
         refused = self.refused or filtered
-        asked = self.calls.whole({fitting(tool.name): tool.name for tool in self._prompt.tools})
+        requested = self.calls.whole({fitting_name(tool.name): tool.name for tool in self._prompt.tools})
         if self.finish_reason is None:
-            fault = "ended in the middle" if self.something or asked else "was no reply"
+            fault = "ended in the middle" if self.something or requested else "was no reply"
             raise BrokenReply(f"{self.name}: what the provider sent {fault}. Try again.")
-        calls = asked if self._prompt.tools and self._prompt.may_call and not refused else ()
+        calls = requested if self._prompt.tools and self._prompt.may_call and not refused else ()
         if not (self.something or calls or filtered):
-            raise self._empty(called=bool(asked))
+            raise self._empty(called=bool(requested))
         return Delta(finish_reason=self._reason(calls), spent=self.spent, refused=refused, calls=calls)
 
     def _empty(self, *, called: bool) -> BrokenReply:
@@ -61,12 +61,12 @@ class Reading(ABC):
         return BrokenReply(f"{self.name} sent an empty reply. Try again.")
 
     def _reason(self, calls: tuple[ToolRequest, ...]) -> str | None:
-        """Servers do not agree on why a reply ends that calls tools; one whose calls do not count has just ended."""
+        """The finish reason: servers differ for replies with calls; a reply whose calls are dropped just stopped."""
         if calls and self.finish_reason == "stop":
             return "tool_calls"
         return "stop" if self.finish_reason == "tool_calls" and not calls else self.finish_reason
 
 
 def plausible(tokens: Any) -> int | None:
-    """A figure as a provider reports it, None where it cannot be a number of tokens."""
+    """A figure that a provider reports; None if it cannot be a number of tokens."""
     return tokens if type(tokens) is int and 0 <= tokens <= MAX_TOKENS else None

@@ -1,4 +1,4 @@
-"""The calls of tools that a reply asks for, put together from the pieces in which they come."""
+"""Assembles the tool calls of a reply from the pieces in which they arrive."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from conversations.llm.text_repair import Storable
 from conversations.llm.tools import ToolRequest
 
 MAX_CALLS = 16
-"""Of one reply; those beyond are not kept."""
+"""The most calls of one reply; further ones are dropped."""
 MAX_NAME_CHARS = 200
-"""Characters of an id and of a name, as a row can hold them."""
+"""The most characters of an id and of a name that a row can hold."""
 
 
 @dataclass(slots=True)
@@ -34,15 +34,15 @@ class _Call:
         return bool(self.pieces) and self.pieces[-1].rstrip().endswith("}") and is_whole(self.arguments)
 
     def is_again(self, id: str, name: str, arguments: str) -> bool:
-        """Whether it has come already, as a whole."""
+        """Whether this whole call has arrived before."""
         if not (id and name and arguments) or (id, name) != (self.id, self.name):
             return False
         return len(arguments) == self.size and arguments == self.arguments
 
     def is_before(self, id: str, name: str, arguments: str) -> bool:
-        """Whether another one begins: with a name, and an id of its own or after whole arguments.
+        """Whether a piece begins another call: it has a name, and either another id or arguments after whole ones.
 
-        A further id alone says nothing: some servers make one up for each piece.
+        Another id alone is no sign: some servers invent one for each piece.
         """
         if not name or not self.name:
             return False
@@ -58,7 +58,7 @@ class _Call:
 
 
 class Calls:
-    """Those of one reply in the making. `characters` are how many came, of whatever part of a call."""
+    """The tool calls of one reply while it arrives. `characters` counts those of all parts of the calls."""
 
     def __init__(self) -> None:
         self.characters = 0
@@ -67,10 +67,10 @@ class Calls:
         self._last: _Call | None = None
 
     def take(self, place: int | None, *, id: str = "", name: str = "", arguments: str = "") -> None:
-        """A piece of a call: what it adds to the name and the arguments.
+        """Add a piece of a call, with its additions to the name and the arguments.
 
-        `place` is that among the calls, None where the server does not say. Several may claim the same one: servers
-        number all of them 0, give them one id or none, repeat the name with each piece, or send it after arguments.
+        `place` is the call's number, None if the server gives none. Servers differ: some number all calls 0, give all
+        the same id or none, repeat the name with each piece, or send it after the arguments.
         """
         self.characters += 1 + len(id) + len(name) + len(arguments)
         call = self._found(place, id)
@@ -81,10 +81,12 @@ class Calls:
         call.take(id, name, arguments)
 
     def whole(self, names: Mapping[str, str]) -> tuple[ToolRequest, ...]:
-        """What is asked for: text that can be stored, each with an id of its own; `names` are those of tools by what
-        the model was told. What has no name is no call."""
-        told = ((call, _storable(call.name)) for call in self._calls)
-        kept = [(call, names.get(name, name)[:MAX_NAME_CHARS]) for call, name in told if name.strip()]
+        """The complete calls, each with an id of its own and text that can be stored; calls without a name are dropped.
+
+        `names` are the tools' own names by the names that the model was given.
+        """
+        named = ((call, _storable(call.name)) for call in self._calls)
+        kept = [(call, names.get(name, name)[:MAX_NAME_CHARS]) for call, name in named if name.strip()]
         ids = _ids([_storable(call.id)[:MAX_NAME_CHARS] for call, _ in kept])
         return tuple(
             ToolRequest(id, name, _storable(call.arguments).strip() or "{}")
@@ -92,7 +94,7 @@ class Calls:
         )  # fmt: skip
 
     def _found(self, place: int | None, id: str) -> _Call | None:
-        """The call that a piece belongs to, unless it begins another."""
+        """The call that a piece continues, unless it begins another; None if there is none."""
         if id:
             for call in reversed(self._calls):
                 if call.id == id and place in (call.place, None):
@@ -109,20 +111,20 @@ class Calls:
 
 
 def text_of(arguments: Any) -> str:
-    """Arguments as text: most servers send them so, some send the object."""
+    """A call's arguments as text; most servers send text, some send the object."""
     if arguments is None or isinstance(arguments, str):
         return arguments or ""
     return json.dumps(arguments, ensure_ascii=False)
 
 
 def object_of(arguments: str) -> dict[str, Any]:
-    """The arguments as the JSON object that they should be; any other text as one argument."""
-    found = _read(arguments)
-    return found if isinstance(found, dict) else {"arguments": arguments} if arguments.strip() else {}
+    """A call's arguments parsed as a JSON object; any other text becomes a single argument."""
+    parsed = _read(arguments)
+    return parsed if isinstance(parsed, dict) else {"arguments": arguments} if arguments.strip() else {}
 
 
 def _ids(given: list[str]) -> Iterator[str]:
-    """The same, those that are missing or were given before made up."""
+    """The ids, with new ones in place of missing and repeated ids."""
     seen: set[str] = set()
     for id in given:
         while not id or id in seen:
@@ -132,13 +134,13 @@ def _ids(given: list[str]) -> Iterator[str]:
 
 
 def is_whole(arguments: str) -> bool:
-    """Whether they are a JSON object."""
+    """Whether the arguments are a complete JSON object."""
     return isinstance(_read(arguments), dict)
 
 
 def _read(arguments: str) -> Any:
     try:
-        # NaN and Infinity, which Python reads and JSON does not know, stay words.
+        # Python parses NaN and Infinity, which are no JSON; keep them as strings.
         return json.loads(arguments, parse_constant=str)
     except (ValueError, RecursionError):
         return None

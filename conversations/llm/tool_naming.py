@@ -1,4 +1,4 @@
-"""Names of tools as providers take them, which is stricter than those that servers of tools give."""
+"""Converts names of tools to names that providers accept, which are stricter than tool servers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ _FITS = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_CHARS}}}")
 _DIGITS = 8
 
 
-def fitting(name: str) -> str:
-    """The name itself where it fits, else as much of it as does, with a digest: no two are told alike, and one always
-    the same, so that a call finds its tool."""
+def fitting_name(name: str) -> str:
+    """The name itself if providers accept it, else a shortened one with a digest.
+
+    Different names have different results, and a name always has the same, so that a call finds its tool.
+    """
     if _FITS.fullmatch(name):
         return name
     digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

@@ -1,4 +1,4 @@
-"""A tool as a model is told of it, and how one fails."""
+"""The definition of a tool, a model's call of it, and its failure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from compression.core.tokens import count_tokens
 LIST_OVERHEAD = 8
 """Tokens that a list of tools costs on top of its definitions."""
 MAX_RESULT_CHARS = 1_000_000
-"""Of a result: what is beyond is not kept, and the result says so."""
+"""The most characters of a result that are kept; a longer one is cut and says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """`parameters` is a JSON schema of an object, as canonical JSON: a value that can be compared and kept."""
+    """The definition of a tool. `parameters` is a JSON schema of an object, as canonical JSON that can be compared."""
 
     name: str
     description: str
@@ -25,14 +25,14 @@ class Spec:
 
     @property
     def function(self) -> dict[str, Any]:
-        """In the shape of OpenAI's chat completions."""
-        told = {"name": self.name, "description": self.description, "parameters": json.loads(self.parameters)}
-        return {"type": "function", "function": told}
+        """The definition in the form of OpenAI's chat completions."""
+        definition = {"name": self.name, "description": self.description, "parameters": json.loads(self.parameters)}
+        return {"type": "function", "function": definition}
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """A call as a model made it; `arguments` is the text that it wrote, JSON or not."""
+    """A model's call of a tool; `arguments` is the model's text, JSON or not."""
 
     id: str
     name: str
@@ -40,27 +40,28 @@ class ToolRequest:
 
 
 class ToolFailed(Exception):
-    """Why there is no result, in a sentence for the model and the person. Never a traceback, never a secret."""
+    """A tool failed; the text is one sentence for the model and the person, without traceback or secrets."""
 
 
 def spec(name: str, description: str, **parameters: Any) -> Spec:
-    """A tool whose parameters are these properties of JSON schema, all of them required unless they have a default."""
+    """The definition of a tool with these properties of JSON schema; those without a default are required."""
     required = [key for key, value in parameters.items() if "default" not in value]
     schema = {"type": "object", "properties": parameters, "required": required, "additionalProperties": False}
     return Spec(name, description, json.dumps(schema, sort_keys=True))
 
 
 def as_functions(specs: tuple[Spec, ...]) -> list[dict[str, Any]]:
-    return [one.function for one in specs]
+    """The definitions in the form of OpenAI's chat completions."""
+    return [spec.function for spec in specs]
 
 
 @lru_cache(maxsize=1024)
 def tokens(specs: tuple[Spec, ...]) -> int:
-    """What a list of tools costs in a request, by our own count: that of its JSON."""
+    """The tokens of a list of tools in a request, by our count of its JSON."""
     return tokens_of(as_functions(specs))
 
 
 def tokens_of(functions: list[dict[str, Any]]) -> int:
-    """The same of definitions that were kept."""
-    texts = (json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in functions)
+    """The tokens of stored definitions of tools, by our count of their JSON."""
+    texts = (json.dumps(function, separators=(",", ":"), ensure_ascii=False) for function in functions)
     return LIST_OVERHEAD + sum(map(count_tokens, texts)) if functions else 0

@@ -1,4 +1,4 @@
-"""Servers that do not take tools: how they say so, and what was learned of it."""
+"""Recognises servers that refuse tools, and omits the refused options from later requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 TOOLS, CHOICE = "tools", "tool_choice"
 STATUSES = (400, 404, 422, 500, 501)
-"""404 is how OpenRouter, 500 how some llama.cpp servers refuse an option."""
+"""HTTP statuses of a refused option; 404 is OpenRouter's, 500 that of some llama.cpp servers."""
 
 _CHOICE = re.compile(r"tool[_ ]choice", re.IGNORECASE)
 _TOOLS = re.compile(r"\btools?\b|tool[_ ](?:choice|use|call)|function[_ -]?call", re.IGNORECASE)
@@ -22,20 +22,21 @@ _OTHERWISE = re.compile(
 _learned: dict[tuple[str, str], frozenset[str]] = {}
 
 
-def known(base_url: str, model: str) -> frozenset[str]:
-    """Which of TOOLS and CHOICE the server has refused for a model, since this process began."""
+def refused_options(base_url: str, model: str) -> frozenset[str]:
+    """The options of TOOLS and CHOICE that the server refused for a model since this process began."""
     return _learned.get((base_url, model), frozenset())
 
 
 def learn(base_url: str, model: str, refused: frozenset[str]) -> None:
+    """Remember refused options, for this process."""
     if refused:
-        _learned[base_url, model] = known(base_url, model) | refused
+        _learned[base_url, model] = refused_options(base_url, model) | refused
 
 
-def named(complaint: str, body: dict[str, Any], *, status: int) -> frozenset[str]:
-    """What of a request a complaint says that the server does not take at all.
+def options_refused_in(complaint: str, body: dict[str, Any], *, status: int) -> frozenset[str]:
+    """The options of a request that an error says the server does not support at all.
 
-    Empty for one about something else: a definition that is wrong is not healed by offering nothing, silently.
+    Empty for other errors: a wrong definition, for example, must not silently disable tools.
     """
     if TOOLS not in body or status not in STATUSES:
         return frozenset()
@@ -44,8 +45,11 @@ def named(complaint: str, body: dict[str, Any], *, status: int) -> frozenset[str
     return frozenset({CHOICE if CHOICE in body and _CHOICE.search(complaint) else TOOLS})
 
 
-def less(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:
-    """The request for such a server. One that cannot be told not to call is not told of tools where it must not."""
+def without_refused(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:
+    """The request without the refused options.
+
+    If the server refuses CHOICE and the model must not call tools, the tools are omitted too.
+    """
     if refused and (TOOLS in refused or CHOICE in body):
         return {name: value for name, value in body.items() if name not in (TOOLS, CHOICE)}
     return body

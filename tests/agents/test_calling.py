@@ -14,7 +14,7 @@ from conversations.llm.anthropic import Anthropic
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.provider import Provider
 from conversations.llm.request import Prompt
-from conversations.llm.tool_naming import fitting
+from conversations.llm.tool_naming import fitting_name
 from conversations.llm.tools import spec, tokens
 from tests.agents.asking import APIS, LAST, PROMPT, QUESTION, SUM, calls_of, heard, model_of
 from tests.llm_server import LlmServer
@@ -62,7 +62,7 @@ class TestWhatIsSent:
     ) -> None:
         await heard(model_of(Anthropic, llm), Prompt(tuple(called("read.file", '{"a": 1}'))))
         body = llm.last_request.body
-        assert body["tools"] == [{"name": fitting("read.file"), "input_schema": {"type": "object"}}]
+        assert body["tools"] == [{"name": fitting_name("read.file"), "input_schema": {"type": "object"}}]
         assert body["tool_choice"] == {"type": "none"}
 
     @APIS
@@ -102,7 +102,7 @@ class TestNames:
     async def test_a_name_that_is_not_taken_finds_its_way_back(self, llm: LlmServer, api: type[Provider]) -> None:
         names = ["files__read.file", "files__read/file", self.LONG + "a", self.LONG + "b", "größe"]
         tools = tuple(spec(name, "Reads.") for name in names)
-        llm.enqueue("", calls=[(fitting(name), "{}") for name in names])
+        llm.enqueue("", calls=[(fitting_name(name), "{}") for name in names])
         assert calls_of(await heard(model_of(api, llm), Prompt((QUESTION,), tools=tools))) == [
             (name, "{}") for name in names
         ]
@@ -119,7 +119,7 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["calculate", "time__get_current-time", "a" * 64])
     def test_a_name_that_fits_stays_as_it_is(self, name: str) -> None:
-        assert fitting(name) == name
+        assert fitting_name(name) == name
 
     async def test_a_tool_that_the_model_made_up_is_handed_on(self, llm: LlmServer) -> None:
         llm.enqueue("", calls=[("sudo.rm", "{}")])
@@ -142,10 +142,10 @@ async def test_a_server_that_takes_no_tools_is_asked_without_and_never_with_them
 ) -> None:
     llm.enqueue(status=status, message=message)
     model = model_of(OpenAICompatible, llm)
-    assert model.tells_of_tools(PROMPT)
+    assert model.passes_tools(PROMPT)
     await heard(model)
     assert [len(request.tools) for request in llm.received] == [2, 0]
-    assert not model.tells_of_tools(PROMPT)
+    assert not model.passes_tools(PROMPT)
     await heard(model_of(OpenAICompatible, llm), LAST)
     assert len(llm.requests) == 3 and not {"tools", "tool_choice"} & llm.requests[2].keys()
 
@@ -162,7 +162,7 @@ async def test_a_server_that_takes_no_tool_choice_is_told_of_tools_until_they_mu
         [],
         ["calculate", "current_time"],
     ]
-    assert model.tells_of_tools(PROMPT) and not model.tells_of_tools(LAST)
+    assert model.passes_tools(PROMPT) and not model.passes_tools(LAST)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ async def test_a_complaint_about_something_else_takes_no_tools_away(llm: LlmServ
     model = model_of(OpenAICompatible, llm)
     with pytest.raises(errors.RequestRefused):
         await heard(model)
-    assert len(llm.requests) == 1 and model.tells_of_tools(PROMPT)
+    assert len(llm.requests) == 1 and model.passes_tools(PROMPT)
 
 
 async def test_tools_and_other_options_are_left_out_in_turn(llm: LlmServer) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from conversations.llm.tool_naming import fitting
+from conversations.llm.tool_naming import fitting_name
 from conversations.models import Message, ModelProfile, ToolCall
 from tests.conversations.chat import START, Chat, fill
 from tests.llm_server import LlmServer
@@ -116,6 +116,6 @@ async def test_calls_of_tools_go_with_their_results(chat: Chat) -> None:
     assert (await chat.say("and now?")).status == "complete"
     _, called, answered = chat.llm.last_request.body["messages"]
     assert called["content"][1] == {
-        "type": "tool_use", "id": "call_1", "name": fitting("read.file"), "input": {"path": "a.py"},
+        "type": "tool_use", "id": "call_1", "name": fitting_name("read.file"), "input": {"path": "a.py"},
     }  # fmt: skip
     assert answered["content"][0] == {"type": "tool_result", "tool_use_id": "call_1", "content": "print(1)"}

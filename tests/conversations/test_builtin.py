@@ -16,7 +16,7 @@ from django.conf import settings
 
 from conversations.llm.builtin import NAME, Builtin
 from conversations.llm.errors import ContextTooLong, NotConfigured
-from conversations.llm.fair_lock import Gate
+from conversations.llm.fair_lock import FairLock
 from conversations.llm.request import Prompt
 
 pytestmark = pytest.mark.once
@@ -126,7 +126,7 @@ async def test_a_damaged_file_is_told_with_what_to_do(tmp_path):
 
 
 async def test_the_gate_lets_one_pass_at_a_time_in_order():
-    gate, order = Gate(), []
+    gate, order = FairLock(), []
 
     async def pass_through(number: int) -> None:
         async with gate:
@@ -139,7 +139,7 @@ async def test_the_gate_lets_one_pass_at_a_time_in_order():
 
 
 async def test_one_that_gives_up_waiting_does_not_block_the_others():
-    gate, passed = Gate(), []
+    gate, passed = FairLock(), []
 
     async def pass_through(name: str) -> None:
         async with gate:
@@ -155,7 +155,7 @@ async def test_one_that_gives_up_waiting_does_not_block_the_others():
 
 
 async def test_one_that_gives_up_as_its_turn_comes_hands_it_on():
-    gate = Gate()
+    gate = FairLock()
     await gate.__aenter__()
     waiting = asyncio.create_task(gate.__aenter__())
     await asyncio.sleep(0)
@@ -167,7 +167,7 @@ async def test_one_that_gives_up_as_its_turn_comes_hands_it_on():
 
 
 async def test_the_gate_holds_across_event_loops():
-    gate, inside, most = Gate(), 0, 0
+    gate, inside, most = FairLock(), 0, 0
 
     async def pass_through() -> None:
         nonlocal inside, most

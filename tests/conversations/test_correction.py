@@ -6,38 +6,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.llm.token_correction import OWNERS, agreed, learned, with_report
+from conversations.llm.token_correction import MAX_OWNERS, agreed_correction, updated, with_report
 
 pytestmark = pytest.mark.once
 
 
 def test_a_report_moves_the_correction_a_fifth_of_the_way():
-    assert learned(1.25, estimated=1_000, reported=1_500) == 1.3
-    assert learned(1.25, estimated=1_000, reported=1_000) == 1.2
+    assert updated(1.25, estimated=1_000, reported=1_500) == 1.3
+    assert updated(1.25, estimated=1_000, reported=1_000) == 1.2
 
 
 def test_a_report_at_the_bounds_still_counts():
-    assert learned(1.0, estimated=1_000, reported=2_000) == 1.2
-    assert learned(1.0, estimated=1_000, reported=500) == 0.9
+    assert updated(1.0, estimated=1_000, reported=2_000) == 1.2
+    assert updated(1.0, estimated=1_000, reported=500) == 0.9
 
 
 def test_a_report_outside_half_to_twice_the_estimate_is_ignored():
-    assert learned(1.25, estimated=1_000, reported=2_001) == 1.25
-    assert learned(1.25, estimated=1_000, reported=499) == 1.25
-    assert learned(1.25, estimated=0, reported=0) == 1.25
-    assert learned(1.25, estimated=-4, reported=-4) == 1.25
+    assert updated(1.25, estimated=1_000, reported=2_001) == 1.25
+    assert updated(1.25, estimated=1_000, reported=499) == 1.25
+    assert updated(1.25, estimated=0, reported=0) == 1.25
+    assert updated(1.25, estimated=-4, reported=-4) == 1.25
 
 
 def test_it_settles_at_what_a_provider_keeps_reporting():
     correction = 1.25
     for _ in range(40):
-        correction = learned(correction, estimated=10_000, reported=10_830)
+        correction = updated(correction, estimated=10_000, reported=10_830)
     assert abs(correction - 1.083) < 0.001
 
 
 @given(st.floats(0.5, 2.0), st.integers(-10, 10**9), st.integers(-10, 10**9))
 def test_no_report_leads_out_of_half_to_twice(correction, estimated, reported):
-    assert 0.5 <= learned(correction, estimated=estimated, reported=reported) <= 2.0
+    assert 0.5 <= updated(correction, estimated=estimated, reported=reported) <= 2.0
 
 
 def after(calls: Iterable[tuple[int, float]], *, correction: float) -> float:
@@ -45,7 +45,7 @@ def after(calls: Iterable[tuple[int, float]], *, correction: float) -> float:
     reports: list[list[float]] = []
     for owner_id, factor in calls:
         reports = with_report(reports, owner_id, correction, estimated=1_000, reported=round(1_000 * factor))
-        correction = agreed(correction, [average for _, average in reports])
+        correction = agreed_correction(correction, [average for _, average in reports])
     return correction
 
 
@@ -74,4 +74,4 @@ def test_so_many_people_and_no_more_are_kept():
     reports: list[list[float]] = []
     for owner_id in range(100):
         reports = with_report(reports, owner_id, 1.0, estimated=10, reported=11)
-    assert [id for id, _ in reports] == list(range(100 - OWNERS, 100))
+    assert [id for id, _ in reports] == list(range(100 - MAX_OWNERS, 100))

@@ -15,7 +15,7 @@ from conversations.llm.anthropic import THINKING_TOKENS, Anthropic, Thinking
 from conversations.llm.anthropic_blocks import OPENING
 from conversations.llm.port import Reply, Spent
 from conversations.llm.request import Prompt
-from conversations.llm.tool_naming import fitting
+from conversations.llm.tool_naming import fitting_name
 from tests.faults.providers import (
     KEY,
     PROMPT,
@@ -345,8 +345,8 @@ def test_calls_and_results_are_blocks_that_belong_together():
     )
     assert body["messages"][1]["content"] == [
         {"type": "text", "text": "I will."},
-        {"type": "tool_use", "id": "call_1", "name": fitting("read file"), "input": {"path": "x.py"}},
-        {"type": "tool_use", "id": "call_2", "name": fitting(""), "input": {"arguments": "not JSON"}},
+        {"type": "tool_use", "id": "call_1", "name": fitting_name("read file"), "input": {"path": "x.py"}},
+        {"type": "tool_use", "id": "call_2", "name": fitting_name(""), "input": {"arguments": "not JSON"}},
     ]
     assert body["messages"][2]["content"] == [
         {"type": "tool_result", "tool_use_id": "call_1", "content": "print(1)"},

@@ -11,7 +11,7 @@ from conversations.llm import errors, reply_lengths
 from conversations.llm.anthropic import THINKING_TOKENS, Anthropic
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect, reply_limit
-from conversations.llm.reply_lengths import Named
+from conversations.llm.reply_lengths import NamedLimit
 from conversations.models import ModelProfile
 from tests.faults.providers import KEY, Naps, completed, streamed
 from tests.llm_server import LlmServer
@@ -57,7 +57,7 @@ def local(**columns: Any) -> ModelProfile:
     ],
 )
 def test_what_a_model_can_write_is_known_by_its_family(model: str, most: int | None) -> None:
-    assert reply_lengths.most_of(model, "") == most
+    assert reply_lengths.max_reply_tokens(model, "") == most
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ def test_what_is_kept_free_is_what_it_was() -> None:
 
 
 REFUSALS = [
-    ("max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for", Named(8_192, True)),
-    ("max_tokens is too large: 100000. This model supports at most 16384 completion tokens", Named(16_384, True)),
-    ("`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens`", Named(8_192, True)),
-    ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", Named(8_192, True)),
-    ("input length and `max_tokens` exceed context limit: 197000 + 100000 > 200000", Named(3_000, False)),
+    ("max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for", NamedLimit(8_192, True)),
+    ("max_tokens is too large: 100000. This model supports at most 16384 completion tokens", NamedLimit(16_384, True)),
+    ("`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens`", NamedLimit(8_192, True)),
+    ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", NamedLimit(8_192, True)),
+    ("input length and `max_tokens` exceed context limit: 197000 + 100000 > 200000", NamedLimit(3_000, False)),
     ("'max_tokens' is too large: 100000. This model's maximum context length is 4096 tokens and your request has 1200 "
-     "input tokens (100000 > 4096 - 1200)", Named(2_896, False)),
+     "input tokens (100000 > 4096 - 1200)", NamedLimit(2_896, False)),
     ("This model's maximum context length is 4097 tokens. However, you requested 101000 tokens (1000 in the messages, "
-     "100000 in the completion).", Named(3_097, False)),
+     "100000 in the completion).", NamedLimit(3_097, False)),
     ("input length and `max_tokens` exceed context limit: 199900 + 100000 > 200000", None),  # the prompt is too long
     ("max_tokens: 100000 > 200000, which is", None),
     ("max_tokens: 100000 > 0", None),
@@ -110,14 +110,14 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("complaint", "named"), REFUSALS)
-def test_a_refusal_names_what_is_left_for_a_reply(complaint: str, named: Named | None) -> None:
-    assert reply_lengths.named(complaint, asked=100_000) == named
-    assert reply_lengths.named(complaint, asked=None) is None
+def test_a_refusal_names_what_is_left_for_a_reply(complaint: str, named: NamedLimit | None) -> None:
+    assert reply_lengths.limit_named_in(complaint, asked=100_000) == named
+    assert reply_lengths.limit_named_in(complaint, asked=None) is None
 
 
 def test_a_refusal_of_any_length_is_read_at_once() -> None:
     for piece in ("maximum context length is 1 tokens ", "(1 > 1 - ", "max_tokens: 1 > ", "valid range of max"):
-        assert reply_lengths.named(piece * 50_000, asked=100) is None
+        assert reply_lengths.limit_named_in(piece * 50_000, asked=100) is None
 
 
 @pytest.mark.parametrize("kind", [Anthropic, OpenAICompatible])
