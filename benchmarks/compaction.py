@@ -74,12 +74,12 @@ async def one(path: Path, builtin: Any, scripted: Any, llm: LlmServer) -> dict[s
     took = time.perf_counter() - started
     conversation.model = builtin
     await conversation.asave()
-    before = await sync_to_async(usage.of)(conversation)
+    before = await sync_to_async(usage.usage_of_conversation)(conversation)
     row = await sync_to_async(lease.claim)(conversation.pk, trigger="manual", steering=Steering())
     await compaction.run(row.pk)
     row = await Compaction.objects.aget(pk=row.pk)
     assert (row.status, row.summariser) == ("succeeded", "extractive"), (path.name, row.status, row.error)
-    after = await sync_to_async(usage.of)(conversation)
+    after = await sync_to_async(usage.usage_of_conversation)(conversation)
     conversation.model = scripted
     await conversation.asave()
     queue.attach(asyncio.get_running_loop())

@@ -102,10 +102,10 @@ def filled(count: int) -> Any:
 def prepare(conversation: Any) -> None:
     from conversations.compaction import trigger
     from conversations.context import prompt, transcript
-    from conversations.context.usage import measured
+    from conversations.context.usage import usage_of
 
     loaded = transcript.load(conversation.pk)
-    assert measured(loaded) is not None
+    assert usage_of(loaded) is not None
     assert not trigger.is_due(loaded)
     assert len(prompt.assemble(loaded).messages) > 1
 

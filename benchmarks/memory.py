@@ -116,7 +116,7 @@ def ask(conversation: Any, question: dict[str, Any], answer: frozenset[str], rec
     from conversations.compaction import trigger as room
     from conversations.context import prompt, recall
     from conversations.context.transcript import message_tokens
-    from conversations.context.usage import measured
+    from conversations.context.usage import usage_of
     from conversations.models import Conversation, Message
 
     Conversation.objects.filter(pk=conversation.pk).update(policy=conversation.policy | {"recall": recalls})
@@ -127,7 +127,7 @@ def ask(conversation: Any, question: dict[str, Any], answer: frozenset[str], rec
         created_at=last.created_at + timedelta(minutes=1),
     )  # fmt: skip
     loaded = recall.recalling(room.transcript.load(conversation.pk))
-    used = measured(loaded)
+    used = usage_of(loaded)
     told = content("\n".join(str(one["content"]) for one in prompt.assemble(loaded).messages[:-1]))
     row.delete()
     assert used is not None

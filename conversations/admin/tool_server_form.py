@@ -11,7 +11,7 @@ from django import forms
 from django.contrib.admin.widgets import AdminTextInputWidget
 
 from conversations.agents.tools.mcp.environment import pairs
-from conversations.context.tools import APART, spec_of
+from conversations.context.tools import SERVER_SEPARATOR, spec_of
 from conversations.llm import tools
 from conversations.models import ToolServer
 
@@ -97,9 +97,9 @@ class ToolServerForm(forms.ModelForm):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        if APART in name or name.endswith("_"):
+        if SERVER_SEPARATOR in name or name.endswith("_"):
             raise forms.ValidationError(
-                f"Without {APART} and not with _ at its end: that stands between it and a tool."
+                f"Without {SERVER_SEPARATOR} and not with _ at its end: that stands between it and a tool."
             )
         return name
 

@@ -17,7 +17,7 @@ from django.db.models import Q
 from conversations.agents import runs
 from conversations.agents.reply_scope import Work
 from conversations.context import tools
-from conversations.context.tools import APART
+from conversations.context.tools import SERVER_SEPARATOR
 from conversations.context.transcript import Loaded
 from conversations.llm.tools import Spec, ToolFailed, ToolRequest
 from conversations.messages import tool_calls
@@ -87,7 +87,7 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall, planner: Planner
     began = perf_counter()
     result, error = None, ""
     try:
-        if row.status == Status.RUNNING and APART in row.name:
+        if row.status == Status.RUNNING and SERVER_SEPARATOR in row.name:
             raise ToolFailed(UNCERTAIN)
         await retry_on_database_error(partial(_begin, work, row))
         result = await _result(work, loaded, ToolRequest(row.call_id, row.name, row.arguments), planner)

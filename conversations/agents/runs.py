@@ -117,7 +117,7 @@ def last_step(run: AgentRun) -> AgentStep:
 def publish_run(run: AgentRun) -> None:
     """After the commit: how far the run is, and how much of its budget its executor uses."""
     if hub.is_heard(run.conversation_id):
-        used = usage.of_flow(transcript.load(run.thread_id))
+        used = usage.flow_usage(transcript.load(run.thread_id))
         told = run_json(run) | {"usage": flow_json(used) if used else None}
         transaction.on_commit(partial(publish, run.conversation_id, EventType.RUN_UPDATED, run=told))
 

@@ -38,7 +38,7 @@ def read(request: Request, conversation_id: UUID, run_id: UUID) -> dict[str, Any
     """All that planner and executor said to each other, with the tools that were called, and how full its budget is."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     run = get_object_or_404(AgentRun, conversation=conversation, pk=run_id)
-    used = usage.of_flow(transcript.load(run.thread_id))
+    used = usage.flow_usage(transcript.load(run.thread_id))
     steps = run.steps.select_related("message").prefetch_related("message__tool_calls")
     compactions = Compaction.objects.filter(conversation=run.thread_id).order_by("-created_at", "-id")[:MAX_COMPACTIONS]
     return run_json(run) | {

@@ -31,7 +31,7 @@ from conversations.compaction import snapshots as states
 from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.compaction.trigger import compacts_at
 from conversations.context import next_request, transcript, usage
-from conversations.context.policy import of_all_flows
+from conversations.context.policy import compactions_of_all_flows
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
 from conversations.models import Conversation
@@ -51,7 +51,7 @@ Flow = Annotated[
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Exactly what would be sent next, with the passages that are recalled for the latest question."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
-    context = next_request.look(conversation)
+    context = next_request.preview(conversation)
     due = compacts_at(transcript.load(conversation.pk), context.usage) if context.usage else None
     checkpoints = Checkpoint.objects.filter(conversation=conversation, active=True)
     return {
@@ -137,7 +137,7 @@ def compactions(
     request: Request, conversation_id: UUID, flow: Flow = None, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """All runs, those that failed or had nothing to do too; of an agent, those of its executors among them."""
-    rows = of_all_flows(get_conversation(request.auth, conversation_id, kinds=TO_READ))
+    rows = compactions_of_all_flows(get_conversation(request.auth, conversation_id, kinds=TO_READ))
     if flow:
         rows = rows.filter(flow=flow)
     return newest_first(rows, compaction_json, by="created_at", cursor=cursor, limit=limit)
@@ -201,7 +201,7 @@ def rollback(request: Request, conversation_id: UUID, body: schema.RollbackReque
 
 
 def _state_json(conversation: Conversation) -> dict[str, Any]:
-    used = usage.of(conversation)
+    used = usage.usage_of_conversation(conversation)
     return {
         "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
         "compression_version": conversation.compression_version,

@@ -22,7 +22,7 @@ from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import conversations as schema
 from conversations.api.schemas.fields import told
 from conversations.context import goals, settings
-from conversations.context.reliability import trust_of
+from conversations.context.reliability import reliability_of
 from conversations.context.rules import checked
 from conversations.errors import Invalid
 from conversations.llm.profiles import chat_profiles, default_profile, named
@@ -98,7 +98,7 @@ def delete(request: Request, conversation_id: UUID) -> None:
 
 def _told(conversation: Conversation) -> dict[str, Any]:
     """With its goal, and how far the model can be trusted with it."""
-    goal, trust = goals.active(conversation.pk), trust_of(conversation)
+    goal, trust = goals.active_goal(conversation.pk), reliability_of(conversation)
     return conversation_json(conversation) | {
         "goal": goal_json(goal) if goal else None,
         "reliability": asdict(trust) | {"warns": trust.warns} if trust else None,

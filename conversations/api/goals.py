@@ -22,7 +22,7 @@ router = Router(tags=["goal"])
 @router.get("/{uuid:conversation_id}/goal", response=told(schema.Goal), summary="Read the goal")
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """The active one; 404 where none is set."""
-    goal = goals.active(get_conversation(request.auth, conversation_id, kinds=TO_READ).pk)
+    goal = goals.active_goal(get_conversation(request.auth, conversation_id, kinds=TO_READ).pk)
     if goal is None:
         raise NotFound("This conversation has no goal.")
     return goal_json(goal)

@@ -208,7 +208,7 @@ def _outcome(conversation: Conversation, begun: Begun, since: datetime) -> dict[
         raise Http404
     *steps, answer = turn_replies.replies_of_turn(rows[begun.reply.pk]) or [rows[begun.reply.pk]]
     try:
-        used = usage.of(conversation)
+        used = usage.usage_of_conversation(conversation)
     except Conversation.DoesNotExist:
         raise Http404 from None
     ended = conversation.compactions.filter(finished_at__gte=since).exclude(status=Compaction.Status.READY)

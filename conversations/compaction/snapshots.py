@@ -127,7 +127,7 @@ def uncompressed(conversation_id: UUID) -> Snapshot:
     first = in_effect(conversation_id).last()
     return Snapshot(
         conversation_id=conversation_id,
-        goal=first.goal if first else goals.saved(conversation_id),
+        goal=first.goal if first else goals.saved_progress(conversation_id),
         created_at=first.created_at if first else timezone.now(),
     )
 
@@ -203,7 +203,7 @@ def state(head: transcript.Head) -> Snapshot:
     kept = list(checkpoints.order_by("last_message_at", "number").values_list("pk", "digest"))
     return Snapshot(
         conversation_id=head.id,
-        goal=goals.saved(head.id),
+        goal=goals.saved_progress(head.id),
         checkpoint_ids=[str(pk) for pk, _ in kept],
         compaction_ids=[str(pk) for pk in compactions.order_by("created_at").values_list("pk", flat=True)],
         digest=kept[-1][1] if kept else "",

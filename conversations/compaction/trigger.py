@@ -23,7 +23,7 @@ from conversations.compaction import ahead_of_time, compaction, emergency, lease
 from conversations.context import transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
-from conversations.context.usage import measured, publish_usage, too_large, too_large_detail
+from conversations.context.usage import publish_usage, too_large, too_large_detail, usage_of
 from conversations.errors import Conflict, TooLarge
 from conversations.llm.errors import NotConfigured
 from conversations.runtime import queue
@@ -51,7 +51,7 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
         loaded, cancelled = await _compressed(conversation_id)
     if _is_over(loaded) and not cancelled:
         loaded, cancelled = await _relieved(loaded)
-    usage = measured(loaded)
+    usage = usage_of(loaded)
     if usage is None:
         raise NotConfigured("This conversation has no model any more. Choose one.")
     if usage.over_budget:
@@ -62,7 +62,7 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
 def prepare_ahead(conversation_id: UUID) -> None:
     """After a reply: have a summary prepared where one will soon be due and none is ready."""
     loaded = transcript.load(conversation_id)
-    policy, usage = policy_of(loaded.head), measured(loaded)
+    policy, usage = policy_of(loaded.head), usage_of(loaded)
     if (
         usage is None
         or not policy.is_near(usage, local=bool(loaded.head.is_local))
@@ -108,7 +108,7 @@ async def _relieved(loaded: Loaded) -> tuple[Loaded, bool]:
 
 
 def _is_over(loaded: Loaded) -> bool:
-    usage = measured(loaded)
+    usage = usage_of(loaded)
     return usage is not None and usage.over_budget
 
 
@@ -147,7 +147,7 @@ def is_full(loaded: Loaded) -> bool:
 
     A flow with a budget of its own, which does not rest, has to have something to condense.
     """
-    policy, usage = policy_of(loaded.head), measured(loaded)
+    policy, usage = policy_of(loaded.head), usage_of(loaded)
     if usage is None:
         return False
     if usage.over_budget:

@@ -1,1 +1,1 @@
-"""Everything that decides what a model sees: system prompt, summary, messages, tools, policy."""
+"""The content of a model's requests: system prompt, summary, messages, tools, goal, rules and policy."""

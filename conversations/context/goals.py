@@ -1,4 +1,4 @@
-"""The goal of a conversation: set by a person, advanced by what summaries report, part of the system prompt."""
+"""The goal of a conversation: set by a person, advanced by the reports of summaries, part of the system prompt."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from conversations.models.goal import MAX_GOAL_CHARS
 from conversations.validation import clean_text
 
 Status = Goal.Status
-WINDOW_SHARE = 8
-"""The part of the window, one in so many, that a goal may take by what summaries report of it."""
+WINDOW_DIVISOR = 8
+"""The progress that summaries report may let a goal grow to one part in this many of the window."""
 
 
-def active(conversation_id: UUID) -> Goal | None:
+def active_goal(conversation_id: UUID) -> Goal | None:
+    """The conversation's active goal, if any."""
     return Goal.objects.filter(conversation_id=conversation_id, status=Status.ACTIVE).first()
 
 
@@ -39,16 +40,16 @@ def set_goal(
     priority: str = Goal.Priority.NORMAL,
     progress: Progress | None = None,
 ) -> Goal:
-    """Make `description` the active goal, or change the active one's words. Raises Invalid.
+    """Set the active goal, or change the active one's description. Raises Invalid.
 
-    Its progress stays as it is unless one is given.
+    Its progress does not change unless one is given.
     """
     description = clean_text("description", description, limit=MAX_GOAL_CHARS).strip()
     progress = progress and cleaned(progress)
     if priority not in Goal.Priority.values:
         raise Invalid(f"priority: must be one of {', '.join(Goal.Priority.values)}.", field="priority")
     _lock(conversation.pk)
-    goal = active(conversation.pk) or Goal(conversation=conversation)
+    goal = active_goal(conversation.pk) or Goal(conversation=conversation)
     if goal.description != description:
         _outdate(conversation.pk)
     goal.description, goal.priority = description, priority
@@ -60,11 +61,11 @@ def set_goal(
 
 @transaction.atomic
 def end_goal(conversation: Conversation, *, status: str) -> None:
-    """The active goal is `completed` or `dropped`: it leaves the system prompt and stays on record. Raises Refused."""
+    """End the active goal as `completed` or `dropped`: it leaves the system prompt; its row stays. Raises Refused."""
     if status not in (Status.COMPLETED, Status.DROPPED):
         raise Invalid("status: must be completed or dropped.", field="status")
     _lock(conversation.pk)
-    goal = active(conversation.pk)
+    goal = active_goal(conversation.pk)
     if goal is None:
         raise NotFound("This conversation has no goal.")
     goal.status = status
@@ -75,10 +76,10 @@ def end_goal(conversation: Conversation, *, status: str) -> None:
 
 @transaction.atomic
 def set_progress(conversation: Conversation, progress: Progress) -> Goal:
-    """What a person says of the progress takes the place of what summaries reported, for good. Raises Refused."""
+    """Replace the progress that summaries reported by a person's, which no undo takes back. Raises Refused."""
     progress = cleaned(progress)
     _lock(conversation.pk)
-    goal = active(conversation.pk)
+    goal = active_goal(conversation.pk)
     if goal is None:
         raise NotFound("This conversation has no goal.")
     _put(goal, progress)
@@ -88,16 +89,16 @@ def set_progress(conversation: Conversation, progress: Progress) -> Goal:
 
 
 def cleaned(progress: Progress) -> Progress:
-    """Each thing once, in one line, with a date only where there is one. Raises Invalid, naming what cannot be."""
+    """The progress with each entry once and on one line. Raises Invalid, naming the invalid entry."""
     steps = [_cleaned(f"checkpoints[{number}]", step, "text") for number, step in enumerate(progress.checkpoints)]
     for number, step in enumerate(steps):
         _require_date(f"checkpoints[{number}].completed_at", step.completed_at)
-    decisions = [_cleaned(f"decisions[{number}]", one, "text") for number, one in enumerate(progress.decisions)]
-    artifacts = [_cleaned(f"artifacts[{number}]", one, "path") for number, one in enumerate(progress.artifacts)]
+    decisions = [_cleaned(f"decisions[{number}]", entry, "text") for number, entry in enumerate(progress.decisions)]
+    artifacts = [_cleaned(f"artifacts[{number}]", entry, "path") for number, entry in enumerate(progress.artifacts)]
     return Progress(
         tuple({step.text: step for step in steps}.values()),
-        tuple({one.text: one for one in decisions}.values()),
-        tuple({one.path: one for one in artifacts}.values()),
+        tuple({entry.text: entry for entry in decisions}.values()),
+        tuple({entry.path: entry for entry in artifacts}.values()),
     )
 
 
@@ -119,33 +120,36 @@ def _require_date(place: str, text: str) -> None:
 
 
 def advance(conversation_id: UUID, marks: Progress, *, window: int) -> None:
-    """Take up what a summary reported, as far as a share of the window goes; in the transaction that commits it."""
-    goal = active(conversation_id) if marks else None
+    """Add the progress that a summary reported, within a share of the window.
+
+    Call it in the transaction that commits the summary.
+    """
+    goal = active_goal(conversation_id) if marks else None
     if goal is not None:
         now = timezone.now().replace(microsecond=0).isoformat()
         progress = goals.advanced(progress_of(goal), marks, at=now)
-        most = window // WINDOW_SHARE
+        max_tokens = window // WINDOW_DIVISOR
         _put(
             goal,
-            goals.fitted(goal.description, goal.priority, progress, max_tokens=most, count=count_tokens),
+            goals.fitted(goal.description, goal.priority, progress, max_tokens=max_tokens, count=count_tokens),
         )
 
 
-def saved(conversation_id: UUID) -> dict[str, Any] | None:
-    """The progress of the active goal, as a snapshot keeps it."""
-    goal = active(conversation_id)
+def saved_progress(conversation_id: UUID) -> dict[str, Any] | None:
+    """The active goal's progress in a snapshot's form; None without a goal."""
+    goal = active_goal(conversation_id)
     return {"id": str(goal.pk)} | goals.as_json(progress_of(goal)) if goal else None
 
 
 def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
-    """Take back what compactions since `snapshot` have reported; what a person wrote stays."""
-    goal = active(conversation_id)
+    """Undo the progress that compactions since `snapshot` have reported; a person's own changes stay."""
+    goal = active_goal(conversation_id)
     if goal is not None:
         _put(goal, progress_at(goal, snapshot))
 
 
 def progress_at(goal: Goal, snapshot: Snapshot) -> Progress:
-    """As `snapshot` has it; of a goal that was set after it, as the first compaction after that found it."""
+    """The goal's progress in `snapshot`; for a goal that is newer, that in the first snapshot with it."""
     states = [snapshot.goal]
     later = Snapshot.objects.filter(conversation_id=goal.conversation_id, created_at__gte=snapshot.created_at)
     states += later.filter(goal__isnull=False).order_by("created_at").values_list("goal", flat=True)
@@ -154,6 +158,7 @@ def progress_at(goal: Goal, snapshot: Snapshot) -> Progress:
 
 
 def progress_of(goal: Goal) -> Progress:
+    """The goal's progress as the engine's value."""
     return goals.from_json({name: getattr(goal, name) for name in ("checkpoints", "decisions", "artifacts")})
 
 
@@ -164,19 +169,19 @@ def _put(goal: Goal, progress: Progress) -> None:
 
 
 def _settle(goal: Goal) -> None:
-    """What a person wrote is not undone with a compaction: the states to go back to have it too."""
+    """Put the person's progress into all snapshots of the goal, so that undoing a compaction does not undo it."""
     own = Snapshot.objects.filter(conversation_id=goal.conversation_id, goal__id=str(goal.pk))
     own.update(goal={"id": str(goal.pk)} | goals.as_json(progress_of(goal)))
 
 
 def _outdate(conversation_id: UUID) -> None:
-    """Have what is being summarised, or is ready, discarded: its marks are of another goal."""
+    """Discard running and prepared compactions: their marks report on another goal."""
     Conversation.objects.filter(pk=conversation_id).update(compression_version=F("compression_version") + 1)
     version.discard_ready(conversation_id)
 
 
 def _save(goal: Goal) -> None:
-    """The row, and its rendering on the conversation."""
+    """Save the goal and its rendering on the conversation."""
     goal.updated_at = timezone.now()
     goal.save()
     Conversation.objects.filter(pk=goal.conversation_id).update(goal_text=_text_of(goal))
@@ -190,5 +195,5 @@ def _text_of(goal: Goal) -> str:
 
 
 def _lock(conversation_id: UUID) -> None:
-    """By a write: what follows in this transaction nobody else does at the same time."""
+    """Lock the conversation's row by writing to it; other writers wait until this transaction ends."""
     Conversation.objects.filter(pk=conversation_id).update(updated_at=timezone.now())

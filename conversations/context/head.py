@@ -1,4 +1,4 @@
-"""A conversation's own row, with what is asked of its model, in one query."""
+"""Reads a conversation's row, with its model's window and abilities, in one query."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from django.db.models.functions import Coalesce
 
 from compression.core.values import Window
 from compression.models import Compaction
-from conversations.context.tools import offered
+from conversations.context.tools import offered_tools
 from conversations.llm.tools import Spec
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.models.model_profile import usable_window
 from conversations.runtime.compiled_query import Prepared
 
 STREAMING = RawSQL("'streaming'", ())
-"""Spelt out, so that SQLite too sees that the index of replies in the making covers it."""
+"""The status as a literal, so that SQLite uses the partial index of streaming replies."""
 
 
 class Head(NamedTuple):
-    """A conversation's own row, as a turn needs it.
+    """The columns of a conversation, and of its model, that a turn needs.
 
-    `system_prompt`, `policy` and `rules` of an executor's are those of the agent's conversation that it works for.
+    In an executor's conversation, `system_prompt`, `policy` and `rules` are those of its agent's conversation.
     """
 
     id: UUID
@@ -55,11 +55,11 @@ class Head(NamedTuple):
     parent_id: UUID | None
     owner_id: int
     tools: tuple[Spec, ...] = ()
-    """Those that the model is offered."""
+    """The tools that the model is offered."""
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a reply is in the making; an executor's are stored when they are whole."""
+        """Whether a reply is being written; always true for an executor, whose replies are stored when complete."""
         return self.is_replying or self.kind == Conversation.Kind.EXECUTOR
 
     @property
@@ -83,7 +83,7 @@ class Head(NamedTuple):
 
 
 def head_of(conversation_id: UUID) -> Head:
-    """Raises Conversation.DoesNotExist."""
+    """The head of a conversation, with the tools that its model is offered. Raises Conversation.DoesNotExist."""
     rows = HEAD.rows(conversation=conversation_id)
     if not rows:
         raise Conversation.DoesNotExist(f"no conversation {conversation_id}")
@@ -92,19 +92,19 @@ def head_of(conversation_id: UUID) -> Head:
 
 
 def tools_for(conversation: Head | Conversation) -> tuple[Spec, ...]:
-    """What a model that can call tools is offered in it: a query, where servers of tools can be among them."""
-    return offered(conversation.kind, is_compressed=conversation.compressed_at is not None)
+    """The tools offered in the conversation to a model that can call tools; one query if tool servers can be used."""
+    return offered_tools(conversation.kind, is_compressed=conversation.compressed_at is not None)
 
 
 def _of_the_person(name: str) -> Coalesce:
-    """What a person has set, wherever that stands: an executor's own row has none of it."""
+    """A person's setting; for an executor's conversation, that of its agent's."""
     return Coalesce(f"parent__{name}", name)
 
 
 def _columns() -> dict[str, Any]:
     """The column or expression behind each field of `Head` that is read from the database, in the fields' order."""
     active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
-    active = active.exclude(trigger=Compaction.Trigger.AHEAD)  # nobody waits for what is only prepared
+    active = active.exclude(trigger=Compaction.Trigger.AHEAD)  # no request waits for one made ahead of time
     streaming = Message.objects.filter(conversation=OuterRef("pk"), status=STREAMING)
     return {
         "id": "id",

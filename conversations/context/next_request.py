@@ -1,4 +1,4 @@
-"""The next request of a conversation, part by part, as it would be sent now."""
+"""Builds the next request of a conversation, part by part, as it would be sent now."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compression.core.values import Usage
 from compression.records import active_checkpoints
 from conversations.context import prompt, recall
 from conversations.context.request_parts import Part, as_counted, messages_of, parts_of, tools_part
-from conversations.context.usage import measured
+from conversations.context.usage import usage_of
 from conversations.llm import tools as llm_tools
 from conversations.llm.request import Prompt
 from conversations.models import Conversation
@@ -29,15 +29,18 @@ class Context:
         return self.prompt.messages
 
 
-def look(conversation: Conversation) -> Context:
+def preview(conversation: Conversation) -> Context:
     """The next request of a conversation, as it stands now: passages are recalled for its latest question."""
     loaded = recall.load(conversation.pk)
-    return Context(prompt.assemble(loaded), measured(loaded))
+    return Context(prompt.assemble(loaded), usage_of(loaded))
 
 
 @dataclass(frozen=True, slots=True)
-class Upcoming:
-    """`usage` is None where no model is set. The message that will be answered is not written yet: it comes last."""
+class NextRequest:
+    """The parts of the next request, without the message still to be written, which will come last.
+
+    `usage` is None if no model is set.
+    """
 
     parts: tuple[Part, ...]
     usage: Usage | None
@@ -51,8 +54,8 @@ class Upcoming:
         return sum(part.tokens for part in self.parts)
 
 
-def upcoming(conversation: Conversation) -> Upcoming:
-    """What `look` tells as a whole."""
+def build_next_request(conversation: Conversation) -> NextRequest:
+    """The conversation's next request in parts; `preview` gives the same request as a whole."""
     loaded = recall.load(conversation.pk)
     head, messages = loaded.head, prompt.assemble(loaded).messages
     tools = llm_tools.tokens(head.tools)
@@ -64,4 +67,4 @@ def upcoming(conversation: Conversation) -> Upcoming:
         opening.append(Part("summary", messages[1], head.compressed_tokens, checkpoints=numbers))
     window = head.window or DEFAULT_WINDOW
     turns = parts_of(loaded.turns, with_images=head.can_see, instructs=prompt.instructs(head), recalled=loaded.recalled)
-    return Upcoming(tuple(as_counted([*opening, *turns], window)), measured(loaded))
+    return NextRequest(tuple(as_counted([*opening, *turns], window)), usage_of(loaded))

@@ -1,4 +1,4 @@
-"""A conversation's own settings of compression: what they may be beside settings and models, and how they are set."""
+"""A conversation's compression policy: checks a person's values, and resolves them with settings and flow."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ FLOWS = {
     Conversation.Kind.AGENT.value: Compaction.Flow.PLANNER.value,
     Conversation.Kind.EXECUTOR.value: Compaction.Flow.EXECUTOR.value,
 }
-"""The flow that a kind of conversation is compressed by, where it is not the chat's."""
+"""The flow of each kind of conversation that does not use the chat's."""
 
 
 def checked_policy(values: object, *, field: str = "policy") -> dict[str, Any]:
-    """The settings without those that are null. Raises Invalid, naming the one that cannot hold here and now."""
+    """The policy's values without nulls. Raises Invalid, naming a value that is invalid or does not fit the site."""
     if isinstance(values, dict):
         values = {key: value for key, value in values.items() if value is not None or key not in POLICY}
     policy = clean_policy(field, values)
@@ -34,7 +34,7 @@ def checked_policy(values: object, *, field: str = "policy") -> dict[str, Any]:
 
 
 def _require_target(field: str, policy: dict[str, Any]) -> None:
-    """A compaction that comes out where the next one is due would be followed by one at once."""
+    """Raise Invalid if the target is not below the threshold: each compaction would trigger the next at once."""
     resolved = conf.policy(policy)
     if "target_ratio" in policy and resolved.target_ratio >= resolved.full_at:
         place = f"{field}.target_ratio"
@@ -48,11 +48,12 @@ def _require_summariser(place: str, name: str) -> None:
 
 
 def flow_of(kind: str) -> str:
+    """The compression flow of a kind of conversation."""
     return FLOWS.get(kind, Compaction.Flow.CHAT.value)
 
 
-def of_all_flows(conversation: Conversation) -> QuerySet[Compaction]:
-    """The compactions of a conversation, and of what was said to the executors of an agent's."""
+def compactions_of_all_flows(conversation: Conversation) -> QuerySet[Compaction]:
+    """The compactions of a conversation and, for an agent's, of its executors' conversations."""
     if conversation.kind != Conversation.Kind.AGENT:
         return Compaction.objects.filter(conversation=conversation)
     both = Conversation.objects.filter(Q(pk=conversation.pk) | Q(parent=conversation)).order_by().values("pk")
@@ -60,7 +61,7 @@ def of_all_flows(conversation: Conversation) -> QuerySet[Compaction]:
 
 
 def policy_of(head: Head) -> Policy:
-    """What holds for a conversation."""
+    """The policy in force for a conversation."""
     if head.kind == Conversation.Kind.EXECUTOR:
         return conf.executor_policy(head.policy)
     return conf.policy(head.policy, flow=flow_of(head.kind)).without_model

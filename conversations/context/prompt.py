@@ -22,20 +22,23 @@ from conversations.llm.request import REFERENCE, Prompt
 from conversations.models import Conversation
 
 MAX_IMAGE_BYTES = 20_000_000
-"""Of one request: providers take about 30 MB, and base64 adds a third. Older images are named."""
+"""The most bytes of images in a request; older images are sent as names.
+
+Providers accept about 30 MB, and base64 adds a third.
+"""
 MAX_IMAGES = 20
-"""Of one request: in more of them, Anthropic refuses sides of over 2,000 pixels."""
+"""The most images in a request: with more, Anthropic refuses images with sides of over 2,000 pixels."""
 
 
 def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
-    """The request for a loaded conversation: its new message is the last of the live ones.
+    """The request for a loaded conversation, whose last live message is the one to answer.
 
-    Without `may_call` the model is told of its tools, and has to answer without calling any.
+    Without `may_call`, the model gets its tools' definitions but must not call them.
     """
     messages: list[dict[str, Any]] = [{"role": "system", "content": system_prompt.text(instructions_of(loaded.head))}]
     if loaded.head.compressed_context is not None:
         messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
-    visible = shown(loaded.turns) if loaded.head.can_see else ()
+    visible = turns_with_images(loaded.turns) if loaded.head.can_see else ()
     for turn in loaded.turns:
         if loaded.recalled and turn.id == loaded.recalled.before:
             messages.append(loaded.recalled.message)
@@ -44,6 +47,7 @@ def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
 
 
 def instructions_of(head: Head) -> Instructions:
+    """The content of the conversation's system prompt."""
     window = head.window.size if head.window else UNKNOWN_WINDOW
     return Instructions(
         head.mode, head.system_prompt, head.goal, tuple(head.rules), window, head.kind, bool(head.tools)
@@ -51,7 +55,7 @@ def instructions_of(head: Head) -> Instructions:
 
 
 def system_tokens(head: Head) -> int:
-    """What a request begins with, whatever was said: the system prompt, and the tools that are offered."""
+    """Tokens of the system prompt and of the offered tools, which every request begins with."""
     return system_prompt.tokens(instructions_of(head)) + llm_tools.tokens(head.tools)
 
 
@@ -63,10 +67,10 @@ def opening_tokens(
     goal: str | None = None,
     calls: bool | None = None,
 ) -> int:
-    """The same of a conversation that may not be stored yet, with other rules or another goal where these are given.
+    """Tokens of the system prompt and tools of a conversation that may be unsaved, or have other rules or goal.
 
-    An executor's has its agent's prompt and rules. `calls` says whether the model that it will be sent to can call
-    tools (None: its own).
+    An executor's conversation has its agent's prompt and rules. `calls`: the model can call tools (None: as the
+    conversation's own model).
     """
     person = conversation.parent or conversation
     can_call = bool(conversation.model and conversation.model.can_call) if calls is None else calls
@@ -83,9 +87,9 @@ def opening_tokens(
     return system_prompt.tokens(instructions) + llm_tools.tokens(tools)
 
 
-def shown(turns: Sequence[Turn]) -> Collection[str]:
-    """The ids of those whose images are sent: the latest, as many as a request can hold."""
-    found: set[str] = set()
+def turns_with_images(turns: Sequence[Turn]) -> Collection[str]:
+    """Ids of the turns whose images are sent: the latest ones, as many as a request can hold."""
+    ids: set[str] = set()
     room, places = MAX_IMAGE_BYTES, MAX_IMAGES
     for turn in reversed(turns):
         room -= sum(image.size for image in turn.images)
@@ -93,21 +97,21 @@ def shown(turns: Sequence[Turn]) -> Collection[str]:
         if room < 0 or places < 0:
             break
         if turn.images:
-            found.add(turn.id)
-    return found
+            ids.add(turn.id)
+    return ids
 
 
 def instructs(head: Head) -> bool:
-    """Whether a system message in its history is one to the model: a gateway's caller instructs as it likes."""
+    """Whether system messages in the history instruct the model: only those of the gateway's callers do."""
     return head.kind == Conversation.Kind.GATEWAY
 
 
 def as_messages(turn: Turn, *, with_images: bool = False, instructs: bool = False) -> Iterator[dict[str, Any]]:
-    """A message of the history as it is sent, then the results of its calls, which were cut when they were read.
+    """A message of the history as it is sent, then the results of its tool calls, which are already cut.
 
-    Images are named where they are not sent. A system message that does not instruct is sent as a record.
+    Without `with_images`, images are sent as names. Without `instructs`, a system message is sent as a record.
     """
-    if turn.role in transcript.TOLD_AS and not (instructs and turn.role == "system"):
+    if turn.role in transcript.PREFIXES and not (instructs and turn.role == "system"):
         content = transcript.ELIDED if turn.elided else turn.content
         yield {"role": "user", "content": transcript.as_sent(turn.role, content)}
         return

@@ -1,7 +1,7 @@
-"""Which of a message's words a person typed here: only those can put a rule in force.
+"""The provenance of a message's text: only text that a person typed here can contain rules.
 
-A message's `origin` is null where all of them are typed. Else it is an object: `from` says where all of it came from
-(import, planner, summary), `quoted` where pastes and files stand in the content: [[start, length], …].
+A message's `origin` is null if all of its text was typed. Otherwise it is an object: `from` is the source of the whole
+message (import, planner, summary), `quoted` are the places of pastes and files in the content: [[start, length], …].
 """
 
 from __future__ import annotations
@@ -16,43 +16,45 @@ IMPORTED, PLANNED, SUMMED_UP = ({"from": name} for name in ("import", "planner",
 Places = Sequence[tuple[int, int]]
 
 
-def from_of(origin: Mapping[str, Any] | None) -> str:
-    """Where all of a message came from; "" for one that was written here."""
+def source_of(origin: Mapping[str, Any] | None) -> str:
+    """The source of a whole message; "" for one that was written here."""
     return str((origin or {}).get("from", ""))
 
 
-def places_of(origin: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:
+def quoted_places(origin: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:
+    """(start, length) of each paste and file in a message's content."""
     return tuple((start, length) for start, length in (origin or {}).get("quoted", ()))
 
 
 def origin_of(content: str, *, words: str, pastes: Places, earlier: Message | None = None) -> dict[str, Any] | None:
-    """Of a message that is stored now: `words`, with their `pastes`, and files behind them.
+    """The origin of a new message with the content `words`, including `pastes`, followed by the text of files.
 
-    Lines that stand in what nobody typed of the message in whose place this one is stored are no more typed than there.
+    `earlier` is the message that the new one replaces: lines that were not typed there do not count as typed here.
     """
     files = [(len(words), len(content) - len(words))] if len(content) > len(words) else []
     places = [*sorted(pastes), *files]
     if earlier is not None:
-        places = sorted([*places, *_again(words, places, _untyped(earlier))])
+        places = sorted([*places, *_places_of_lines(words, places, _untyped(earlier))])
     return {"quoted": [list(place) for place in places]} if places else None
 
 
-def typed_in(content: str, origin: Mapping[str, Any] | None) -> str:
-    """What the person typed of a message of theirs."""
-    if from_of(origin):
+def typed_text(content: str, origin: Mapping[str, Any] | None) -> str:
+    """The text that the person typed in one of their messages."""
+    if source_of(origin):
         return ""
-    return "\n".join(text for text, is_quoted in split_quotations(content, places_of(origin)) if not is_quoted)
+    return "\n".join(text for text, is_quoted in split_quotations(content, quoted_places(origin)) if not is_quoted)
 
 
-def typed(message: Message) -> str:
-    return typed_in(message.content, message.origin) if message.role == Message.Role.USER else ""
+def typed_by_user(message: Message) -> str:
+    """The text that a person typed in a message; "" for messages of other roles."""
+    return typed_text(message.content, message.origin) if message.role == Message.Role.USER else ""
 
 
 def _untyped(message: Message) -> frozenset[str]:
-    """The lines of it that nobody typed here."""
-    if from_of(message.origin):
+    """The lines of a message that nobody typed here."""
+    if source_of(message.origin):
         return _lines(message.content)
-    parts = split_quotations(message.content, places_of(message.origin))
+    parts = split_quotations(message.content, quoted_places(message.origin))
     return _lines("\n".join(text for text, is_quoted in parts if is_quoted))
 
 
@@ -60,12 +62,12 @@ def _lines(text: str) -> frozenset[str]:
     return frozenset(line.strip() for line in text.splitlines() if line.strip())
 
 
-def _again(words: str, places: Places, known: frozenset[str]) -> list[tuple[int, int]]:
-    """Where lines of `known` stand in the words, beside the places that are known already."""
-    found, at = [], 0
+def _places_of_lines(words: str, places: Places, known: frozenset[str]) -> list[tuple[int, int]]:
+    """Places of lines in `words` that are in `known`, outside of `places`."""
+    line_places, at = [], 0
     for line in words.splitlines(keepends=True):
         inside = any(start < at + len(line) and at < start + length for start, length in places)
         if line.strip() in known and not inside:
-            found.append((at, len(line)))
+            line_places.append((at, len(line)))
         at += len(line)
-    return found
+    return line_places

@@ -24,7 +24,7 @@ from conversations.context import message_index, prompt, transcript
 from conversations.context.head import Head
 from conversations.context.index_schema import INDEXED
 from conversations.context.policy import policy_of
-from conversations.context.provenance import from_of, places_of
+from conversations.context.provenance import quoted_places, source_of
 from conversations.context.transcript import HISTORY, Loaded
 from conversations.models import Conversation, Message
 from conversations.runtime.compiled_query import Prepared
@@ -175,7 +175,7 @@ def _beside(entries: str, cut: datetime) -> QuerySet[Message, Any]:
 def _said(
     id: str, number: int | None, role: str, name: str, content: str, created_at: datetime, origin: dict[str, Any] | None
 ) -> Said:
-    return Said(id, number, role, name, content, created_at, from_of(origin), places_of(origin))
+    return Said(id, number, role, name, content, created_at, source_of(origin), quoted_places(origin))
 
 
 BESIDE = Prepared(

@@ -1,4 +1,4 @@
-"""How far the model can be trusted with a conversation, and when a fresh one is the better way to go on."""
+"""Estimates a model's reliability in a conversation, and when a fresh conversation is the better choice."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from conversations.models import Conversation
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
-    """`share` is from 0 to 1; `limit` is the number of compactions from which on a person is warned."""
+class Reliability:
+    """The reliability `share` from 0 to 1; a person is warned from `limit` compactions on."""
 
     share: float
     compactions: int
@@ -22,12 +22,12 @@ class Trust:
         return self.compactions >= self.limit
 
 
-def trust_of(conversation: Conversation) -> Trust | None:
-    """None where no model is set."""
+def reliability_of(conversation: Conversation) -> Reliability | None:
+    """The reliability of the conversation's model; None if no model is set."""
     profile = conversation.model
     if profile is None:
         return None
     rows = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.SUCCEEDED)
     count = rows.exclude(trigger=Compaction.Trigger.EMERGENCY).count()
     share = reliability(profile.parameters_billion, is_local=profile.is_local, compactions=count)
-    return Trust(share, count, warns_after(profile.parameters_billion))
+    return Reliability(share, count, warns_after(profile.parameters_billion))

@@ -1,7 +1,7 @@
-"""The exact request of a past turn, part by part, put together again from what was noted of it; and what changed since.
+"""Reconstructs the exact request of a past reply, part by part, from its record, and compares two requests.
 
-A message was in the history of then if it was said, and not replaced yet: what replaces a message is stored at that
-moment, and so has a later date than every reply that was asked for with it.
+A message was part of the history if it existed and had not been replaced yet. A replacement is dated when it happens,
+so it is newer than every reply requested before it.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from compression.core.values import Role, ToolUse, Turn, Window
 from compression.models import Checkpoint
 from compression.records import value_of
 from conversations.context import recall, request_log
-from conversations.context.provenance import from_of, places_of
+from conversations.context.provenance import quoted_places, source_of
 from conversations.context.request_parts import Part, as_counted, messages_of, parts_of, tools_part
-from conversations.context.transcript import BEGINNING, SAID, images_of, message_tokens, truncated
+from conversations.context.transcript import BEGINNING, FINISHED, images_of, message_tokens, truncated
 from conversations.errors import NotFound
 from conversations.llm import chat_templates
 from conversations.llm import tools as llm_tools
 from conversations.models import Conversation, Message, ModelProfile, ToolCall, Wording
 
-NOTED = Q(role=Message.Role.ASSISTANT, request__isnull=False)
-"""Replies whose request is on record, those that were replaced too."""
-NOT_THERE = "the tools that were offered"
+WITH_RECORD = Q(role=Message.Role.ASSISTANT, request__isnull=False)
+"""Replies whose request is on record, including replaced ones."""
+MISSING_TOOLS = "the tools that were offered"
 OTHERWISE = "What is stored now makes another request than the one that was sent."
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """`noted` is the record; `gone` says in a sentence why this is not exactly what was sent, "" where it is."""
+    """A reconstructed request. `noted` is its record; `gone` is the reason why it is not exact, "" if it is."""
 
     reply: Message
     noted: dict[str, Any]
@@ -51,12 +51,12 @@ class Replayed:
 
     @property
     def chat_template(self) -> str:
-        """How the messages were put when they left, for the model's template: "free" where they went as they are."""
+        """The chat template that the messages were shaped for; "free": they were sent unchanged."""
         return str(self.noted.get("template", ModelProfile.ChatTemplate.FREE))
 
     @property
-    def put(self) -> int:
-        """The number of messages that they were put as then; 0 where they went as they are."""
+    def shaped_count(self) -> int:
+        """The number of messages after shaping for the chat template; 0 if they were sent unchanged."""
         is_free = self.chat_template == ModelProfile.ChatTemplate.FREE
         return 0 if is_free else len(chat_templates.shaped(self.messages, self.chat_template))
 
@@ -66,7 +66,7 @@ class Replayed:
 
     @property
     def shares(self) -> dict[str, int]:
-        """Tokens by kind, the tools apart."""
+        """Tokens by kind, with the tools as a kind of their own."""
         tools = sum(part.tokens for part in self.parts if part.kind == "tools")
         return self.tokens | {"system": self.tokens["system"] - tools, "tools": tools}
 
@@ -81,7 +81,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """From one request to another. `prefix_tokens` of both are the same from the start: a cache could serve those."""
+    """The differences between two requests. Their first `prefix_tokens` are equal: a prompt cache could serve them."""
 
     added: tuple[Part, ...]
     removed: tuple[Part, ...]
@@ -90,7 +90,7 @@ class Changes:
 
 
 def replay(conversation: Conversation, message_id: UUID) -> Replayed:
-    """What a reply was asked with. Raises NotFound, with the code `no_record` where that was not noted."""
+    """The request of a reply. Raises NotFound, with the code `no_record` if the request was not recorded."""
     reply = Message.objects.filter(conversation=conversation, pk=message_id).first()
     if reply is None:
         raise NotFound("No such message.")
@@ -100,20 +100,20 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
     missing: list[str] = []
     opening = [*_system(reply, noted, missing), *_tools(reply, noted, missing), *_summary(reply, noted, missing)]
     turns = _turns(reply, noted)
-    if less := noted["count"] - len(turns):
-        missing.append(f"{less} message{'s' * (less != 1)}")
+    if missing_messages := noted["count"] - len(turns):
+        missing.append(f"{missing_messages} message{'s' * (missing_messages != 1)}")
     window = Window(noted["window"], noted["window"] - noted["budget"], noted["correction"])
     quoted = _recalled(reply, noted, missing)
     told = parts_of(turns, with_images=noted.get("images", False), recalled=quoted)
     parts = tuple(as_counted([*opening, *told], window))
-    exact = request_log.digest(messages_of(parts)) == noted["hash"] and NOT_THERE not in missing
+    exact = request_log.digest(messages_of(parts)) == noted["hash"] and MISSING_TOOLS not in missing
     gone = f"Not there any more: {', '.join(missing)}." if missing else ""
     return Replayed(reply, noted, parts, "" if exact else gone or OTHERWISE)
 
 
 def compare(before: Replayed, after: Replayed) -> Changes:
-    """By what the parts say, wherever they stand."""
-    old, new = ([part.digest for part in one.parts] for one in (before, after))
+    """The differences between two requests, by the content of their parts, whatever their order."""
+    old, new = ([part.digest for part in replayed.parts] for replayed in (before, after))
     same = next((place for place, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)
     prefix = after.parts[: min(len(old), len(new)) if same is None else same]
     kept, added = _divided(after.parts, new, old)
@@ -122,29 +122,32 @@ def compare(before: Replayed, after: Replayed) -> Changes:
 
 
 def noted_replies(conversation: Conversation) -> QuerySet[Message]:
-    return Message.objects.filter(NOTED, conversation=conversation)
+    """The conversation's replies whose request is on record."""
+    return Message.objects.filter(WITH_RECORD, conversation=conversation)
 
 
 def previous(reply: Message) -> Message | None:
-    """The reply before it whose request is on record."""
-    earlier = Message.objects.filter(NOTED, conversation_id=reply.conversation_id, created_at__lt=reply.created_at)
+    """The latest earlier reply whose request is on record."""
+    earlier = Message.objects.filter(
+        WITH_RECORD, conversation_id=reply.conversation_id, created_at__lt=reply.created_at
+    )
     return earlier.order_by("-created_at").first()
 
 
 def _divided(
     parts: Sequence[Part], digests: Sequence[str], others: Sequence[str]
 ) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """Those that `others` have too, as often as they have them, and those that are more."""
+    """(parts whose digests are in `others`, the rest); a digest matches as often as it occurs there."""
     left = Counter(others)
-    both: list[Part] = []
-    more: list[Part] = []
+    shared: list[Part] = []
+    rest: list[Part] = []
     for part, digest in zip(parts, digests, strict=True):
-        (both if left[digest] > 0 else more).append(part)
+        (shared if left[digest] > 0 else rest).append(part)
         left[digest] -= 1
-    return tuple(both), tuple(more)
+    return tuple(shared), tuple(rest)
 
 
-def _wording(reply: Message, digest: str) -> str | None:
+def _stored_text(reply: Message, digest: str) -> str | None:
     rows = Wording.objects.filter(conversation_id=reply.conversation_id, digest=digest)
     return rows.values_list("text", flat=True).first()
 
@@ -152,15 +155,15 @@ def _wording(reply: Message, digest: str) -> str | None:
 def _tools(reply: Message, noted: dict[str, Any], missing: list[str]) -> Iterator[Part]:
     if not noted.get("tools"):
         return
-    definitions = _wording(reply, noted["tools"])
+    definitions = _stored_text(reply, noted["tools"])
     if definitions is None:
-        missing.append(NOT_THERE)
+        missing.append(MISSING_TOOLS)
     else:
         yield tools_part(definitions, llm_tools.tokens_of(json.loads(definitions)))
 
 
 def _system(reply: Message, noted: dict[str, Any], missing: list[str]) -> Iterator[Part]:
-    text = _wording(reply, noted["system"])
+    text = _stored_text(reply, noted["system"])
     if text is None:
         missing.append("the system prompt")
     else:
@@ -175,7 +178,7 @@ def _summary(reply: Message, noted: dict[str, Any], missing: list[str]) -> Itera
     found = {row.number: value_of(row) for row in rows}
     text = render_context(found[number] for number in numbers) if numbers and len(found) == len(numbers) else None
     if own := noted.get("summary"):  # a copy's: the checkpoints of these numbers may be others here
-        text, rendered = _wording(reply, own), text
+        text, rendered = _stored_text(reply, own), text
         numbers = numbers if text == rendered else ()
     if text is None:
         missing.append("the summary")
@@ -193,12 +196,12 @@ def _recalled(reply: Message, noted: dict[str, Any], missing: list[str]) -> Reca
 
 
 def _turns(reply: Message, noted: dict[str, Any]) -> list[Turn]:
-    """The messages that were sent, kept ones first, with the results of their tools as they were cut then."""
+    """The messages that were sent, kept ones first, with tools' results cut as they were then."""
     of_then = Q(replaced_by=None) | Q(replaced_by__created_at__gt=reply.created_at)
     chosen = Q(pk__in=noted["kept"])
     if noted["up_to"]:
         after = datetime.fromisoformat(noted["after"]) if noted["after"] else BEGINNING
-        chosen |= Q(of_then, SAID, created_at__gt=after, created_at__lte=datetime.fromisoformat(noted["up_to"]))
+        chosen |= Q(of_then, FINISHED, created_at__gt=after, created_at__lte=datetime.fromisoformat(noted["up_to"]))
     rows = Message.objects.filter(chosen, conversation_id=reply.conversation_id)
     tools: defaultdict[UUID, list[ToolUse]] = defaultdict(list)
     for call in ToolCall.objects.filter(message__in=rows.values("pk")).order_by("id"):
@@ -212,7 +215,7 @@ def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Tu
     tokens = noted["elided"].get(id, row.token_count)
     protected, elided = id in noted["protected"], id in noted["elided"]
     images, role = images_of(row.images), cast(Role, row.role)
-    places = places_of(row.origin)
+    places = quoted_places(row.origin)
     return Turn(
         id,
         role,
@@ -224,6 +227,6 @@ def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Tu
         protected,
         elided,
         images,
-        from_of(row.origin),
+        source_of(row.origin),
         places,
     )

@@ -1,7 +1,7 @@
-"""What each reply was asked with, noted as references and digests; `conversations.replays` puts it together again.
+"""Records the request of each reply as references and digests; `conversations.context.replay` reconstructs it.
 
-Messages and summaries never change, so a request is told by which of them it was made of. The hash of what was sent
-says whether they make the same request still.
+Messages and summaries never change, so references to them are enough. A hash of the sent messages shows whether the
+reconstruction is exact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints, value_of
 from conversations.context import prompt, recall
 from conversations.context.transcript import Loaded
-from conversations.context.usage import measured
+from conversations.context.usage import usage_of
 from conversations.llm import tools
 from conversations.llm.port import Spent
 from conversations.llm.profiles import passes_tools, reply_limit
@@ -36,16 +36,16 @@ VERSION = 1
 TOKENS = ("system", "summary", "recalled", "protected", "live")
 """Kinds of parts whose tokens are noted; `recalled` is missing of what was asked before there was any."""
 MAX_DOLLARS = Decimal(999_999)
-"""That a row can hold: figures that a provider made up cost more."""
-REMEMBERED = 10_000
-"""System prompts that this process knows to be stored."""
+"""The largest cost that a row can hold; only implausible figures of a provider exceed it."""
+MAX_STORED_PROMPTS = 10_000
+"""The most entries of `_stored`, the prompts that this process knows to be stored."""
 
 _stored: set[tuple[UUID, str]] = set()
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request on its way: what it was made of, and to whom it goes. Kept until its reply has ended."""
+    """A request that was sent, with the loaded conversation and the profile; kept until its reply has ended."""
 
     loaded: Loaded
     prompt: Prompt
@@ -53,8 +53,10 @@ class Sent:
 
     @property
     def estimated(self) -> int:
-        """Its tokens by our own count, less the tools that its server does not take; 0 where it has images, of which
-        that is a guess."""
+        """The request's tokens by our count, without tools that its server refuses.
+
+        0 for a request with images, whose tokens could only be guessed.
+        """
         head = self.loaded.head
         if any(turn.images for turn in self.loaded.turns):
             return 0
@@ -64,28 +66,28 @@ class Sent:
 
     @property
     def used(self) -> int:
-        """What it takes of its model's window, as that is measured."""
-        usage = measured(self.loaded)
+        """The tokens of the request as usage measures them; 0 if no model is set."""
+        usage = usage_of(self.loaded)
         return usage.total if usage else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Represented:
-    """What a summary that was sent consists of, and the tokens of the messages that it stands for."""
+    """The numbers of the checkpoints in a sent summary, and the tokens of the messages that they cover."""
 
     numbers: tuple[int, ...] = ()
     tokens: int = 0
 
 
-def note(sent: Sent) -> dict[str, Any]:
-    """The columns of a reply that say what it was asked with; the text of its system prompt is stored where it is new.
+def as_columns(sent: Sent) -> dict[str, Any]:
+    """The columns of a reply that record its request; a new system prompt is stored.
 
-    A query more where a process first sees a summary or a system prompt. The rest is work of the CPU.
+    One extra query the first time this process sees a summary or a system prompt.
     """
-    head, window, usage = sent.loaded.head, sent.loaded.head.window, measured(sent.loaded)
+    head, window, usage = sent.loaded.head, sent.loaded.head.window, usage_of(sent.loaded)
     assert window and usage, "nothing is sent without a model"
     context = head.compressed_context
-    stood_for = _represented(head.id, context) if context is not None else Represented()
+    represented = _represented(head.id, context) if context is not None else Represented()
     request = {
         "v": VERSION,
         "model": sent.profile.model_id,
@@ -94,7 +96,7 @@ def note(sent: Sent) -> dict[str, Any]:
         "tools": _keep(head.id, json.dumps(as_functions(head.tools))) if head.tools else None,
         "may_call": sent.prompt.may_call,
         "role": sent.prompt.messages[1]["role"] if context is not None else None,
-        "checkpoints": stood_for and list(stood_for.numbers),
+        "checkpoints": represented and list(represented.numbers),
         **_messages_of(sent.loaded),
         "images": head.can_see and any(turn.images for turn in sent.loaded.turns),
         "limit": settings.TOOL_RESULT_MAX_CHARS,
@@ -106,12 +108,12 @@ def note(sent: Sent) -> dict[str, Any]:
         **({"recalled": recall.noted(sent.loaded.recalled)} if sent.loaded.recalled else {}),
         **({} if sent.profile.sends_as_is else {"template": sent.profile.chat_template}),
     }
-    saved = window.corrected(stood_for.tokens) - usage.summary if stood_for else 0
+    saved = window.corrected(represented.tokens) - usage.summary if represented else 0
     return {"request": request, "saved_tokens": max(0, saved)}
 
 
-def paid(profile: ModelProfile, spent: Spent | None) -> dict[str, Any]:
-    """The columns of a reply that say who was asked, and what it took as its provider reported it."""
+def spending_columns(profile: ModelProfile, spent: Spent | None) -> dict[str, Any]:
+    """The columns of a reply with its model, tokens and cost as the provider reported them."""
     if spent is None:
         return {"model": profile.name}
     cost = profile.cost(prompt=spent.prompt, cached=spent.cached, completion=spent.completion)
@@ -125,7 +127,7 @@ def paid(profile: ModelProfile, spent: Spent | None) -> dict[str, Any]:
 
 
 def digest(messages: object) -> str:
-    """SHA-256 (hex) of messages as canonical JSON: keys in order, no blanks, ASCII alone."""
+    """SHA-256 (hex) of messages as canonical JSON: sorted keys, no blanks, ASCII only."""
     return hashlib.sha256(json.dumps(messages, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -135,7 +137,7 @@ def text_digest(text: str) -> str:
 
 
 def _messages_of(loaded: Loaded) -> dict[str, Any]:
-    """Which messages were sent: those `kept` from before the cut, and the history in (`after`, `up_to`]."""
+    """References to the sent messages: those `kept` from before the cut, and the history in (`after`, `up_to`]."""
     head, turns = loaded.head, loaded.turns
     return {
         "kept": [turn.id for turn in loaded.kept],
@@ -154,7 +156,7 @@ def _keep(conversation_id: UUID, text: str) -> str:
         row = Wording(conversation_id=conversation_id, digest=key[1], text=text)
         with suppress(IntegrityError):  # the conversation was deleted meanwhile
             Wording.objects.bulk_create([row], ignore_conflicts=True)
-        if len(_stored) >= REMEMBERED:
+        if len(_stored) >= MAX_STORED_PROMPTS:
             _stored.clear()
         _stored.add(key)
     return key[1]
@@ -162,16 +164,19 @@ def _keep(conversation_id: UUID, text: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def _represented(conversation_id: UUID, context: str) -> Represented | None:
-    """None where it is the rendering of no known state.
+    """The checkpoints that the compressed context renders; None if it renders no known state.
 
-    A compaction may have ended since it was sent: then the state of before is in the snapshot that was taken of it.
+    If a compaction has ended since the request was sent, its snapshot has the state of then.
     """
-    found = active_checkpoints(conversation_id)
-    if render_context(found) != context:
-        left = Snapshot.objects.filter(conversation_id=conversation_id, compressed_context=context)
-        ids = left.order_by("-created_at").values_list("checkpoint_ids", flat=True).first()
+    checkpoints = active_checkpoints(conversation_id)
+    if render_context(checkpoints) != context:
+        snapshots = Snapshot.objects.filter(conversation_id=conversation_id, compressed_context=context)
+        ids = snapshots.order_by("-created_at").values_list("checkpoint_ids", flat=True).first()
         rows = Checkpoint.objects.filter(conversation_id=conversation_id, pk__in=ids or ())
-        found = tuple(value_of(row) for row in rows.order_by("last_message_at", "number"))
-    if render_context(found) != context:
+        checkpoints = tuple(value_of(row) for row in rows.order_by("last_message_at", "number"))
+    if render_context(checkpoints) != context:
         return None
-    return Represented(tuple(one.number for one in found), sum(one.original_tokens for one in found))
+    return Represented(
+        tuple(checkpoint.number for checkpoint in checkpoints),
+        sum(checkpoint.original_tokens for checkpoint in checkpoints),
+    )

@@ -1,4 +1,4 @@
-"""The messages of a request one by one, and the tools that it offers: what each costs, and what it comes from."""
+"""Splits a request into parts (messages and offered tools), each with its tokens and its source."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from compression.core.recall import Quote, Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, Turn, Window
 from conversations.context import request_log
-from conversations.context.prompt import as_messages, shown
+from conversations.context.prompt import as_messages, turns_with_images
 
 Kind = Literal["system", "tools", "summary", "recalled", "protected", "live"]
 BEGIN_WITH: dict[str, str] = {"tools": "system"}
-"""What is counted together with another kind, as a request begins with both."""
+"""Kinds whose tokens are counted together with those of another kind, as a request begins with both."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One message of a request, as it was sent; a tool's result is one of its own. `tokens` as the model counts them.
+    """One message of a request as it was sent, or the offered tools. `tokens` are those the model counts.
 
-    The tools that were offered are a part too, but no message: their definitions are its content, as JSON. A part comes
-    from a message of the conversation (`message_id`), or renders `checkpoints`, by their numbers. `images` are those
-    that the model is shown with it.
+    A tool's result is a part of its own. The part of the tools has their definitions as JSON for its content and is no
+    message. A part comes from a message of the conversation (`message_id`) or renders `checkpoints` (their numbers).
+    `images` are those sent with it.
     """
 
     kind: Kind
@@ -44,7 +44,7 @@ class Part:
 
     @property
     def text(self) -> str:
-        """Its words, and the names of its images."""
+        """The part's text, and the names of its images."""
         content = self.message["content"]
         if isinstance(content, str):
             return content
@@ -53,7 +53,7 @@ class Part:
 
     @property
     def calls(self) -> list[dict[str, str]]:
-        """The name and arguments of each tool that was called."""
+        """The name and arguments of each tool call."""
         return [call["function"] for call in self.message.get("tool_calls", ())]
 
     @property
@@ -62,7 +62,7 @@ class Part:
 
     @cached_property
     def offered(self) -> list[dict[str, Any]]:
-        """The name, description and parameters of each tool that was offered."""
+        """The name, description and parameters of each offered tool."""
         return [] if self.is_message else [one["function"] for one in json.loads(self.text)]
 
     @property
@@ -71,11 +71,12 @@ class Part:
 
 
 def messages_of(parts: Iterable[Part]) -> list[dict[str, Any]]:
+    """The messages of a request, without the part of its tools."""
     return [part.message for part in parts if part.is_message]
 
 
 def tools_part(definitions: str, tokens: int) -> Part:
-    """`definitions` as JSON in the shape of OpenAI's chat completions."""
+    """The part of the offered tools; `definitions` is JSON in the form of OpenAI's chat completions."""
     return Part("tools", {"role": "system", "content": definitions}, tokens)
 
 
@@ -86,25 +87,25 @@ def parts_of(
 
     What was recalled stands before the question that it was recalled for.
     """
-    visible = shown(turns) if with_images else ()
+    visible = turns_with_images(turns) if with_images else ()
     for turn in turns:
         if recalled and recalled.before == turn.id:
             yield Part("recalled", dict(recalled.message), recalled.tokens, quotes=recalled.quotes)
         kind: Kind = "protected" if turn.protected else "live"
         images = turn.images if turn.id in visible else ()
         own, *results = as_messages(turn, with_images=bool(images), instructs=instructs)
-        left = turn.tokens
+        remaining = turn.tokens
         costs = []
         for result in results:
-            costs.append(min(left, count_tokens(result["content"]) + MESSAGE_OVERHEAD))
-            left -= costs[-1]
-        yield Part(kind, own, left, message_id=turn.id, images=images)
+            costs.append(min(remaining, count_tokens(result["content"]) + MESSAGE_OVERHEAD))
+            remaining -= costs[-1]
+        yield Part(kind, own, remaining, message_id=turn.id, images=images)
         for message, tokens in zip(results, costs, strict=True):
             yield Part(kind, message, tokens, message_id=turn.id)
 
 
 def as_counted(parts: Iterable[Part], window: Window) -> Iterator[Part]:
-    """With the tokens that the model counts, rounded so that those of a kind add up to what was noted for it."""
+    """The parts with tokens as the model counts them, rounded so that those of a kind add up to the usage's figure."""
     sums: Counter[str] = Counter()
     for part in parts:
         kind = BEGIN_WITH.get(part.kind, part.kind)

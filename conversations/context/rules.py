@@ -1,4 +1,4 @@
-"""What a person told the model to always or never do: found in what they write, edited by them, always in force."""
+"""A person's rules (always …, never …): found in their messages, edited by them, part of every system prompt."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from conversations.validation import clean_text
 
 MAX_RULES = 50
 MAX_WINDOW_SHARE = 1 / 4
-"""Of the window, for all rules: they are in every request."""
-WINDOW_SHARE = 1 / 16
-"""Of the window, for rules that are found: a pasted style guide must not crowd out the conversation."""
+"""The largest share of the window for all rules, which are part of every request."""
+MAX_FOUND_SHARE = 1 / 16
+"""The share of the window up to which found rules are added, so that many rules cannot crowd out the conversation."""
 
 
 def clean_rules(field: str, value: object) -> list[str]:
-    """Distinct rules, in order. Raises Invalid, naming the one that cannot be."""
+    """The distinct rules, in order. Raises Invalid, naming the invalid rule."""
     if not isinstance(value, list):
         raise Invalid(f"{field}: must be a list.", field=field)
     if len(value) > MAX_RULES:
@@ -37,7 +37,7 @@ def clean_rules(field: str, value: object) -> list[str]:
 
 
 def checked(conversation: Conversation, rules: list[str]) -> list[str]:
-    """The rules, if there is room for them in the window of the conversation's model. Raises Invalid."""
+    """The cleaned rules. Raises Invalid if one is invalid or they are too large for the window of the model."""
     cleaned = clean_rules("rules", rules)
     model = conversation.model
     window = model.usable_window.size if model else UNKNOWN_WINDOW
@@ -54,7 +54,10 @@ def checked(conversation: Conversation, rules: list[str]) -> list[str]:
 
 
 def detect(conversation_id: UUID, text: str, window: Window) -> None:
-    """Take up the rules in what a person typed; in the transaction that stores it, under the conversation's lock."""
+    """Add the rules in a person's typed text.
+
+    Call it in the transaction that stores the text, under the conversation's lock.
+    """
     found = find_rules(text)
     if not found:
         return
@@ -67,25 +70,25 @@ def detect(conversation_id: UUID, text: str, window: Window) -> None:
 
 
 def forget(conversation_id: UUID, unsaid: Iterable[str]) -> None:
-    """Let go of the rules that were typed in these texts, and nowhere else in the history."""
+    """Remove the rules that were typed in these texts and nowhere else in the history."""
     rows = Conversation.objects.filter(pk=conversation_id)
     before = rows.values_list("rules", flat=True).get()
     found = {rule.casefold() for text in unsaid for rule in find_rules(text)} if before else set()
-    said = Message.objects.filter(HISTORY, conversation_id=conversation_id, role=Message.Role.USER)
-    gone = {rule for rule in before if rule.casefold() in found and not _is_typed(rule, said)}
-    if gone:
-        rows.update(rules=[rule for rule in before if rule not in gone])
+    messages = Message.objects.filter(HISTORY, conversation_id=conversation_id, role=Message.Role.USER)
+    removed = {rule for rule in before if rule.casefold() in found and not _is_typed(rule, messages)}
+    if removed:
+        rows.update(rules=[rule for rule in before if rule not in removed])
 
 
-def _is_typed(rule: str, said: QuerySet[Message]) -> bool:
-    rows = said.filter(content__holds=rule).only("role", "content", "origin")
-    return any(rule.casefold() in provenance.typed(row).casefold() for row in rows)
+def _is_typed(rule: str, messages: QuerySet[Message]) -> bool:
+    rows = messages.filter(content__holds=rule).only("role", "content", "origin")
+    return any(rule.casefold() in provenance.typed_by_user(row).casefold() for row in rows)
 
 
 def with_found(rules: Sequence[str], found: Iterable[str], window: Window) -> list[str]:
-    """The rules, and those of `found` that there is room for."""
+    """The rules, and those of `found` for which there is room."""
     together = list(rules)
-    room = WINDOW_SHARE * window.size - sum(count_tokens(rule) for rule in together)
+    room = MAX_FOUND_SHARE * window.size - sum(count_tokens(rule) for rule in together)
     known = {rule.casefold() for rule in together}
     for rule in found:
         room -= count_tokens(rule)

@@ -21,17 +21,17 @@ from conversations.validation import clean_text, one_line
 
 
 def profile_of(conversation: Conversation) -> ModelProfile | None:
-    """The model of the next request: the conversation's own, or the default one where it is gone or disabled."""
+    """The profile of the next request: the conversation's own, or the default if that is gone or disabled."""
     own = conversation.model
     return own if own and own.enabled else default_profile()
 
 
-def chosen(profile_id: str) -> ModelProfile:
-    """The model that a form names. Raises Invalid."""
-    found = chat_profiles().filter(pk=profile_id).first() if profile_id.isascii() and profile_id.isdecimal() else None
-    if found is None:
+def chosen_profile(profile_id: str) -> ModelProfile:
+    """The profile that a form names. Raises Invalid."""
+    profile = chat_profiles().filter(pk=profile_id).first() if profile_id.isascii() and profile_id.isdecimal() else None
+    if profile is None:
         raise Invalid("model: there is no such model any more. Choose another.", field="model")
-    return found
+    return profile
 
 
 class Changes(TypedDict, total=False):

@@ -1,6 +1,6 @@
-"""The system prompt, built in one place: base instructions by tier, the mode, the person's own, goal and rules.
+"""Builds the system prompt: base instructions by tier, mode, the person's own prompt, goal and rules.
 
-It is the same from turn to turn, so that a provider's prompt cache hits.
+It is equal from turn to turn, so that a provider's prompt cache hits.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ EXECUTOR = (
 
 
 class Instructions(NamedTuple):
-    """What a system prompt is made of. `window` is the usable one, in tokens; `kind` is the conversation's."""
+    """The content of a system prompt. `window` is the usable one, in tokens; `kind` is the conversation's."""
 
     mode: str
     personal: str = ""
@@ -69,6 +69,7 @@ class Instructions(NamedTuple):
 
 
 def text(instructions: Instructions) -> str:
+    """The system prompt's text."""
     if instructions.kind == "gateway":  # its caller has a system prompt of its own
         return instructions.personal
     name, _ = tier(instructions.window)
@@ -81,5 +82,5 @@ def text(instructions: Instructions) -> str:
 
 @lru_cache(maxsize=1024)
 def tokens(instructions: Instructions) -> int:
-    """What it costs in a request, by our own count."""
+    """Tokens of the system prompt in a request, by our count."""
     return count_tokens(text(instructions)) + MESSAGE_OVERHEAD

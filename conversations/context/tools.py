@@ -1,4 +1,4 @@
-"""The tools that a model is offered: their names and schemas. `agents.tools` carries them out."""
+"""The tools that a model is offered, with their names and schemas; `agents.tools` runs them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from conversations.models import Conversation, ToolServer
 DELEGATE, CONTINUE = "delegate_task", "continue_task"
 PLANNERS = (DELEGATE, CONTINUE)
 MAX_TASK_TURNS = 10
-"""That planner and executor talk about one task."""
+"""The most turns between planner and executor about one task."""
 MAX_TASK_CHARS = 20_000
-"""Characters of what the planner says to the executor at once."""
+"""The most characters of one message of the planner to the executor."""
 PLANNING = (
     spec(
         DELEGATE,
@@ -53,7 +53,6 @@ CURRENT_TIME = spec(
 )
 
 MAX_EXPRESSION_CHARS = 1_000
-"""Characters of an expression."""
 CALCULATE = spec(
     "calculate",
     "An arithmetic expression's exact value: + - * / // % ** (), sqrt, log, sin, min, max, round, pi, e.",
@@ -61,16 +60,16 @@ CALCULATE = spec(
 )
 
 Kind = Conversation.Kind
-APART = "__"
-"""Between the name of a server and that of its tool."""
+SERVER_SEPARATOR = "__"
+"""Stands between the name of a server and that of its tool."""
 BUILT_IN = (*HISTORY, CALCULATE, CURRENT_TIME)
 
 
-def offered(kind: str, *, is_compressed: bool) -> tuple[Spec, ...]:
-    """To a model that can call tools, in a conversation that uses them; a query for the administrator's servers.
+def offered_tools(kind: str, *, is_compressed: bool) -> tuple[Spec, ...]:
+    """The tools for a model that can call tools, in a conversation that uses them; one query for the tool servers.
 
-    The same from request to request, so that a provider's prompt cache hits. A chat is offered its history once a part
-    of it is compressed: until then the model sees all of it.
+    They are equal from request to request, so that a provider's prompt cache hits. A chat's model gets the tools for
+    its history once a part of it is compressed; until then it sees the whole history.
     """
     match kind:
         case Kind.AGENT:
@@ -93,15 +92,15 @@ def _of_servers() -> tuple[Spec, ...]:
 
 
 def spec_of(server: str, tool: dict[str, Any]) -> Spec:
-    """A server's tool, by its stored definition, as models are told of it."""
+    """The definition of a server's tool as models get it, made from the stored one."""
     schema = json.dumps(tool["parameters"], sort_keys=True)
-    return Spec(f"{server}{APART}{tool['name']}", tool["description"], schema)
+    return Spec(f"{server}{SERVER_SEPARATOR}{tool['name']}", tool["description"], schema)
 
 
 def metric_label(name: str | None) -> str:
-    """The label that counts calls of a tool: of a server's tool the server alone ("mcp:<server>").
+    """The label of a tool in metrics; for a server's tool only the server ("mcp:<server>").
 
-    None, for a name that no offered tool has, is "unknown": names that models make up get no series of their own.
+    `name` None, for a call of no offered tool, gives "unknown": names that models invent get no series of their own.
     """
-    server, apart, _ = (name or "").partition(APART)
+    server, apart, _ = (name or "").partition(SERVER_SEPARATOR)
     return f"mcp:{server}" if apart else name or "unknown"

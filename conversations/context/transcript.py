@@ -1,7 +1,7 @@
-"""Rows as the engine's values: what stands before the cut and is kept, and everything after it.
+"""Loads a conversation's messages as the engine's values: those kept from before the cut, and all after it.
 
-Two queries, whatever the length of the conversation: the cut is read first and passed as a value, so that the
-second one seeks in the index of (conversation, created_at).
+It takes two queries, whatever the length of the conversation: the cut is read first and passed as a value, so that the
+second query seeks in the index of (conversation, created_at).
 """
 
 from __future__ import annotations
@@ -24,31 +24,32 @@ from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript
 from compression.core.window import groups
 from compression.records import active_checkpoints
 from conversations.context.head import Head, head_of
-from conversations.context.provenance import from_of, places_of
+from conversations.context.provenance import quoted_places, source_of
 from conversations.models import Conversation, Message
 from conversations.runtime.compiled_query import Prepared
 
-SAID = Q(status=Message.Status.COMPLETE) | (
+FINISHED = Q(status=Message.Status.COMPLETE) | (
     Q(status__in=(Message.Status.STOPPED, Message.Status.INTERRUPTED)) & ~Q(content="")
 )
-HISTORY = Q(replaced_by=None) & SAID
-"""The messages that a model is ever told about."""
+HISTORY = Q(replaced_by=None) & FINISHED
+"""The messages that can be part of a request."""
 BEGINNING = datetime.min.replace(tzinfo=UTC)
-"""Before every message."""
+"""A moment before every message."""
 CONTINUE = "Continue exactly where you stopped."
-"""What asks for the rest of a reply that ended before it was whole."""
+"""The user message that asks for the rest of a reply that ended early."""
 TRUNCATED = "… [truncated]"
 NO_RESULT = "[no result recorded]"
 ORPHAN = "[Result of a tool]\n"
 RECORD = "[System message of an earlier conversation, as a record]\n"
-TOLD_AS = {"tool": ORPHAN, "system": RECORD}
-"""What is said before messages that no provider takes where they stand, or that must not instruct the model."""
+PREFIXES = {"tool": ORPHAN, "system": RECORD}
+"""The text before a message that is sent as the user's, by its role: a provider would refuse it in its place, or it
+must not instruct the model."""
 ELIDED = "[This result was left out to make room; it is stored in full.]"
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A conversation as the next request is made of it: the kept messages, then the live ones."""
+    """A conversation loaded for its next request: its head, the kept messages, and the live ones after the cut."""
 
     head: Head
     kept: tuple[Turn, ...]
@@ -62,18 +63,18 @@ class Loaded:
 
     @property
     def waiting(self) -> int:
-        """How many of the last are to be answered: what was said, or the results of tools that were called."""
+        """The number of last turns that are not answered yet: a user's message, or tool calls with their results."""
         if self.head.kind == Conversation.Kind.GATEWAY:
             return sum(map(len, groups(self.live)[-1:]))
         return int(bool(self.live) and self.live[-1].role == "user") or int(self.is_at_tools)
 
     @property
     def is_at_tools(self) -> bool:
-        """Whether tools were called for a reply that is in the making."""
+        """Whether a reply is being written and its tools have been called."""
         return self.head.is_at_work and bool(self.live) and bool(self.live[-1].tools)
 
     def usage(self, *, system_tokens: int) -> Usage | None:
-        """Tokens of the next request by part; None where no model is set."""
+        """The tokens of the next request by part; None if no model is set."""
         window = self.head.window
         if window is None:
             return None
@@ -87,18 +88,18 @@ class Loaded:
 
 
 def load(conversation_id: UUID) -> Loaded:
-    """Raises Conversation.DoesNotExist."""
+    """The conversation loaded for its next request. Raises Conversation.DoesNotExist."""
     head = head_of(conversation_id)
-    live = LIVE.rows(conversation=conversation_id, after=head.compressed_at or BEGINNING)
+    rows = LIVE.rows(conversation=conversation_id, after=head.compressed_at or BEGINNING)
     kept = _turns(_columns(Message.objects.filter(pk__in=head.verbatim_ids))) if head.verbatim_ids else ()
-    loaded = Loaded(head, kept, _turns(live))
+    loaded = Loaded(head, kept, _turns(rows))
     if loaded.is_at_tools:
-        loaded = _asked(loaded)
+        loaded = _with_protected_question(loaded)
     return _elided(loaded) if head.elided else loaded
 
 
-def _asked(loaded: Loaded) -> Loaded:
-    """The same, with the question that tools are called for protected: until it is answered, its words are sent."""
+def _with_protected_question(loaded: Loaded) -> Loaded:
+    """The conversation with the question of a running reply protected, so that it is sent verbatim until answered."""
     question = next((turn for turn in reversed(loaded.turns) if turn.role == "user"), None)
     if question is None:
         return loaded
@@ -110,7 +111,7 @@ def _asked(loaded: Loaded) -> Loaded:
 
 
 def _elided(loaded: Loaded) -> Loaded:
-    """The same, without the results of tools that were left out to make room."""
+    """The conversation without the tools' results that were omitted to make room."""
     left_out = loaded.head.elided
 
     def as_cheap(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
@@ -122,9 +123,9 @@ def _elided(loaded: Loaded) -> Loaded:
 
 
 def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: bool) -> Transcript:
-    """What a compaction of it starts from; reads the active checkpoints.
+    """The input of a compaction of the conversation; reads the active checkpoints.
 
-    With `rebuild` the notes of a truncation are left out, and the messages that they stand for are read again.
+    With `rebuild`, provisional checkpoints are omitted and the messages that they cover are read again.
     """
     checkpoints = active_checkpoints(loaded.head.id)
     begin = rebuilding.starting_point(checkpoints)
@@ -152,7 +153,7 @@ def transcript(loaded: Loaded, *, system_tokens: int, window: Window, rebuild: b
 
 
 def _from(loaded: Loaded, begin: rebuilding.StartingPoint) -> tuple[Turn, ...]:
-    """What the checkpoints of `begin` do not stand for, in order."""
+    """The turns that the checkpoints of `begin` do not cover, in order."""
     end = loaded.turns[-1].created_at if loaded.turns else loaded.head.compressed_at
     assert end is not None
     apart = {*loaded.head.verbatim_ids, *begin.stragglers} if begin.cut else ()
@@ -161,32 +162,32 @@ def _from(loaded: Loaded, begin: rebuilding.StartingPoint) -> tuple[Turn, ...]:
 
 
 def between(conversation_id: UUID, after: datetime | None, up_to: datetime) -> tuple[Turn, ...]:
-    """The history of (after, up_to], whether represented, kept or protected."""
+    """All turns of the history in (after, up_to], whether summarised, kept or protected."""
     span = Message.objects.filter(conversation_id=conversation_id, created_at__gt=after or BEGINNING)
     return _turns(_columns(span.filter(created_at__lte=up_to)))
 
 
 def message_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str = "user") -> int:
-    """What a message costs in a request, its tool calls and their results included."""
+    """Tokens of a message in a request, including its tool calls and their results."""
     return count_tokens(as_sent(role, content)) + MESSAGE_OVERHEAD + sum(tool_tokens(use) for use in tools)
 
 
 def as_sent(role: str, content: str) -> str:
     """A message's text as a model gets it.
 
-    A result whose call is not known is told by a person, as one; so is a system message of a history: what the model
-    is to follow is its system prompt alone.
+    A tool's result without a known call, and a system message of the history, are sent as the user's with a prefix:
+    only the system prompt may instruct the model.
     """
-    return f"{TOLD_AS[role]}{content}" if role in TOLD_AS else content
+    return f"{PREFIXES[role]}{content}" if role in PREFIXES else content
 
 
 def tool_tokens(use: ToolUse) -> int:
-    """A call, and the message that brings its result."""
+    """Tokens of a tool call and of the message with its result."""
     return count_tokens(use.name) + count_tokens(use.arguments) + count_tokens(truncated(use.result)) + MESSAGE_OVERHEAD
 
 
 def truncated(result: str | None, limit: int | None = None) -> str:
-    """A tool's result as it is sent, cut to `limit` characters (None: as the settings say)."""
+    """A tool's result as it is sent, cut to `limit` characters (None: the setting's limit)."""
     if result is None:
         return NO_RESULT
     limit = settings.TOOL_RESULT_MAX_CHARS if limit is None else limit
@@ -194,7 +195,7 @@ def truncated(result: str | None, limit: int | None = None) -> str:
 
 
 def _columns(messages: QuerySet[Message]) -> QuerySet[Message, Any]:
-    """One row a message, or one a tool call where it has several: joined, so that it stays one query."""
+    """The columns of each message, with one row per tool call: the join keeps it a single query."""
     return (
         messages.filter(HISTORY)
         .order_by("created_at", "tool_calls__id")
@@ -223,11 +224,11 @@ def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Turn, ...]:
 def _turn(row: Sequence[Any], tools: tuple[ToolUse, ...]) -> Turn:
     id, role, content, created_at, tokens, name, protected, images, origin = row[:9]
     turn = Turn(str(id), role, content, created_at, tokens, name, tools, protected, images=images_of(images))
-    return replace(turn, origin=from_of(origin), quoted=places_of(origin)) if origin else turn
+    return replace(turn, origin=source_of(origin), quoted=quoted_places(origin)) if origin else turn
 
 
 def images_of(noted: Sequence[Mapping[str, Any]] | None) -> tuple[Image, ...]:
-    """As a message's row names them."""
+    """The images that a message's row names."""
     return tuple(Image(image["hash"], image["name"], image["size"]) for image in noted or ())
 
 

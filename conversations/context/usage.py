@@ -1,4 +1,4 @@
-"""How full a conversation's window is."""
+"""Measures how full a conversation's window is."""
 
 from __future__ import annotations
 
@@ -16,39 +16,41 @@ from conversations.runtime.events import hub, publish
 from conversations.runtime.payloads import usage_json
 
 
-def of(conversation: Conversation) -> Usage | None:
-    """Tokens of the next request by part; None where no model is set."""
-    return measured(recall.load(conversation.pk))
+def usage_of_conversation(conversation: Conversation) -> Usage | None:
+    """The tokens of the conversation's next request by part; None if no model is set."""
+    return usage_of(recall.load(conversation.pk))
 
 
-def measured(loaded: Loaded) -> Usage | None:
+def usage_of(loaded: Loaded) -> Usage | None:
+    """The tokens of a loaded conversation's next request by part; None if no model is set."""
     return loaded.usage(system_tokens=prompt.system_tokens(loaded.head))
 
 
 def total(conversation_id: UUID) -> int | None:
     """Tokens of the next request, as the meter shows them; None where no model is set."""
-    used = measured(recall.load(conversation_id))
+    used = usage_of(recall.load(conversation_id))
     return used.total if used else None
 
 
-def of_flow(loaded: Loaded) -> FlowUsage | None:
-    """How much an agent uses of its flow's own budget; None for a chat, and where no model is set."""
-    policy, usage = policy_of(loaded.head), measured(loaded)
+def flow_usage(loaded: Loaded) -> FlowUsage | None:
+    """An agent's use of its flow's own budget; None for a chat or if no model is set."""
+    policy, usage = policy_of(loaded.head), usage_of(loaded)
     if usage is None or policy.history_tokens is None:
         return None
     return FlowUsage(flow_of(loaded.head.kind), policy.history(usage), policy.history_tokens)
 
 
 def publish_usage(conversation_id: UUID) -> None:
-    """Tell those who listen how full the window is now."""
+    """Send the present usage to the conversation's listeners."""
     if not hub.is_heard(conversation_id):
         return
-    with contextlib.suppress(Conversation.DoesNotExist):  # deleted meanwhile
-        if usage := measured(recall.load(conversation_id)):
+    with contextlib.suppress(Conversation.DoesNotExist):  # it may have been deleted
+        if usage := usage_of(recall.load(conversation_id)):
             publish(conversation_id, EventType.USAGE_UPDATED, **usage_json(usage))
 
 
 def too_large(usage: Usage) -> str:
+    """The message for a request that exceeds the window's budget, with its tokens by part."""
     window = usage.window
     return (
         f"This does not fit the model's context window: {usage.total:,} tokens "
@@ -58,6 +60,7 @@ def too_large(usage: Usage) -> str:
 
 
 def too_large_detail(usage: Usage) -> dict[str, Any]:
+    """The figures of a request that exceeds the window's budget, for an error's detail."""
     return {
         "system": usage.system,
         "summary": usage.summary,

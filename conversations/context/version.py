@@ -1,4 +1,4 @@
-"""The state that a summary was prepared for: what changes it discards what is prepared."""
+"""Discards a summary that was prepared ahead of time for a state of the conversation that has changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTDATED = "The conversation changed before this was needed."
 
 
 def discard_ready(conversation_id: UUID) -> None:
-    """What was prepared will not be put in force."""
+    """Discard the conversation's prepared compaction, if any."""
     rows = Compaction.objects.filter(conversation_id=conversation_id, status=Compaction.Status.READY)
-    found = rows.update(status=Compaction.Status.DISCARDED, error=OUTDATED, prepared=None)
-    transaction.on_commit(partial(metrics.prepared_discarded, found))
+    discarded = rows.update(status=Compaction.Status.DISCARDED, error=OUTDATED, prepared=None)
+    transaction.on_commit(partial(metrics.prepared_discarded, discarded))

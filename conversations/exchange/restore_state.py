@@ -85,7 +85,7 @@ def put_in_force(conversation: Conversation, ready: Restored) -> None:
         conversation=conversation,
         compaction=compaction,
         purpose=Snapshot.Purpose.ROLLBACK,
-        goal=goals.saved(conversation.pk),
+        goal=goals.saved_progress(conversation.pk),
         created_at=compaction.created_at,
     )
     Checkpoint.objects.bulk_create(

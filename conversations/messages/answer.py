@@ -64,7 +64,11 @@ class Answer:
             "content": self.text,
             "finish_reason": endings.kept(self.finish_reason),
             "first_token_ms": self.first_token_ms,
-            **(request_log.note(self.sent) | request_log.paid(self.sent.profile, self.spent) if self.sent else {}),
+            **(
+                request_log.as_columns(self.sent) | request_log.spending_columns(self.sent.profile, self.spent)
+                if self.sent
+                else {}
+            ),
         }
 
     def teach_correction(self) -> None:

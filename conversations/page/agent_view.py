@@ -124,10 +124,10 @@ def folds_of(run: AgentRun) -> Iterator[Compaction]:
 
 def used_by(run: AgentRun) -> FlowUsage | None:
     """How much the executor uses of its own budget; of a run that has ended, how much it used in its last request."""
-    used = usage.of_flow(transcript.load(run.thread_id))
+    used = usage.flow_usage(transcript.load(run.thread_id))
     if used is None or run.is_open:
         return used
-    said = Message.objects.filter(replay.NOTED, conversation=run.thread_id).order_by("-created_at")
+    said = Message.objects.filter(replay.WITH_RECORD, conversation=run.thread_id).order_by("-created_at")
     noted = said.values_list("request", flat=True).first()
     return replace(used, history=sum(noted["tokens"][part] for part in HISTORY)) if noted else used
 

@@ -14,7 +14,7 @@ from compression.models import Compaction
 from conversations.compaction import compaction
 from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.context import settings
-from conversations.context.reliability import trust_of
+from conversations.context.reliability import reliability_of
 from conversations.messages import history
 from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.page import agent_fragments, message_view, thread
@@ -130,7 +130,7 @@ def meter(conversation: Conversation) -> str:
 
 def trust(conversation: Conversation) -> str:
     """A note from so many compactions on that a fresh conversation would be more reliable."""
-    context = {"conversation": conversation, "trust": trust_of(conversation)}
+    context = {"conversation": conversation, "trust": reliability_of(conversation)}
     return by_itself("#trust", render_to_string("conversations/_trust.html", context))
 
 

@@ -77,7 +77,7 @@ class Meter:
 def meter(conversation: Conversation) -> Meter | None:
     """None where no model is connected: a window is a model's."""
     loaded = recall.load(conversation.pk)
-    used = usage.measured(loaded)
+    used = usage.usage_of(loaded)
     if used is None:
         return None
     policy, window = policy_of(loaded.head), used.window
@@ -94,7 +94,7 @@ def meter(conversation: Conversation) -> Meter | None:
         turns=_turns_left(loaded, used, due.tokens) if policy.enabled else None,
         cost=price(conversation, used.total),
         is_near=_is_near(conversation, policy, used, due.tokens),
-        flow=usage.of_flow(loaded),
+        flow=usage.flow_usage(loaded),
     )
 
 

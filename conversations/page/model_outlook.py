@@ -10,7 +10,7 @@ from conversations.models import Conversation
 def outlook(conversation: Conversation) -> str:
     """What the model's window means for the conversation as it is, in words; "" where there is no model."""
     loaded = transcript.load(conversation.pk)
-    used = usage.measured(loaded)
+    used = usage.usage_of(loaded)
     if used is None:
         return ""
     window = f"Its window is {used.window.size:,} tokens"

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from conversations.context import tools
-from conversations.context.tools import APART
+from conversations.context.tools import SERVER_SEPARATOR
 from conversations.llm.tools import Spec
 from conversations.models import ToolCall
 from conversations.validation import visible
@@ -25,13 +25,13 @@ BRIEF = 160
 
 def called(tool: ToolCall | Spec) -> str:
     """A tool's name in words, without that of its server."""
-    name = (tool.name.partition(APART)[2] or tool.name).replace("_", " ")
+    name = (tool.name.partition(SERVER_SEPARATOR)[2] or tool.name).replace("_", " ")
     return OWN.get(tool.name) or visible(name[:1].upper() + name[1:])
 
 
 def server(tool: ToolCall | Spec) -> str:
     """Of tools that the administrator connected; "" of our own."""
-    name, apart, _ = tool.name.partition(APART)
+    name, apart, _ = tool.name.partition(SERVER_SEPARATOR)
     return visible(name) if apart else ""
 
 

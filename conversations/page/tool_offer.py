@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from conversations.context import settings
 from conversations.context.head import tools_for
-from conversations.context.tools import offered
+from conversations.context.tools import offered_tools
 from conversations.llm import tools as llm_tools
 from conversations.llm.tools import Spec
 from conversations.models import Conversation
@@ -29,6 +29,6 @@ def offer(conversation: Conversation) -> list[Offer]:
     own = tools_for(conversation)
     told = {"": own}
     if conversation.kind == Conversation.Kind.AGENT:
-        told = {"The planner": own, "The executor": offered(Conversation.Kind.EXECUTOR, is_compressed=False)}
+        told = {"The planner": own, "The executor": offered_tools(Conversation.Kind.EXECUTOR, is_compressed=False)}
     window = profile.usable_window
     return [Offer(whom, tools, window.corrected(llm_tools.tokens(tools))) for whom, tools in told.items()]

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 
 from compression.core.rules import find_rules
 from conversations.context import prompt, rules, transcript
-from conversations.context.provenance import origin_of, typed_in
+from conversations.context.provenance import origin_of, typed_text
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
 from conversations.llm.errors import NotConfigured
 from conversations.llm.profiles import profile_for
@@ -58,7 +58,7 @@ class Question:
     @property
     def typed(self) -> str:
         """Without what was pasted, or comes from files or elsewhere."""
-        return typed_in(self.content, self.origin)
+        return typed_text(self.content, self.origin)
 
     @property
     def images(self) -> list[dict[str, Any]] | None:

@@ -102,7 +102,9 @@ def replace(old: Message, *, by: Message) -> None:
     """Take `old` and everything after it out of the history, up to what was just stored in place of it."""
     rows = Message.objects.filter(conversation_id=old.conversation_id, replaced_by=None)
     replaced = rows.filter(created_at__gte=old.created_at, created_at__lt=by.created_at)
-    unsaid = [provenance.typed(row) for row in replaced.filter(role=Role.USER).only("role", "content", "origin")]
+    unsaid = [
+        provenance.typed_by_user(row) for row in replaced.filter(role=Role.USER).only("role", "content", "origin")
+    ]
     replaced.update(replaced_by=by)
     rules.forget(old.conversation_id, unsaid)
     runs.close(old.conversation_id)

@@ -56,7 +56,7 @@ def fork(conversation: Conversation, message_id: UUID, *, kind: str | None = Non
         if copy.kind == source.kind:
             _copy_runs(source, copy, ids)
         later = Message.objects.filter(conversation=source, role=Message.Role.USER, created_at__gt=last.created_at)
-        rules.forget(copy.pk, map(provenance.typed, later.only("role", "content", "origin")))
+        rules.forget(copy.pk, map(provenance.typed_by_user, later.only("role", "content", "origin")))
     copy.refresh_from_db()
     return copy
 
@@ -125,7 +125,7 @@ def _titled(source: Conversation, ending: str) -> str:
 
 def _copy_goal(source: Conversation, copy: Conversation, state: Snapshot) -> Ids:
     """The active goal, as far as it was in `state`."""
-    goal = goals.active(source.pk)
+    goal = goals.active_goal(source.pk)
     if goal is None:
         return {}
     reached = goals.progress_at(goal, state)

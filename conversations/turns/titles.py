@@ -16,7 +16,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import IntegrityError
 
-from conversations.context.request_log import Sent, paid
+from conversations.context.request_log import Sent, spending_columns
 from conversations.llm import request
 from conversations.llm.errors import ModelError, NotConfigured
 from conversations.llm.port import Reply
@@ -140,4 +140,4 @@ def _give(conversation_id: UUID, title: str, *, in_place_of: str) -> None:
 
 def _account(beginning: Beginning, reply: Reply) -> None:
     with suppress(IntegrityError):  # the person is gone
-        Errand.objects.create(owner_id=beginning.owner_id, **paid(beginning.profile, reply.spent))
+        Errand.objects.create(owner_id=beginning.owner_id, **spending_columns(beginning.profile, reply.spent))

@@ -157,4 +157,4 @@ def _take_up_rules(conversation: Conversation, first: Message) -> None:
     window = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW
     said = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
     for message in said:
-        rules.detect(conversation.pk, provenance.typed(message), window)
+        rules.detect(conversation.pk, provenance.typed_by_user(message), window)

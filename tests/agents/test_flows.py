@@ -73,7 +73,7 @@ async def rows(conversation: Conversation) -> list[Compaction]:
 
 
 def history(loaded: Loaded) -> int:
-    flow = usage.of_flow(loaded)
+    flow = usage.flow_usage(loaded)
     assert flow is not None
     return flow.history
 
@@ -231,7 +231,7 @@ async def test_results_are_left_out_in_an_emergency_but_never_without_their_call
     await profile.asave()
     loaded = await ensured(conversation)
     assert loaded.head.elided and loaded.turns[-1].id not in loaded.head.elided
-    measured = usage.measured(loaded)
+    measured = usage.usage_of(loaded)
     assert measured is not None and not measured.over_budget
     assert {row.flow for row in await rows(conversation)} == {"executor"}
 

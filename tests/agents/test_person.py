@@ -52,7 +52,7 @@ async def test_an_executor_is_told_the_rules_and_instructions_of_its_person_as_t
     later = next(one for one in agent.llm.chats[4:] if "carry out a task for a planner" in one.text).messages[0]
     assert "Always say please" in later["content"] and RULE not in later["content"]
     run = await agent.run()
-    measured = await sync_to_async(usage.of)(run.thread)
+    measured = await sync_to_async(usage.usage_of_conversation)(run.thread)
     assert measured is not None and measured.system == prompt.system_tokens(
         (await sync_to_async(transcript.load)(run.thread.pk)).head
     )
@@ -106,7 +106,7 @@ async def test_the_budgets_of_planner_and_executor_are_policy(agent: ToolChat) -
     loaded = await trigger.ensure_room(run.thread.pk)
     assert loaded.head.compressed_at is None
     for conversation, budget in ((agent.conversation, 5_000), (run.thread, 4_000)):
-        flow = await sync_to_async(lambda one=conversation: usage.of_flow(transcript.load(one.pk)))()
+        flow = await sync_to_async(lambda one=conversation: usage.flow_usage(transcript.load(one.pk)))()
         assert flow is not None and flow.budget == budget
     await sync_to_async(change)(agent.conversation, policy=policy | {"executor_history_tokens": 500})
     loaded = await trigger.ensure_room(run.thread.pk)
@@ -157,7 +157,7 @@ async def test_an_agent_begins_from_the_history_of_a_chat(chat: ToolChat, user: 
     chat.llm.enqueue("It is nine.")
     *_, answer = await begun.asks("What is 4 and 5?")
     assert answer.content == "It is nine." and (await begun.run()).status == "done"
-    flow = await sync_to_async(lambda: usage.of_flow(transcript.load(begun.conversation.pk)))()
+    flow = await sync_to_async(lambda: usage.flow_usage(transcript.load(begun.conversation.pk)))()
     assert flow is not None and flow.history <= 2_500
     assert await Message.objects.filter(conversation=begun.conversation).acount() == 30 + 3
 

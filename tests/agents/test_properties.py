@@ -99,7 +99,7 @@ def loaded(before: Transcript, draft: Draft | None = None) -> Loaded:
         "tools": (),
     }  # fmt: skip
     found = Loaded(Head(**values), kept, live)
-    return transcript._asked(found) if found.is_at_tools else found
+    return transcript._with_protected_question(found) if found.is_at_tools else found
 
 
 def at_work(turns: Sequence[Turn], window: Window, **more: Any) -> Transcript:

@@ -19,7 +19,7 @@ from conversations.agents.tools.history import read_history, search_history
 from conversations.agents.tools.toolbox import Toolbox, checked
 from conversations.context import message_index
 from conversations.context import tools as context_tools
-from conversations.context.tools import BUILT_IN, offered
+from conversations.context.tools import BUILT_IN, offered_tools
 from conversations.llm.tools import Spec, ToolFailed, ToolRequest
 from conversations.models import Conversation, Message, ToolCall, ToolServer
 
@@ -290,7 +290,7 @@ def tool_server(**fields: Any) -> ToolServer:
 
 
 def names(kind: str, *, is_compressed: bool = False) -> list[str]:
-    return [one.name for one in offered(kind, is_compressed=is_compressed)]
+    return [one.name for one in offered_tools(kind, is_compressed=is_compressed)]
 
 
 def test_each_kind_of_conversation_is_offered_what_it_needs(transactional_db: None) -> None:

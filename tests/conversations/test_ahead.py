@@ -37,7 +37,7 @@ def near(conversation: Conversation) -> Conversation:
 
 async def quiet(chat: Chat) -> Compaction:
     """What came of the last one, once nothing is prepared any more."""
-    used = await sync_to_async(usage.of)(chat.conversation)
+    used = await sync_to_async(usage.usage_of_conversation)(chat.conversation)
     assert used is not None and 2_400 <= used.total < 3_000, used.total
     async with asyncio.timeout(10):
         while True:
@@ -87,7 +87,7 @@ async def test_it_is_put_in_force_when_it_is_due_and_nobody_waits_for_a_model(ne
     assert chat.conversation.compressed_at is not None
     assert "[Compressed Message Summary]" in chat.llm.chats[-1].text
     await chat.check()
-    used = await sync_to_async(usage.of)(chat.conversation)
+    used = await sync_to_async(usage.usage_of_conversation)(chat.conversation)
     assert used is not None and used.ratio < 0.8
 
 

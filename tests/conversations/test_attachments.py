@@ -304,7 +304,7 @@ def test_an_image_is_not_sent_to_a_model_that_does_not_see(conversation: Convers
 def test_a_message_without_files_asks_nothing_about_them(conversation: Conversation) -> None:
     with CaptureQueriesContext(connection) as asked:
         question = ask(conversation, "Which port?")
-        next_request.look(conversation)
+        next_request.preview(conversation)
         branches.edit(conversation, question.pk, content="Which one?")
     assert [query["sql"] for query in asked if "_attachment" in query["sql"] or "_paste" in query["sql"]] == []
 
@@ -348,7 +348,7 @@ def test_a_fork_has_files_and_pastes_of_its_own(conversation: Conversation) -> N
     ask(conversation, "Which port?", *files, pastes=[Pasted(2, 6, 4)])
     ask(conversation, "and this?", put(conversation, picture(colour="red")))
     copy = forks.fork(conversation, conversation.messages.order_by("created_at")[1].pk)
-    before = next_request.look(copy)
+    before = next_request.preview(copy)
     turns = transcript.load(conversation.pk).turns[:2]
     assert extend_digest("", transcript.load(copy.pk).turns) == extend_digest("", turns)
     conversation.delete()
@@ -358,7 +358,7 @@ def test_a_fork_has_files_and_pastes_of_its_own(conversation: Conversation) -> N
     assert (text.name, attachments.bytes_of(text)) == ("billing.toml", b"port = 8443")
     assert attachments.bytes_of(image) == picture() and image.conversation == copy and image.owner == copy.owner
     assert [*own.pastes.values_list("number", "start", "length")] == [(2, 6, 4)]
-    assert next_request.look(copy) == before
+    assert next_request.preview(copy) == before
 
 
 @pytest.mark.once
@@ -369,8 +369,8 @@ def test_as_many_images_are_sent_as_a_request_takes_the_latest_first() -> None:
         )
         for number, size in enumerate((5_000_000, 9_000_000, 8_000_000, 3_000_000))
     ]
-    assert set(prompt.shown(turns)) == {"1", "2", "3"}
-    assert set(prompt.shown(turns[:3])) == {"1", "2"}
+    assert set(prompt.turns_with_images(turns)) == {"1", "2", "3"}
+    assert set(prompt.turns_with_images(turns[:3])) == {"1", "2"}
 
 
 def test_markdown_names_images(conversation: Conversation) -> None:

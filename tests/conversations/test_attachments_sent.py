@@ -71,7 +71,7 @@ async def test_images_are_read_in_one_query_and_only_when_a_request_leaves(chat:
 
     def look() -> tuple[llm_request.Prompt, llm_request.Prompt]:
         with CaptureQueriesContext(connection) as asked:
-            told = next_request.look(chat.conversation).prompt
+            told = next_request.preview(chat.conversation).prompt
         assert not [query for query in asked if "_attachment" in query["sql"]]
         with CaptureQueriesContext(connection) as asked:
             whole = async_to_sync(with_bytes)(told)
@@ -93,7 +93,7 @@ async def test_an_image_that_is_sent_again_and_again_is_read_once(chat: Chat) ->
 
     def read() -> int:
         with CaptureQueriesContext(connection) as asked:
-            whole = async_to_sync(with_bytes)(next_request.look(chat.conversation).prompt)
+            whole = async_to_sync(with_bytes)(next_request.preview(chat.conversation).prompt)
         assert len(seen({"messages": whole.messages})) == 3
         with connection.cursor() as cursor:
             cursor.execute(asked[-1]["sql"])
@@ -188,7 +188,7 @@ def test_a_turn_is_loaded_with_its_images_in_no_further_query(
     conversation: Conversation, django_assert_num_queries: Any
 ) -> None:
     ask(conversation, "look", put(conversation, picture(), "rack.png"))
-    next_request.look(conversation)
+    next_request.preview(conversation)
     with django_assert_num_queries(2):
         (turn, _) = transcript.load(conversation.pk).turns
     assert turn.images[0].caption == "[image: rack.png]"
@@ -201,4 +201,4 @@ def test_a_turn_is_loaded_with_its_images_in_no_further_query(
 def test_a_request_holds_the_latest_images_and_no_more_than_providers_take(count: int, size: int, shown: int) -> None:
     images = (Image("0" * 64, "rack.png", size),) * count
     turns = [Turn(str(number), "user", "", START, 1, images=images) for number in range(30)]
-    assert prompt.shown(turns) == {str(number) for number in range(30 - shown, 30)}
+    assert prompt.turns_with_images(turns) == {str(number) for number in range(30 - shown, 30)}

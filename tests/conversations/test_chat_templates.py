@@ -156,7 +156,7 @@ async def test_what_the_model_saw_says_how_it_was_put_and_its_hash_still_holds(
     replayed = await sync_to_async(replay.replay)(filled, reply.pk)
     assert replayed.is_exact and replayed.chat_template == "strict"
     sent = chat.llm.last_request.messages
-    assert chat_templates.shaped(replayed.messages, "strict") == sent and replayed.put == len(sent)
+    assert chat_templates.shaped(replayed.messages, "strict") == sent and replayed.shaped_count == len(sent)
     assert len(replayed.messages) > len(sent)
     client = Client()
     await sync_to_async(client.force_login)(user)

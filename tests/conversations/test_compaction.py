@@ -262,7 +262,7 @@ async def test_protected_messages_are_sent_word_for_word_after_they_are_passed(
     await chat.check()
     sent = chat.llm.last_request.messages
     assert sent[2]["content"].startswith("Message 3 ")
-    look = await sync_to_async(next_request.look)(chat.conversation)
+    look = await sync_to_async(next_request.preview)(chat.conversation)
     assert look.usage is not None and look.usage.protected > 0
 
 

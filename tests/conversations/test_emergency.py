@@ -136,7 +136,7 @@ async def test_usage_is_what_is_sent_with_placeholders_in_place(
     await sync_to_async(searched)(conversation, [700, 900])
     await chat.say("Which ports?")
     loaded = await sync_to_async(transcript.load)(conversation.pk)
-    measured = await sync_to_async(usage.measured)(loaded)
+    measured = await sync_to_async(usage.usage_of)(loaded)
     reply = loaded.turns[-1].tokens
     assert measured is not None
     assert cost(chat.llm.chats[-1]) <= measured.total - reply <= cost(chat.llm.chats[-1]) + 2

@@ -51,7 +51,7 @@ def test_whatever_files_and_pastes_there_are_they_come_back(conversation: Conver
         ask(row, words, *rows, pastes=[Pasted(7, len(words) // 2, len(words) - len(words) // 2)])
     back = imported(conversation.owner, exported(row))
     assert told(back) == told(row)
-    assert next_request.look(back) == next_request.look(row)
+    assert next_request.preview(back) == next_request.preview(row)
     assert [*map(attachments.bytes_of, files_of(back))] == [*map(attachments.bytes_of, files_of(row))]
 
 
@@ -145,7 +145,7 @@ def test_an_image_without_its_bytes_comes_in_by_name(file: Any, user: User, conv
     file["messages"][0]["attachments"][1]["data"] = None
     back = imported(user, file)
     assert told(back) == told(conversation)
-    assert next_request.look(back) == next_request.look(conversation)
+    assert next_request.preview(back) == next_request.preview(conversation)
     image = back.attachments.get(kind="image")
     assert attachments.bytes_of(image) == b""
 

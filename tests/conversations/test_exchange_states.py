@@ -116,7 +116,7 @@ def told(row: Conversation) -> dict[str, Any]:
 
 def require_same(row: Conversation, back: Conversation) -> None:
     assert told(back) == told(row)
-    assert next_request.look(back) == next_request.look(row)
+    assert next_request.preview(back) == next_request.preview(row)
     digests = [checkpoint.digest for checkpoint in active_checkpoints(back.pk)]
     assert digests == [checkpoint.digest for checkpoint in active_checkpoints(row.pk)]
     for checkpoint in Checkpoint.objects.filter(conversation=back):
@@ -125,7 +125,7 @@ def require_same(row: Conversation, back: Conversation) -> None:
 
 def require_whole(row: Conversation) -> None:
     """I1: what stands before the cut and is not sent is in a summary; the rest is sent, in order."""
-    sent = "\n".join(str(message["content"]) for message in next_request.look(row).messages)
+    sent = "\n".join(str(message["content"]) for message in next_request.preview(row).messages)
     ends = active_checkpoints(row.pk)
     for at, message in enumerate(messages(row)):
         in_force = row.compressed_at and message.created_at <= row.compressed_at
@@ -167,13 +167,13 @@ def test_a_real_conversation_that_was_compressed_several_times_comes_back(
 
 def test_undoing_it_leads_to_the_uncompressed_conversation(ada: User, talk: Conversation) -> None:
     back = again(ada, talk)
-    as_it_came = next_request.look(back)
+    as_it_came = next_request.preview(back)
     snapshots.rollback(back)
     assert (back.compressed_at, back.compressed_context, back.verbatim_ids) == (None, None, [])
     require_whole(back)
     recovery = Snapshot.objects.get(conversation=back, purpose=Snapshot.Purpose.RECOVERY)
     snapshots.rollback(back, snapshot_id=recovery.pk)
-    assert next_request.look(back) == as_it_came
+    assert next_request.preview(back) == as_it_came
 
 
 def test_it_is_compressed_on_edited_and_forked_as_any_other(ada: User, talk: Conversation) -> None:
@@ -185,7 +185,7 @@ def test_it_is_compressed_on_edited_and_forked_as_any_other(ada: User, talk: Con
     assert condense(back, ids[10]).status == "succeeded"
     require_whole(back)
     copy_of = forks.fork(back, ids[11])
-    assert next_request.look(copy_of).messages == next_request.look(back).messages
+    assert next_request.preview(copy_of).messages == next_request.preview(back).messages
     snapshots.rollback(back)
     assert "Ports." in str(back.compressed_context)
 
@@ -409,7 +409,7 @@ def test_junk_at_any_place_of_a_file_is_refused_or_read(
     with transaction.atomic():
         try:
             for row in import_conversations(ada, payload):
-                next_request.look(row)
+                next_request.preview(row)
         except Invalid as refused:
             assert refused.message.startswith("[0]"), refused.message
         transaction.set_rollback(True)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from compression.models import Compaction
 from conversations.compaction import trigger
-from conversations.llm.fault_mapping import Asked, of_status
+from conversations.llm.fault_mapping import Endpoint, error_of_status
 from conversations.models import Conversation, Message
 from conversations.runtime import endings
 from conversations.turns import recovery
@@ -20,7 +20,7 @@ from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.once
 
-ASKED = Asked("gpt", "gpt-4.1", "https://api.example.org/v1", 30.0, "openai")
+ASKED = Endpoint("gpt", "gpt-4.1", "https://api.example.org/v1", 30.0, "openai")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_advice_to_try_again_is_apart_from_what_happened(error: str, fact: s
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
 def test_no_fact_of_a_provider_s_fault_names_the_advice(status: int) -> None:
-    fact, advice = endings.failure(str(of_status(status, None, ASKED)))
+    fact, advice = endings.failure(str(error_of_status(status, None, ASKED)))
     assert fact.startswith("gpt: ") and fact.endswith(".") and "again" not in fact
     assert advice.startswith("Try again") and advice.endswith(".")
 

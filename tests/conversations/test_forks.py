@@ -129,8 +129,8 @@ async def test_a_fork_at_the_end_is_compressed_as_the_original_and_shares_nothin
     assert not [id for id in await sync_to_async(ids_of)(filled) if id in stored]
     spent = Compaction.objects.filter(conversation=copy.conversation, prompt_tokens=0, completion_tokens=0)
     assert await spent.exclude(cost_usd__gt=0).acount() == 2
-    look = [row["content"] for row in (await sync_to_async(next_request.look)(copy.conversation)).messages]
-    assert look == [row["content"] for row in (await sync_to_async(next_request.look)(filled)).messages]
+    look = [row["content"] for row in (await sync_to_async(next_request.preview)(copy.conversation)).messages]
+    assert look == [row["content"] for row in (await sync_to_async(next_request.preview)(filled)).messages]
     await copy.say("and here?")
     await copy.check()
 

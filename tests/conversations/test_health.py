@@ -19,7 +19,7 @@ from tests.llm_server import LlmServer, closed_port
 
 @pytest.fixture(autouse=True)
 def nothing_was_found_before() -> None:
-    reachability._found.clear()
+    reachability._results.clear()
 
 
 def ready(status: int) -> dict[str, str]:

@@ -15,8 +15,8 @@ from django.test.utils import CaptureQueriesContext
 from compression.core.values import Steering
 from conversations.compaction import compaction
 from conversations.context import index_schema, message_index, next_request, recall, replay, settings
-from conversations.context.next_request import upcoming
-from conversations.context.usage import measured
+from conversations.context.next_request import build_next_request
+from conversations.context.usage import usage_of
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.meter import meter
 from conversations.turns import begin
@@ -131,7 +131,7 @@ def test_its_tokens_count_and_stay_within_their_share(long: Conversation) -> Non
     Message.objects.create(conversation=long, role="user", content=content, created_at=START.replace(year=2027))
     message_index.catch_up()
     loaded = recall.load(long.pk)
-    used = measured(loaded)
+    used = usage_of(loaded)
     assert used and loaded.recalled and used.recalled == used.window.corrected(loaded.recalled.tokens) > 0
     assert used.recalled <= 0.2 * used.window.budget
     assert used.total == used.system + used.summary + used.recalled + used.protected + used.live
@@ -235,9 +235,9 @@ def test_the_replay_puts_it_together_again_exactly(long: Conversation, llm: LlmS
 
 def test_it_is_shown_in_what_the_model_sees_in_the_meter_and_in_the_api(long: Conversation, llm: LlmServer) -> None:
     ask(long, llm, "Which port does billing use?")
-    parts = upcoming(long).parts
+    parts = build_next_request(long).parts
     assert [part.kind for part in parts if part.kind == "recalled"] == ["recalled"]
-    assert upcoming(long).messages == list(next_request.look(long).messages)
+    assert build_next_request(long).messages == list(next_request.preview(long).messages)
     shown = meter(long)
     assert shown and [part.tokens > 0 for part in shown.parts if part.kind == "recalled"] == [True]
     context = Api(long.owner).get(f"/api/conversations/{long.pk}/context").json()

@@ -454,6 +454,6 @@ def test_noting_a_turn_takes_no_query_once_its_wording_and_summary_are_known(
     assert Compaction.objects.get().status == "succeeded"
     loaded = transcript.load(filled.pk)
     sent = request_log.Sent(loaded, prompt.assemble(loaded), ModelProfile.objects.get())
-    first = request_log.note(sent)
+    first = request_log.as_columns(sent)
     with django_assert_num_queries(0):
-        assert request_log.note(sent) == first
+        assert request_log.as_columns(sent) == first

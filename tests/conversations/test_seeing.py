@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from compression.core.values import Steering
 from conversations.compaction import compaction
 from conversations.context import next_request, transcript
-from conversations.context.next_request import upcoming
+from conversations.context.next_request import build_next_request
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.meter import meter
 from conversations.templatetags.chat import money
@@ -54,9 +54,9 @@ def turns(conversation: Conversation, count: int, *, tokens: int) -> None:
 
 
 def test_the_next_request_is_exactly_what_the_model_then_receives(folded: Conversation, llm: LlmServer) -> None:
-    told = upcoming(folded)
+    told = build_next_request(folded)
     assert [part.kind for part in told.parts] == ["system", "summary", "protected", *["live"] * 4]
-    assert told.messages == list(next_request.look(folded).messages)
+    assert told.messages == list(next_request.preview(folded).messages)
     assert told.usage and told.tokens == told.usage.total
     begin.begin(folded, content="And now?")
     assert told.messages == llm.chats[-1].body["messages"][:-1]
@@ -69,9 +69,9 @@ def test_its_page_shows_it_part_by_part_with_tokens_and_cost(folded: Conversatio
     for page in (whole.content.decode(), panel.content.decode()):
         kinds = re.findall(r'<li class="part (\w+)">', page)
         assert kinds == ["system", "summary", "protected", *["live"] * 4]
-        assert f"at most {money(upcoming(folded).tokens * Decimal('2.5') / 1_000_000)}" in page
+        assert f"at most {money(build_next_request(folded).tokens * Decimal('2.5') / 1_000_000)}" in page
         links = re.findall(r"#message-([\w-]+)", page)
-        assert links == [part.message_id for part in upcoming(folded).parts if part.message_id]
+        assert links == [part.message_id for part in build_next_request(folded).parts if part.message_id]
     assert "checkpoint 1" in words_of(panel)
 
 

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from conversations.compaction import trigger
 from conversations.context import prompt, transcript
-from conversations.context.usage import measured
+from conversations.context.usage import usage_of
 from conversations.models import Conversation, Message, ToolCall
 from conversations.turns import begin, recovery
 from tests.conversations.chat import START, fill
@@ -19,7 +19,7 @@ from tests.conversations.chat import START, fill
 
 def prepare(conversation: Conversation) -> None:
     loaded = transcript.load(conversation.pk)
-    assert measured(loaded) is not None
+    assert usage_of(loaded) is not None
     assert not trigger.is_due(loaded)
     assert prompt.assemble(loaded).messages
 

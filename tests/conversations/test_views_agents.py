@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 
-from conversations.context.next_request import upcoming
+from conversations.context.next_request import build_next_request
 from conversations.models import AgentRun, Conversation, Message, ModelProfile, ToolCall
 from conversations.page import agent_fragments, fragments, thread
 from conversations.runtime.payloads import message_json
@@ -308,7 +308,7 @@ def test_tools_are_a_part_of_what_the_model_sees_and_the_parts_add_up(rows: Rows
     ModelProfile.objects.update(token_correction=1.37)
     rows.message("user", "Which port?")
     rows.conversation.refresh_from_db()
-    coming = upcoming(rows.conversation)
+    coming = build_next_request(rows.conversation)
     assert [part.kind for part in coming.parts] == ["system", "tools", "live"]
     assert coming.usage and coming.tokens == coming.usage.total
     assert [message["role"] for message in coming.messages] == ["system", "user"]

@@ -157,7 +157,7 @@ async def test_what_is_shown_as_used_is_what_is_sent(filled: Conversation, chat:
     """Miscounts, that fire at half or never: open-webui#28590."""
     await chat.compact()
     await chat.say("<|endoftext|> counts as text 数")
-    used = await sync_to_async(usage.of)(chat.conversation)
+    used = await sync_to_async(usage.usage_of_conversation)(chat.conversation)
     reply = await Message.objects.order_by("-created_at").afirst()
     assert used is not None and reply is not None
     assert used.total - reply.token_count == chat.llm.chats[-1].tokens
@@ -172,7 +172,7 @@ async def test_after_a_compaction_it_is_half_empty_and_rests_for_many_turns(
     settings.COMPRESSION_COOLDOWN_SECONDS = 0
     await sync_to_async(fill)(conversation, 60 if words == 40 else 8, words=words)
     await chat.say("now it folds")
-    used = await sync_to_async(usage.of)(chat.conversation)
+    used = await sync_to_async(usage.usage_of_conversation)(chat.conversation)
     assert used is not None and used.ratio <= 0.5
     for number in range(5):
         await chat.say(f"a short question {number}")

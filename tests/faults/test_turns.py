@@ -263,7 +263,7 @@ async def test_results_without_their_calls_are_counted_as_they_are_sent(conversa
     body = {"title": "orphans", "messages": [{"role": "user", "content": "go"}, *talk]}
     owner = await sync_to_async(lambda: chat.conversation.owner)()
     [imported] = await sync_to_async(import_conversations)(owner, json.dumps(body).encode())
-    told = await sync_to_async(usage.of)(imported)
+    told = await sync_to_async(usage.usage_of_conversation)(imported)
     await Chat(imported, chat.llm).say("and?")
     assert told is not None
     assert abs(chat.llm.chats[-1].tokens - told.total) < 40

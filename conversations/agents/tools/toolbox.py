@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from conversations.agents.tools import calculator, clock, history
 from conversations.agents.tools.mcp.sessions import Sessions
 from conversations.context import tools
-from conversations.context.tools import APART
+from conversations.context.tools import SERVER_SEPARATOR
 from conversations.llm.text_repair import Storable
 from conversations.llm.tools import MAX_RESULT_CHARS, Spec, ToolFailed, ToolRequest
 from conversations.models import ToolServer
@@ -45,7 +45,7 @@ class Toolbox:
         return _storable(await self._carried_out(asked.name, arguments, about))
 
     async def _carried_out(self, name: str, arguments: dict[str, Any], about: UUID) -> str:
-        server, apart, tool = name.partition(APART)
+        server, apart, tool = name.partition(SERVER_SEPARATOR)
         if apart:
             row = await ToolServer.objects.filter(name=server, enabled=True).afirst()
             if row is None or tool not in row.allowed:
@@ -72,7 +72,7 @@ def checked(asked: ToolRequest, among: tuple[Spec, ...]) -> dict[str, Any]:
         raise ToolFailed("The arguments are no JSON object.")
     from conversations.agents.tools.arguments import require_valid
 
-    require_valid(asked.name, arguments, json.loads(spec.parameters), is_ours=APART not in spec.name)
+    require_valid(asked.name, arguments, json.loads(spec.parameters), is_ours=SERVER_SEPARATOR not in spec.name)
     return arguments
 
 

@@ -71,7 +71,7 @@ def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -
     if cursor.print_of(conversation.title) != place.title:
         event = Event(EventType.TITLE_UPDATED, {"title": conversation.title})
         missed.tell(event, title=cursor.print_of(conversation.title))
-    if used := usage.of(conversation):
+    if used := usage.usage_of_conversation(conversation):
         missed.tell(Event(EventType.USAGE_UPDATED, usage_json(used)))
     if resync or missed.place.version != conversation.compression_version:
         missed.tell(RESYNC, version=conversation.compression_version)
@@ -128,7 +128,7 @@ def _called_before(conversation: Conversation, place: Place) -> list[Message]:
 def _tell_run(missed: Missed, conversation: Conversation) -> None:
     """An agent's latest one, as it is now; its steps are to be read."""
     if conversation.kind == Conversation.Kind.AGENT and (run := conversation.agent_runs.last()):
-        used = usage.of_flow(transcript.load(run.thread_id))
+        used = usage.flow_usage(transcript.load(run.thread_id))
         told = run_json(run) | {"usage": flow_json(used) if used else None}
         missed.tell(Event(EventType.RUN_UPDATED, {"run": told}))
 

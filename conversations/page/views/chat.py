@@ -12,7 +12,7 @@ from django_htmx.http import trigger_client_event
 
 from conversations.access import get_conversation
 from conversations.context import settings
-from conversations.context.reliability import trust_of
+from conversations.context.reliability import reliability_of
 from conversations.messages import attachments
 from conversations.messages.history import with_visible_parts
 from conversations.models import Conversation, ModelProfile
@@ -42,7 +42,7 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
         "flows": agent_fragments.flows(conversation, measured, oob=False),
         "running": running,
         **fragments.progress_context(running),
-        "trust": trust_of(conversation),
+        "trust": reliability_of(conversation),
         **fragments.thread_context(conversation),
     }
     return render(request, "conversations/chat.html", context)

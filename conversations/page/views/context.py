@@ -17,7 +17,7 @@ from compression.core.tokens import count_tokens
 from conversations.access import get_conversation
 from conversations.compaction import compaction, snapshots
 from conversations.context import goals, settings
-from conversations.context.reliability import trust_of
+from conversations.context.reliability import reliability_of
 from conversations.errors import Invalid, Refused
 from conversations.llm.profiles import chat_profiles
 from conversations.models import Conversation, Goal
@@ -35,7 +35,7 @@ STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"
 
 def parts(conversation: Conversation) -> dict[str, Any]:
     """What the sections of the panel show; what is a function is asked only where it is shown."""
-    goal = goals.active(conversation.pk)
+    goal = goals.active_goal(conversation.pk)
     return {
         "conversation": conversation,
         "profile": partial(settings.profile_of, conversation),
@@ -51,7 +51,7 @@ def parts(conversation: Conversation) -> dict[str, Any]:
         "modes": Conversation.Mode.choices,
         "form": PolicyForm(conversation),
         "snapshots": conversation.snapshots.order_by("-created_at").defer("compressed_context")[:SHOWN],
-        "trust": trust_of(conversation),
+        "trust": reliability_of(conversation),
     }
 
 
@@ -98,7 +98,7 @@ def context(request: Request, pk: UUID) -> HttpResponse:
 @changes("model")
 def model(request: Request, conversation: Conversation) -> str:
     """What the choice means is said with it: the section tells how full the new window is."""
-    profile = settings.chosen(request.POST.get("model", ""))
+    profile = settings.chosen_profile(request.POST.get("model", ""))
     settings.change(conversation, model=profile)
     return f"{profile} answers from now on."
 

@@ -30,7 +30,7 @@ def end_goal(request: Request, conversation: Conversation) -> str:
 @changes("goal")
 def step(request: Request, conversation: Conversation) -> str:
     """Add a checkpoint of the goal, change its status, or take it away (`remove` given)."""
-    current = goals.active(conversation.pk)
+    current = goals.active_goal(conversation.pk)
     progress = goals.progress_of(current) if current else Progress()
     steps = {one.text: one for one in progress.checkpoints}
     text = " ".join(clean_text("text", request.POST.get("text", ""), limit=MAX_TEXT_CHARS).split())

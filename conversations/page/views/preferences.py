@@ -124,7 +124,7 @@ def beginning(request: Request) -> dict[str, Any]:
     if mode not in Conversation.Mode.values:
         raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
     return {
-        "model": conversation_settings.chosen(model) if model else None,
+        "model": conversation_settings.chosen_profile(model) if model else None,
         "mode": mode,
         "system_prompt": clean_system_prompt(text),
     }

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 
 from conversations.access import CHATS, get_conversation, readable_conversation
 from conversations.context import replay
-from conversations.context.next_request import upcoming
+from conversations.context.next_request import build_next_request
 from conversations.context.replay import Changes, Replayed
 from conversations.context.request_parts import Part
 from conversations.models import Conversation, Message
@@ -79,7 +79,7 @@ def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 def next_request(request: Request, pk: UUID) -> HttpResponse:
     """What will be sent, but for the message that is not written yet."""
     conversation = get_conversation(request.user, pk)
-    coming = upcoming(conversation)
+    coming = build_next_request(conversation)
     parts, hidden = _in_part(coming.parts)
     context = {
         "conversation": conversation,

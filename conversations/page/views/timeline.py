@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 
 from compression.models import Compaction
 from conversations.access import get_conversation
-from conversations.context.policy import of_all_flows
+from conversations.context.policy import compactions_of_all_flows
 from conversations.models import Conversation
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
@@ -54,7 +54,7 @@ def timeline(request: Request, pk: UUID) -> HttpResponse:
 
 
 def _entries(conversation: Conversation) -> list[Entry]:
-    rows = list(of_all_flows(conversation).order_by("-created_at", "-id").defer("prepared")[:SHOWN])
+    rows = list(compactions_of_all_flows(conversation).order_by("-created_at", "-id").defer("prepared")[:SHOWN])
     done = conversation.compactions.filter(status=Compaction.Status.SUCCEEDED)
     last = done.order_by("-created_at", "-id").values_list("pk", flat=True).first()
     most = max((row.before or 0 for row in rows), default=0) or 1
@@ -66,7 +66,7 @@ def _entries(conversation: Conversation) -> list[Entry]:
 
 def _total(conversation: Conversation) -> dict[str, Any]:
     in_force = Q(status=Compaction.Status.SUCCEEDED)
-    return of_all_flows(conversation).aggregate(
+    return compactions_of_all_flows(conversation).aggregate(
         runs=Count("pk"),
         folds=Count("pk", filter=in_force),
         failed=Count("pk", filter=Q(status=Compaction.Status.FAILED)),
