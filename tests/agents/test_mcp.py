@@ -87,6 +87,7 @@ async def loop_held() -> AsyncIterator[list[float]]:
     try:
         yield times
     finally:
+        await asyncio.sleep(0.01)  # the beat that was held, if one was, ends before it is looked at
         task.cancel()
         times.sort(reverse=True)
 
