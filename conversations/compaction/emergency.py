@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -23,7 +23,7 @@ from conversations.compaction import commit as compaction_commit
 from conversations.compaction import lease, snapshots
 from conversations.compaction.snapshots import Superseded
 from conversations.context import prompt, usage
-from conversations.context.transcript import ELIDED, Head, Loaded, message_tokens
+from conversations.context.transcript import Head, Loaded, bare_tokens, message_tokens
 from conversations.errors import Conflict
 from conversations.models import Conversation
 from conversations.runtime.lease import LeaseLost
@@ -159,16 +159,9 @@ def _costs(loaded: Loaded) -> dict[str, int]:
 
 def _bare_tokens(turn: Turn, *, is_whole: bool) -> int:
     """What was counted for it, with a placeholder in place of each result; never less than what is sent takes."""
-    if turn.role == "tool":
-        bare = replace(turn, content=ELIDED)
-    else:
-        bare = replace(turn, tools=tuple(replace(use, result=ELIDED) for use in turn.tools))
-    beside = 0 if is_whole else max(turn.tokens - _sent_tokens(turn), 0)
-    return beside + _sent_tokens(bare)
-
-
-def _sent_tokens(turn: Turn) -> int:
-    return message_tokens(turn.content, turn.tools, role=turn.role)
+    sent = message_tokens(turn.content, turn.tools, role=turn.role)
+    beside = 0 if is_whole else max(turn.tokens - sent, 0)
+    return beside + bare_tokens(turn.content, turn.tools, role=turn.role)
 
 
 def _number(count: int, one: str, several: str) -> str:

@@ -172,6 +172,13 @@ def message_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str = "
     return count_tokens(as_sent(role, content)) + MESSAGE_OVERHEAD + sum(tool_tokens(use) for use in tools)
 
 
+def bare_tokens(content: str, tools: Sequence[ToolUse], *, role: str) -> int:
+    """What a message costs with a placeholder in place of each tool's result."""
+    if role == "tool":
+        return message_tokens(ELIDED, role=role)
+    return message_tokens(content, [replace(use, result=ELIDED) for use in tools], role=role)
+
+
 def as_sent(role: str, content: str) -> str:
     """A message's text as a model gets it.
 

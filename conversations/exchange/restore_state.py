@@ -16,7 +16,7 @@ from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.context import goals, prompt, usage
 from conversations.context.policy import flow_of
-from conversations.context.transcript import ELIDED, message_tokens, truncated
+from conversations.context.transcript import bare_tokens, message_tokens, truncated
 from conversations.exchange.compression_state import running_digests, turn_of
 from conversations.exchange.document import Line, Source, State, Summary
 from conversations.exchange.fields import fault
@@ -57,7 +57,11 @@ def restored(conversation: Conversation, source: Source, state: State, tokens: l
     _require_room(conversation, source, context_tokens)
     kept = tuple(at for at in range(end) if lines[at].is_kept or lines[at].is_protected)
     condensed = set(range(end)).difference(kept)
-    elided = {at: _bare_tokens(source, line) for at, line in enumerate(lines) if line.is_elided and at not in condensed}
+    elided = {
+        at: bare_tokens(line.content, [source.tool_use(call) for call in line.calls], role=line.role)
+        for at, line in enumerate(lines)
+        if line.is_elided and at not in condensed
+    }
     turns = [turn_of(line, _as_sent(source, line)) for line in lines[:end]]
     return Restored(
         state=state,
@@ -168,10 +172,3 @@ def _as_sent(source: Source, line: Line) -> list[ToolUse]:
     """Calls with their results as they are read from rows: these enter the digest of a row."""
     uses = map(source.tool_use, line.calls)
     return [use if use.result is None else replace(use, result=truncated(use.result)) for use in uses]
-
-
-def _bare_tokens(source: Source, line: Line) -> int:
-    """What a message costs with a placeholder in place of each result."""
-    if line.role == Message.Role.TOOL:
-        return message_tokens(ELIDED, role=line.role)
-    return message_tokens(line.content, [replace(source.tool_use(call), result=ELIDED) for call in line.calls])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
@@ -18,6 +19,8 @@ from conversations.compaction import compaction, emergency, trigger
 from conversations.context import transcript, usage
 from conversations.context.transcript import ELIDED, ORPHAN, tool_tokens, truncated
 from conversations.errors import TooLarge
+from conversations.exchange.exports import as_json
+from conversations.exchange.imports import import_conversations
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from conversations.turns import turn
@@ -160,6 +163,17 @@ async def test_results_whose_call_is_not_known_are_left_out_too(conversation: Co
     await checked(chat)
     placeholders = [sent for sent in chat.llm.chats[-1].messages if sent["content"] == f"{ORPHAN}{ELIDED}"]
     assert len(placeholders) == len(chat.conversation.elided) == 2
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["with their calls", "without a call"])
+def test_what_was_left_out_costs_the_same_where_its_file_is_imported(conversation: Conversation, alone: bool) -> None:
+    searched(conversation, [1_500] * 12, alone=alone)
+    assert emergency.elide(transcript.load(conversation.pk))
+    conversation.refresh_from_db()
+    (back,) = import_conversations(conversation.owner, json.dumps(as_json(conversation)).encode())
+    back.refresh_from_db()
+    assert sorted(back.elided.values()) == sorted(conversation.elided.values()) != []
+    assert usage.total(back.pk) == usage.total(conversation.pk)
 
 
 async def test_a_restore_brings_everything_back_and_the_next_turn_may_act_again(
