@@ -47,7 +47,7 @@ def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
     """Empty, with the site's default model unless another is named."""
     fields = body.model_dump(exclude={"model"})
     row = Conversation(owner=request.auth, model=_profile(body.model), **fields)
-    row.rules = checked(row, row.rules)
+    row.rules = checked(row, row.rules, model=row.model)
     row.save()
     return _told(row)
 

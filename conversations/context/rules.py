@@ -16,7 +16,7 @@ from conversations.context import provenance, usage
 from conversations.context.transcript import HISTORY
 from conversations.errors import Invalid
 from conversations.llm.known_models import UNKNOWN_WINDOW
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, ModelProfile
 from conversations.validation import clean_text
 
 MAX_RULES = 50
@@ -36,10 +36,9 @@ def clean_rules(field: str, value: object) -> list[str]:
     return list(dict.fromkeys(" ".join(text.split()) for text in texts))
 
 
-def checked(conversation: Conversation, rules: list[str]) -> list[str]:
-    """The cleaned rules. Raises Invalid if one is invalid or they are too large for the window of the model."""
+def checked(conversation: Conversation, rules: list[str], *, model: ModelProfile | None) -> list[str]:
+    """The cleaned rules. Raises Invalid if one is invalid or they are too large for the window of `model`."""
     cleaned = clean_rules("rules", rules)
-    model = conversation.model
     window = model.usable_window.size if model else UNKNOWN_WINDOW
     tokens, most = sum(count_tokens(rule) for rule in cleaned), int(MAX_WINDOW_SHARE * window)
     if tokens > most and len(cleaned) >= len(conversation.rules):

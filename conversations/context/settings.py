@@ -53,9 +53,8 @@ CHECKS: dict[str, Callable[[Conversation, Any], Any]] = {
     "mode": lambda _, mode: _checked_mode(mode),
     "system_prompt": lambda _, text: clean_system_prompt(text),
     "policy": lambda _, values: checked_policy(values),
-    "rules": checked_rules,
 }
-"""What may be set, and what becomes of it. The rest is what a form or a schema makes of it."""
+"""What may be set, and what becomes of it, beside rules. The rest is what a form or a schema makes of it."""
 IN_REQUESTS = {"model", "mode", "system_prompt", "policy", "rules", "uses_tools"}
 """These change how full the window is with the next request, or from where on it is too full."""
 
@@ -68,6 +67,9 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
     while it writes a reply.
     """
     fields = {name: CHECKS[name](conversation, value) if name in CHECKS else value for name, value in changes.items()}
+    if "rules" in changes:  # as the model reads them that answers from now on
+        model = changes.get("model", conversation.model)
+        fields["rules"] = checked_rules(conversation, changes["rules"], model=model)
     with transaction.atomic():
         if "model" in fields and fields["model"] != conversation.model:
             _require_no_reply(conversation)

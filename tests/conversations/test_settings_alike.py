@@ -105,3 +105,18 @@ def test_rules_without_room_are_refused_for_a_new_conversation_too(user: User, p
     rules = [f"Rule {number}: " + "never restart anything on Fridays " * 5 for number in range(20)]
     response = Api(user).post("/api/conversations", {"model": small.name, "rules": rules})
     assert response.status_code == 400 and "take" in response.json()["error"]["message"]
+
+
+def test_rules_are_measured_by_the_window_of_the_model_that_comes_with_them(
+    user: User, conversation: Conversation, other: ModelProfile
+) -> None:
+    """Whichever of the two models the conversation leaves: 1,024 tokens have no room for what 8,192 have."""
+    ModelProfile.objects.filter(pk=conversation.model_id).update(window=1_024)
+    api, address, small = Api(user), f"/api/conversations/{conversation.pk}", conversation.model.name
+    rules = [f"Rule {number}: " + "never restart anything on Fridays " * 5 for number in range(20)]
+    assert api.patch(address, {"rules": rules, "model": "other"}).status_code == 200
+    api.patch(address, {"rules": ["Use UTC"]})
+    refusal = api.patch(address, {"rules": rules, "model": small})
+    assert refusal.status_code == 400 and refusal.json()["error"]["detail"]["field"] == "rules"
+    conversation.refresh_from_db()
+    assert (conversation.model, conversation.rules) == (other, ["Use UTC"])
