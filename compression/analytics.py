@@ -7,7 +7,7 @@ docs/analytics.md defines each figure.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -33,13 +33,15 @@ BUILT_IN = (Extractive.name, Truncation.name)
 COLUMNS = (
     "id", "created_at", "trigger", "flow", "status", "summariser", "steps", "reduction_percent", "facts_found",
     "facts_kept", "facts_repaired", "duration_ms", "prompt_tokens", "cached_tokens", "completion_tokens", "cost_usd",
-    "error",
+    "error_code",
 )  # fmt: skip
+OTHER = "other"
+"""The reason of a failure that has no code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One compaction; `failures` are (summariser, reason) of each summariser that failed before the last one."""
+    """One compaction; `failures` are (summariser, error code) of each summariser that failed before the last one."""
 
     day: date
     trigger: str
@@ -56,7 +58,7 @@ class Run:
     cached: int
     completion: int
     cost: Decimal | None
-    error: str
+    error_code: str
 
     @property
     def is_in_force(self) -> bool:
@@ -135,11 +137,14 @@ def by_day(of: Iterable[Run], days: Days) -> list[list[Run]]:
     return list(runs_of_day.values())
 
 
-def failures(of: Iterable[Run], reason_of: Callable[[str], str]) -> tuple[Counter[str], Counter[str]]:
-    """Two counts by reason: failures of a summariser that another replaced, and failures of whole compactions."""
+def failures(of: Iterable[Run]) -> tuple[Counter[str], Counter[str]]:
+    """Two counts by reason: failures of a summariser that another replaced, and failures of whole compactions.
+
+    A reason is an ErrorCode, or OTHER.
+    """
     seen = list(of)
-    passed = Counter(reason_of(why) for run in seen for _, why in run.failures)
-    return passed, Counter(reason_of(run.error) for run in seen if run.is_failed)
+    passed = Counter(code or OTHER for run in seen for _, code in run.failures)
+    return passed, Counter(run.error_code or OTHER for run in seen if run.is_failed)
 
 
 def substitutes(of: Iterable[Run]) -> Counter[str]:
@@ -155,5 +160,5 @@ def percentile[Number: (int, float)](ordered: Sequence[Number], share: float) ->
 def _run(
     day: date, trigger: str, flow: str, status: str, summariser: str, steps: list[dict[str, Any]], *rest: Any
 ) -> Run:
-    failed = tuple((step["summariser"], step["failed"]) for step in steps if "failed" in step)
+    failed = tuple((step["summariser"], step.get("code", "")) for step in steps if "failed" in step)
     return Run(day, trigger, flow, status, summariser, failed, *rest)

@@ -98,6 +98,7 @@ class Compaction(models.Model):
     prepared = models.JSONField(null=True, editable=False)
     answers = models.JSONField(default=list, blank=True, editable=False)
     error = models.TextField(blank=True)
+    error_code = models.CharField(max_length=32, blank=True, default="", db_default="", editable=False)
     lease_token = models.UUIDField(default=uuid7, editable=False)
     lease_expires_at = models.DateTimeField(default=timezone.now, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

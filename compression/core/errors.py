@@ -6,9 +6,10 @@ class CompactionSkipped(Exception):
 
 
 class CompactionFailed(Exception):
-    """A stage of the compaction failed; the conversation's history and summaries stay unchanged."""
+    """A stage of the compaction failed; the history and summaries stay unchanged. `code` is an ErrorCode, or ""."""
 
-    def __init__(self, stage: str, reason: str) -> None:
+    def __init__(self, stage: str, reason: str, *, code: str = "") -> None:
         super().__init__(f"{stage}: {reason}")
         self.stage = stage
         self.reason = reason
+        self.code = code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.sections import SECTIONS, SUMMARY
 from compression.core.values import Written
@@ -26,12 +27,12 @@ _REFUSAL = re.compile(
 def accepted(written: Written) -> str:
     """The cleaned summary. Raises CompactionFailed("validate", …) if it is cut off, empty, a refusal or shapeless."""
     if not written.finished:
-        raise CompactionFailed("validate", "the summary was cut off")
+        raise CompactionFailed("validate", "the summary was cut off", code=ErrorCode.CUT_OFF)
     text = clean(written.text)
     if not text:
-        raise CompactionFailed("validate", "the summary is empty")
+        raise CompactionFailed("validate", "the summary is empty", code=ErrorCode.EMPTY_REPLY)
     if _REFUSAL.match(text.removeprefix(SUMMARY)):
-        raise CompactionFailed("validate", "the model refused to summarise")
+        raise CompactionFailed("validate", "the model refused to summarise", code=ErrorCode.REFUSAL)
     require_headings(text)
     return text
 
@@ -48,6 +49,8 @@ def require_headings(text: str) -> None:
     """Raise CompactionFailed unless the text has `## Summary`, another section, and words below a heading."""
     present = [name for name in SECTIONS if re.search(rf"^## {name}$", text, re.MULTILINE)]
     if SECTIONS[0] not in present or len(present) < 2:
-        raise CompactionFailed("validate", f"the summary lacks its headings; it has {', '.join(present) or 'none'}")
+        reason = f"the summary lacks its headings; it has {', '.join(present) or 'none'}"
+        raise CompactionFailed("validate", reason, code=ErrorCode.NO_HEADINGS)
     if not _NOTHING.sub("", text):
-        raise CompactionFailed("validate", "the summary has headings and nothing under them")
+        reason = "the summary has headings and nothing under them"
+        raise CompactionFailed("validate", reason, code=ErrorCode.NO_HEADINGS)

@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compression import analytics
-from compression.analytics import ANOTHER_MODEL, Run, percentile
+from compression.analytics import ANOTHER_MODEL, OTHER, Run, percentile
 from compression.core.extractive.summariser import Extractive
 from compression.core.truncation import Truncation
 from compression.days import Days
 from compression.models import Compaction
 from conversations.analytics.charts import Chart, Series, labelled
-from conversations.analytics.failure_reasons import OTHER, reason_of, words_of
 from conversations.analytics.site import Overview
 from conversations.analytics.totals import Tallies, Tally, grouped, total
 
@@ -126,7 +125,7 @@ def of_compactions(seen: Overview, days: Days) -> list[Chart]:
     board = Board(days)
     labels, runs = board.labels, seen.runs
     done = [run for run in runs if run.is_in_force]
-    passed, failed = analytics.failures(runs, reason_of)
+    passed, failed = analytics.failures(runs)
     stood_in = analytics.substitutes(runs)
     return [
         Chart(
@@ -208,7 +207,7 @@ def _reasons(of: Tallies) -> Counter[str]:
 
 def _ranked(title: str, *columns: tuple[str, Counter[str]], note: str) -> Chart:
     """The commonest reasons, the others in one row."""
-    named = [Counter({words_of(reason): number for reason, number in one.items()}) for _, one in columns]
+    named = [Counter({reason.replace("_", " "): number for reason, number in one.items()}) for _, one in columns]
     order = [reason for reason, _ in sum(named, Counter()).most_common() if reason != OTHER]
     shown = order[:MAX_REASONS]
     for one in named:

@@ -32,9 +32,8 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, NullIf, Right
 
-from compression.analytics import Run
+from compression.analytics import OTHER, Run
 from compression.days import Days, day_of
-from conversations.analytics.failure_reasons import reason_in
 from conversations.analytics.totals import Kind, Tallies, Tally
 from conversations.models import Conversation, Errand, GatewayCall, Message, ModelProfile
 
@@ -60,8 +59,9 @@ class Wait(NamedTuple):
 
 def replies(days: Days, *, owner: AbstractBaseUser | None = None) -> Tallies:
     """Replies that have ended, of everybody or of one person."""
-    failed = When(status=Message.Status.FAILED, then=reason_in("error"))
-    reason = Case(failed, default=Value(""), output_field=CharField())
+    unknown = When(status=Message.Status.FAILED, error_code="", then=Value(OTHER))
+    failed = When(status=Message.Status.FAILED, then=F("error_code"))
+    reason = Case(unknown, failed, default=Value(""), output_field=CharField())
     rows = _ended(days, owner).annotate(key_=Value(None, IntegerField()), reason_=reason)
     return _added(rows, days, saved=F("saved_tokens"))
 

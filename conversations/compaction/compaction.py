@@ -14,6 +14,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from compression.core import pipeline
+from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.policy import Policy
 from compression.core.ports import Summariser
@@ -117,20 +118,20 @@ async def _handed_back(row: Compaction, fault: BaseException) -> bool:
     return False
 
 
-def _ending(fault: BaseException) -> tuple[str, str]:
-    """The status and the error of a compaction that ended with `fault`."""
+def _ending(fault: BaseException) -> tuple[str, str, str]:
+    """The status, the error and its code of a compaction that ended with `fault`."""
     match fault:
         case LeaseLost():
-            return Status.DISCARDED, LATE
+            return Status.DISCARDED, LATE, ""
         case Superseded() | Conversation.DoesNotExist():
-            return Status.DISCARDED, CHANGED
+            return Status.DISCARDED, CHANGED, ""
         case CompactionSkipped():
-            return Status.SKIPPED, str(fault)
+            return Status.SKIPPED, str(fault), ""
         case CompactionFailed():
-            return Status.FAILED, str(fault)
+            return Status.FAILED, str(fault), fault.code
         case Exception():
-            return Status.FAILED, BROKEN
-    return Status.FAILED, STOPPED
+            return Status.FAILED, BROKEN, ErrorCode.FAULT_OF_THIS_SITE
+    return Status.FAILED, STOPPED, ErrorCode.WORKER_STOPPED
 
 
 def _require_rate(owner_id: int) -> None:
@@ -216,9 +217,9 @@ def source(loaded: Loaded, *, rebuild: bool) -> Transcript:
     )
 
 
-async def _end(row: Compaction, status: str, error: str) -> None:
+async def _end(row: Compaction, status: str, error: str, code: str) -> None:
     try:
-        await sync_to_async(finish)(row, status, error=error)
+        await sync_to_async(finish)(row, status, error=error, error_code=code)
     except LeaseLost:
         if not await sync_to_async(_is_over)(row):
             logger.warning("compaction %s ended after its lease: %s", row.pk, error)

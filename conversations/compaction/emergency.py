@@ -14,6 +14,7 @@ from django.db import transaction
 
 from compression.core import emergency
 from compression.core.context import render_context
+from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
@@ -114,7 +115,8 @@ def _carry_out(head: Head, relief: Relief) -> bool:
         _end(row, Compaction.Status.DISCARDED, error=CHANGED, strategy=relief.strategy)
     except Exception:
         logger.exception("compaction %s failed", row.pk)
-        _end(row, Compaction.Status.FAILED, error=FAILED, strategy=relief.strategy)
+        code = ErrorCode.FAULT_OF_THIS_SITE
+        _end(row, Compaction.Status.FAILED, error=FAILED, error_code=code, strategy=relief.strategy)
     return True
 
 

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from compression import conf
 from compression.core.context import join_summaries
+from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.facts import kept_facts, normalised
@@ -45,7 +46,7 @@ UNKNOWN = "there is no such model, or it is not enabled; the usual one was taken
 BROKEN = "Something went wrong; the log says what."
 
 type Step = dict[str, Any]
-"""Why a summariser was not the one: its name, and in words how it `failed`."""
+"""Why a summariser was not the one: its name, in words how it `failed`, and the `code` of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Tried:
     def passed_over(self) -> Step:
         told = f"kept {self.draft.retention.kept} of {self.draft.retention.found} facts"
         lost = f" and lost the rule {self.lost[0]!r}" if self.lost else ""
-        return {"summariser": self.summariser.name, "failed": f"{told}{lost}; another summary was better"}
+        return _failed(self.summariser.name, f"{told}{lost}; another summary was better", ErrorCode.FACTS_LOST)
 
 
 async def fallback_chain(
@@ -101,7 +102,7 @@ async def fallback_chain(
     if larger and not await to_thread(_holds, models[0], source, policy, steering):
         models = [larger, *models]
     resting = [model for model in models if await sync_to_async(_is_resting)(head.id, model.name)]
-    steps += [{"summariser": model.name, "failed": RESTING} for model in resting]
+    steps += [_failed(model.name, RESTING, ErrorCode.RESTING) for model in resting]
     asked = [model for model in models if model not in resting]
     return Ladder((*asked, Extractive(), Truncation()), tuple(steps))
 
@@ -126,10 +127,10 @@ async def first_good_draft(
         except CompactionFailed as failure:
             if failure.stage == "identify":
                 raise
-            steps.append({"summariser": rung.name, "failed": str(failure)})
+            steps.append(_failed(rung.name, str(failure), failure.code))
             logger.warning("%s could not summarise: %s", rung.name, failure)
         except Exception:
-            steps.append({"summariser": rung.name, "failed": BROKEN})
+            steps.append(_failed(rung.name, BROKEN, ErrorCode.FAULT_OF_THIS_SITE))
             logger.exception("%s could not summarise", rung.name)
         else:
             tried.append(Tried(draft, rung, await to_thread(lost_rules, draft, pinned) if least else ()))
@@ -148,9 +149,14 @@ def lost_rules(draft: Draft, pinned: Sequence[str]) -> tuple[str, ...]:
     return tuple(rule.text for rule in rules if rule not in there)
 
 
+def _failed(summariser: str, why: str, code: str) -> Step:
+    return {"summariser": summariser, "failed": why, "code": code}
+
+
 def _best(tried: list[Tried], steps: list[Step]) -> Climb:
     if not tried:
-        raise CompactionFailed("summarise", "; ".join(f"{step['summariser']}: {step['failed']}" for step in steps))
+        reason = "; ".join(f"{step['summariser']}: {step['failed']}" for step in steps)
+        raise CompactionFailed("summarise", reason, code=steps[0]["code"] if steps else "")
     best = max(tried, key=lambda one: one.worth)
     return Climb(best.draft, best.summariser, [*steps, *(one.passed_over for one in tried if one is not best)])
 
@@ -162,7 +168,8 @@ def _models(
     if policy.summariser == Extractive.name:
         return [], None, []
     own = named(policy.summariser)
-    unknown: list[Step] = [] if own or not policy.summariser else [{"summariser": policy.summariser, "failed": UNKNOWN}]
+    is_unknown = policy.summariser and not own
+    unknown = [_failed(policy.summariser, UNKNOWN, ErrorCode.NO_MODEL)] if is_unknown else []
     profiles, before = ([own], None) if own else _usual(head, steering)
     owner_id = Conversation.objects.values_list("owner_id", flat=True).get(pk=head.id)
     shared: dict[str, Any] = {

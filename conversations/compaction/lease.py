@@ -18,6 +18,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from compression.core.error_codes import ErrorCode
 from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.leases import expiry
@@ -128,7 +129,9 @@ def recover(row: Compaction, *, now: datetime) -> bool:
             queue.enqueue("compact", str(row.pk))
         return True
     with contextlib.suppress(LeaseLost):  # someone else has found it too
-        finish(row, Compaction.Status.FAILED, among=unchanged(row), error=ABANDONED)
+        finish(
+            row, Compaction.Status.FAILED, among=unchanged(row), error=ABANDONED, error_code=ErrorCode.WORKER_STOPPED
+        )
     return False
 
 
@@ -163,7 +166,7 @@ def release(compaction_id: UUID, *, error: str, token: UUID | None = None) -> No
         hand_back(row)
         return
     with contextlib.suppress(LeaseLost):  # someone else has found it too
-        finish(row, Compaction.Status.FAILED, error=error)
+        finish(row, Compaction.Status.FAILED, error=error, error_code=ErrorCode.WORKER_STOPPED)
 
 
 def start(compaction_id: UUID, token: UUID) -> Compaction | None:

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import DatabaseError
 
 from compression import conf
+from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.instructions import summary_request
 from compression.core.tokens import count_tokens
@@ -172,7 +173,7 @@ class ModelSummariser:
                 on_written=on_written,
             )
         except ModelError as fault:
-            raise CompactionFailed("summarise", fault.reason) from fault
+            raise CompactionFailed("summarise", fault.reason, code=fault.code) from fault
         except asyncio.CancelledError:
             if self._attempts.made > made:
                 written = self._written / _characters_a_token(passage)
@@ -181,7 +182,7 @@ class ModelSummariser:
         if reply.spent:
             self.spent = self.spent + reply.spent
         if reply.refused:
-            raise CompactionFailed("summarise", f"{self.name} refused to summarise")
+            raise CompactionFailed("summarise", f"{self.name} refused to summarise", code=ErrorCode.REFUSAL)
         return reply
 
     def _estimated(self, prompt_tokens: int, completion_tokens: float) -> Spent:

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from compression.core.error_codes import ErrorCode
 from compression.core.payoff import pays
 from compression.core.policy import Due
 from compression.core.tokens import count_tokens
@@ -53,7 +54,7 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
         loaded, cancelled = await _relieved(loaded)
     usage = usage_of(loaded)
     if usage is None:
-        raise NotConfigured("This conversation has no model any more. Choose one.")
+        raise NotConfigured("This conversation has no model any more. Choose one.", code=ErrorCode.NO_MODEL)
     if usage.over_budget:
         raise TooLarge(f"{too_large(usage)}{UNCOMPRESSED if cancelled else ''}", **too_large_detail(usage))
     return loaded

@@ -21,6 +21,7 @@ from typing import Any
 
 from django.conf import settings
 
+from compression.core.error_codes import ErrorCode
 from conversations.llm.errors import NotConfigured
 from conversations.llm.fair_lock import FairLock
 from conversations.llm.openai import OpenAICompatible
@@ -169,7 +170,8 @@ class _Engine:
                 return xllamacpp.Server(self._parameters(xllamacpp.CommonParams()))
         except (ImportError, RuntimeError):
             raise NotConfigured(
-                f"{NAME} could not be loaded. Run `python manage.py fetch_model`, or set a model with OPENAI_API_KEY."
+                f"{NAME} could not be loaded. Run `python manage.py fetch_model`, or set a model with OPENAI_API_KEY.",
+                code=ErrorCode.NO_MODEL,
             ) from None
 
     def _parameters(self, parameters: Any) -> Any:

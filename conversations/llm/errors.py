@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 
+from compression.core.error_codes import ErrorCode
+
 
 class ModelError(Exception):
     """An error of a provider. Its text, for people, says what happened and what to do; it never contains a secret.
 
     `retry_after`: the seconds that the provider asked to wait, if any. `retryable`: asking again soon may help; an
-    instance can differ from its class.
+    instance can differ from its class. `code` is the ErrorCode of a row that fails by it.
     """
 
     retryable = False
+    code = ""
 
-    def __init__(self, reason: str, *, retry_after: float | None = None, retryable: bool | None = None) -> None:
+    def __init__(
+        self, reason: str, *, retry_after: float | None = None, retryable: bool | None = None, code: str = ""
+    ) -> None:
         super().__init__(reason)
+        self.code = code or self.code
         self.reason = reason
         self.retry_after = retry_after
         if retryable is not None:
@@ -34,34 +40,45 @@ class NotConfigured(ModelError):
 class KeyRefused(ModelError):
     """401 or 403: the provider refused the API key."""
 
+    code = ErrorCode.KEY_REFUSED
+
 
 class ModelNotFound(ModelError):
     """404: the model or the address is unknown to the provider."""
+
+    code = ErrorCode.MODEL_NOT_FOUND
 
 
 class RequestRefused(ModelError):
     """400, 409 (after its retries), 413 or 422: the provider refused this request."""
 
+    code = ErrorCode.REQUEST_REFUSED
+
 
 class ContextTooLong(ModelError):
     """The provider refused the prompt as larger than the model's window."""
+
+    code = ErrorCode.CONTEXT_TOO_LARGE
 
 
 class RateLimited(ModelError):
     """429: retried within the budget of attempts if `retry_after` is short."""
 
+    code = ErrorCode.RATE_LIMITED
     retryable = True
 
 
 class Unavailable(ModelError):
     """408, 5xx, no connection, a connection that broke before any text, or a time-out."""
 
+    code = ErrorCode.PROVIDER_FAULT
     retryable = True
 
 
 class BrokenReply(ModelError):
     """The response is not a reply: HTML, no choices, no content, or a stream that broke or had no end."""
 
+    code = ErrorCode.BROKEN_REPLY
     retryable = True
 
 
@@ -72,4 +89,5 @@ class CalledAnyway(BrokenReply):
 class NothingWritten(BrokenReply):
     """The model used all its tokens before it wrote any text, as reasoning models can."""
 
+    code = ErrorCode.EMPTY_REPLY
     retryable = False

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from compression.core.error_codes import ErrorCode
 from conversations.llm.errors import (
     BrokenReply,
     ContextTooLong,
@@ -106,7 +107,11 @@ def error_of_status(status: int, body: object, asked: Endpoint, *, wait: float |
     if _NO_CREDIT.search(str(body)):
         kind = RateLimited if status == 429 else RequestRefused
         advice = "Add credit or use another model."
-        return kind(f"{asked.name}: the account has no credit left ({known}). {advice}", retryable=False)
+        return kind(
+            f"{asked.name}: the account has no credit left ({known}). {advice}",
+            retryable=False,
+            code=ErrorCode.NO_CREDIT,
+        )
     if status in (401, 403):
         return KeyRefused(f"{asked.name}: the provider refused the API key ({known}). Check the key of this model.")
     if status == 404:
@@ -164,8 +169,10 @@ def _silent(asked: Endpoint, begun: bool) -> ModelError:
     # No retry: the person has waited for the whole time-out already, and more requests make a slow server slower.
     silence = f"nothing came from {asked.host} for {in_words(asked.timeout)}"
     if begun:
-        return BrokenReply(f"{asked.name}: the reply broke off; {silence}. Try again.", retryable=False)
-    return Unavailable(f"{asked.name}: {silence}. Try again, or use another model.", retryable=False)
+        words = f"{asked.name}: the reply broke off; {silence}. Try again."
+        return BrokenReply(words, retryable=False, code=ErrorCode.SILENCE)
+    advice = "Try again, or use another model."
+    return Unavailable(f"{asked.name}: {silence}. {advice}", retryable=False, code=ErrorCode.SILENCE)
 
 
 def _disconnected(fault: Exception, asked: Endpoint, begun: bool) -> ModelError:
@@ -173,7 +180,8 @@ def _disconnected(fault: Exception, asked: Endpoint, begun: bool) -> ModelError:
         return BrokenReply(f"{asked.name}: the reply broke off: {asked.host} closed the connection. Try again.")
     closed = _cause(fault).startswith(("Read", "Remote", "Write"))
     reached = "closed the connection" if closed else f"cannot be reached{_obstacle(fault)}"
-    return Unavailable(f"{asked.name}: {asked.host} {reached}. Check that the server runs, and the base URL.")
+    words = f"{asked.name}: {asked.host} {reached}. Check that the server runs, and the base URL."
+    return Unavailable(words, code=ErrorCode.UNREACHABLE)
 
 
 def _obstacle(fault: BaseException) -> str:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
+from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
 from conversations.llm import builtin, chat_templates, reply_lengths, token_correction
 from conversations.llm.anthropic import Anthropic
@@ -87,7 +88,7 @@ def profile_for(profile_id: int | None) -> ModelProfile:
     own = enabled().filter(pk=profile_id).first() if profile_id else None
     profile = own or default_profile()
     if profile is None:
-        raise NotConfigured(NO_MODEL)
+        raise NotConfigured(NO_MODEL, code=ErrorCode.NO_MODEL)
     return profile
 
 

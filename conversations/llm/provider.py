@@ -13,6 +13,7 @@ from importlib import import_module
 from itertools import count
 from typing import Any, ClassVar
 
+from compression.core.error_codes import ErrorCode
 from conversations.llm import reply_lengths, unsupported_options
 from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.clients import Library, client_for
@@ -119,7 +120,8 @@ class Provider(ABC):
                 async with aclosing(self._ask(prompt, body, self._max_tokens, budget)) as deltas:
                     async for delta in deltas:
                         if delta.refused and not begun:
-                            raise RequestRefused(f"{self.name}: the provider's content filter stopped the reply.")
+                            words = f"{self.name}: the provider's content filter stopped the reply."
+                            raise RequestRefused(words, code=ErrorCode.REFUSAL)
                         begun = True
                         yield delta
                 return
@@ -145,7 +147,8 @@ class Provider(ABC):
                         await self._pause(error, failed, budget)
         except TimeoutError:
             pass
-        late = Unavailable(f"{self.name}: the reply was not whole after {in_words(limit)}.", retryable=False)
+        words = f"{self.name}: the reply was not whole after {in_words(limit)}."
+        late = Unavailable(words, retryable=False, code=ErrorCode.SILENCE)
         metrics.provider_failed(self.name, late.kind)
         raise late
 
@@ -189,7 +192,8 @@ class Provider(ABC):
                         characters += len(text)
                         yield Delta(text)
                     if characters + reading.calls.characters > MAX_REPLY_CHARS:
-                        raise BrokenReply(f"{self.name} does not end its reply.", retryable=False)
+                        words = f"{self.name} does not end its reply."
+                        raise BrokenReply(words, retryable=False, code=ErrorCode.CUT_OFF)
         except Exception as fault:
             # A fault after the finish reason does not matter: the reply is complete.
             # Raise from None: a provider's own error can quote the key or the conversation.
@@ -253,7 +257,7 @@ class Provider(ABC):
             else:
                 await self._learn_way(way)
                 return stream
-        raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False)
+        raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False, code=ErrorCode.ATTEMPTS_USED_UP)
 
     def _known_way(self) -> Way:
         base_url, model = self._endpoint.base_url, self._endpoint.model
@@ -317,7 +321,8 @@ class Provider(ABC):
         if not host_of(self._endpoint.base_url):
             raise NotConfigured(f"The base URL of {self.name} is not an address. It begins with http:// or https://.")
         if not self._api_key and self.is_home():
-            raise NotConfigured(f"{self.name} has no API key. Set {self.key_setting}, or the key of this model.")
+            words = f"{self.name} has no API key. Set {self.key_setting}, or the key of this model."
+            raise NotConfigured(words, code=ErrorCode.NO_KEY)
         if not re.fullmatch(r"[!-~]*", self._api_key):
             raise NotConfigured(f"The API key of {self.name} has blanks or letters that no key has. Copy it again.")
 

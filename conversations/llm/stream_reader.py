@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from compression.core.error_codes import ErrorCode
 from conversations.llm.errors import BrokenReply, CalledAnyway, NothingWritten
 from conversations.llm.port import MAX_TOKENS, Delta, Spent
 from conversations.llm.request import Prompt
@@ -58,7 +59,7 @@ class StreamReader(ABC):
                 f"{self.name} used all its tokens before it wrote anything, as reasoning models can. "
                 "Raise the profile's maximum of reply tokens, or use another model."
             )
-        return BrokenReply(f"{self.name} sent an empty reply. Try again.")
+        return BrokenReply(f"{self.name} sent an empty reply. Try again.", code=ErrorCode.EMPTY_REPLY)
 
     def _reason(self, calls: tuple[ToolRequest, ...]) -> str | None:
         """The finish reason: servers differ for replies with calls; a reply whose calls are dropped just stopped."""

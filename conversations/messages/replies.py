@@ -93,6 +93,7 @@ def finish(
     status: str,
     tokens: int,
     error: str = "",
+    error_code: str = "",
     also: Callable[[], None] | None = None,
 ) -> tuple[Message, Message | None] | None:
     """End a reply that is ours to write, once. None where it has ended already, is another worker's, or is gone.
@@ -102,7 +103,8 @@ def finish(
     was ours to end, in the same transaction.
     """
     # What is noted is stored by itself: in a transaction, a conversation that was deleted meanwhile would break that.
-    columns = answer.columns() | _over(answer.id) | {"status": status, "token_count": tokens, "error": error}
+    columns = answer.columns() | _over(answer.id)
+    columns |= {"status": status, "token_count": tokens, "error": error, "error_code": error_code}
     following = None
     if answer.calls or also:
         with transaction.atomic():
@@ -140,11 +142,15 @@ def _followed(answer: Answer, token: UUID) -> Message:
     )
 
 
-def give_up(reply: Message, *, status: str, error: str = "") -> bool:
+def give_up(reply: Message, *, status: str, error: str = "", error_code: str = "") -> bool:
     """End a reply that nobody is writing, with what was saved of it; False where somebody has taken it up."""
     rows = Message.objects.filter(pk=reply.pk, status=Status.STREAMING, lease_token=reply.lease_token)
     ended = rows.filter(lease_expires_at=reply.lease_expires_at).update(
-        status=status, error=error, token_count=tool_calls.tokens_of(reply.content, ()), **_over(reply.pk)
+        status=status,
+        error=error,
+        error_code=error_code,
+        token_count=tool_calls.tokens_of(reply.content, ()),
+        **_over(reply.pk),
     )
     if ended:
         transaction.on_commit(partial(publish, reply.conversation_id, EventType.RESYNC))

@@ -80,6 +80,8 @@ class Message(models.Model):
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
     cached_tokens = models.PositiveIntegerField(null=True, blank=True)
     error = models.TextField(blank=True)
+    # Why it failed, as figures count it: an `ErrorCode`.
+    error_code = models.CharField(max_length=32, blank=True, default="", db_default="", editable=False)
     # The provider's reason. A reply that was stopped here has the status STOPPED instead.
     finish_reason = models.CharField(max_length=16, choices=FinishReason, blank=True, default="", db_default="")
     # The request that a reply answers (`conversations.context.request_log`), and its cost and times.

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from compression.core.error_codes import ErrorCode
 from compression.leases import expiry
 from compression.models import Compaction
 from conversations.agents import dispatch
@@ -61,9 +62,9 @@ def _see_to(reply: Message, now: datetime) -> None:
     if reply.stopping_at is not None:
         give_up(reply, status=Status.STOPPED)
     elif was_begun and not may_go_on:
-        give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED)
+        give_up(reply, status=Status.INTERRUPTED, error=replies.INTERRUPTED, error_code=ErrorCode.WORKER_STOPPED)
     elif not was_begun and reply.created_at < now - lease.GIVE_UP and not (may_go_on and _is_under_way(reply)):
-        give_up(reply, status=Status.FAILED, error=NOBODY)
+        give_up(reply, status=Status.FAILED, error=NOBODY, error_code=ErrorCode.WORKER_STOPPED)
     elif _woken(reply):
         queue.enqueue("answer", str(reply.conversation_id), str(reply.pk))
 
@@ -75,11 +76,11 @@ def _is_under_way(reply: Message) -> bool:
     return last is not None and last.role == Message.Role.ASSISTANT and last.tool_calls.exists()
 
 
-def give_up(reply: Message, *, status: str, error: str = "") -> bool:
+def give_up(reply: Message, *, status: str, error: str = "", error_code: str = "") -> bool:
     """End it, and what was called for it."""
     with transaction.atomic():
         reply_lease.in_order(reply.pk)
-        ended = replies.give_up(reply, status=status, error=error)
+        ended = replies.give_up(reply, status=status, error=error, error_code=error_code)
         if ended:
             dispatch.abandon(reply.conversation_id)
     return ended

@@ -12,6 +12,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ObjectDoesNotExist
 
+from compression.core.error_codes import ErrorCode
 from compression.ids import uuid7
 from conversations.agents import dispatch, planner
 from conversations.agents.ask_model import ask_model, prepare_request
@@ -42,6 +43,9 @@ __all__ = ["begin", "retry", "run"]
 logger = logging.getLogger(__name__)
 
 Status = Message.Status
+STOPPED = Status.STOPPED, "", ""
+INTERRUPTED = Status.INTERRUPTED, replies.INTERRUPTED, ErrorCode.WORKER_STOPPED
+"""How a reply ends that was broken off: its status, error and code."""
 
 
 async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) -> None:
@@ -60,33 +64,34 @@ async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) 
 
 async def _run(running: Running, work: Work) -> Running | None:
     """One request and its reply; where that called tools, the next one, which is told what they gave."""
-    status, error = Status.FAILED, ""
+    status, error, code = Status.FAILED, "", ""
     try:
         async with _renewed(running):
             await _answer(running, work)
         status = Status.COMPLETE
     except asyncio.CancelledError:
-        status, error = (Status.STOPPED, "") if running.stopping else (Status.INTERRUPTED, replies.INTERRUPTED)
+        status, error, code = STOPPED if running.stopping else INTERRUPTED
     except ModelError as fault:
-        error = fault.reason
+        error, code = fault.reason, fault.code
     except Refused as refusal:
-        error = refusal.message
+        error, code = refusal.message, refusal.code if refusal.code in ErrorCode else ""
     except LeaseLost:
-        status, error = Status.INTERRUPTED, replies.INTERRUPTED
+        status, error, code = INTERRUPTED
     except ObjectDoesNotExist:
-        error = "What this reply needs was deleted meanwhile: the conversation, or its model."
+        error, code = "What this reply needs was deleted meanwhile: the conversation, or its model.", ErrorCode.DELETED
     except Exception:
         logger.exception("reply %s failed", running.reply_id)
         error = "Something went wrong on this site; the log says what. Your message is kept."
-    return await _ended(running, status, error)
+        code = ErrorCode.FAULT_OF_THIS_SITE
+    return await _ended(running, status, error, code)
 
 
-async def _ended(running: Running, status: str, error: str) -> Running | None:
+async def _ended(running: Running, status: str, error: str, code: str) -> Running | None:
     """Save the reply even if this task is cancelled now.
 
     A follow-up reply that was already created is ended too, so that none is left without a writer.
     """
-    ending = asyncio.ensure_future(_end(running, status, error))
+    ending = asyncio.ensure_future(_end(running, status, error, code))
     try:
         return await asyncio.shield(ending)
     except asyncio.CancelledError:
@@ -155,14 +160,14 @@ async def _make_room(running: Running, *, overflowed: bool = False) -> Loaded:
     return loaded
 
 
-async def _end(running: Running, status: str, error: str) -> Running | None:
+async def _end(running: Running, status: str, error: str, code: str = "") -> Running | None:
     """Save the reply, publish it, and give the next reply of the turn, which follows on called tools."""
     if status == Status.INTERRUPTED and not running.answer.pieces:
         # The server stops before a word was written: the next one, or another, begins anew.
         forget(running)
         await replies.hand_back(running.conversation_id, running.reply_id, running.token)
         return None
-    saved, following = await _save(running, status, error)
+    saved, following = await _save(running, status, error, code)
     if saved is None:  # it had ended already, or its conversation was deleted
         return None
     reply, pending = saved
@@ -178,7 +183,7 @@ async def _end(running: Running, status: str, error: str) -> Running | None:
 
 
 async def _save(
-    running: Running, status: str, error: str
+    running: Running, status: str, error: str, code: str
 ) -> tuple[tuple[Message, Message | None] | None, Running | None]:
     """The reply and the pending one after it, as `replies.finish` stores them; and the latter as it runs from now on.
 
@@ -188,7 +193,8 @@ async def _save(
     if status != Status.COMPLETE:
         answer.calls, also = (), partial(dispatch.abandon, running.conversation_id)
     tokens = await asyncio.to_thread(answer.tokens)
-    save = partial(replies.finish, answer, running.token, status=status, tokens=tokens, error=error, also=also)
+    finish = partial(replies.finish, answer, running.token, status=status, error=error, error_code=code)
+    save = partial(finish, tokens=tokens, also=also)
     try:
         saved = await retry_on_database_error(save)
         # At once: Stop finds a running reply at any time.

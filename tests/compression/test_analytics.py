@@ -82,10 +82,12 @@ def test_who_stepped_in_is_known_by_who_was_passed_over(
 
 
 def test_failures_are_counted_by_reason_apart_for_those_that_another_made_good(conversation: Any) -> None:
-    run(conversation, steps=[{"summariser": "fast", "failed": "a"}, {"summariser": "chat", "failed": "b"}])
-    run(conversation, status="failed", error="a")
-    passed, failed = analytics.failures(read(), {"a": "first", "b": "second"}.__getitem__)
-    assert (passed, failed) == ({"first": 1, "second": 1}, {"first": 1})
+    run(
+        conversation,
+        steps=[{"summariser": "fast", "failed": "a", "code": "silence"}, {"summariser": "chat", "failed": "b"}],
+    )
+    run(conversation, status="failed", error="a", error_code="cut_off")
+    assert analytics.failures(read()) == ({"silence": 1, "other": 1}, {"cut_off": 1})
 
 
 def test_what_was_paid_is_counted_for_a_model_where_none_wrote_the_summary(conversation: Any) -> None:

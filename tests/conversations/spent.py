@@ -28,9 +28,9 @@ def reply(conversation: Conversation, at: datetime = NOON, **fields: Any) -> Mes
     return Message.objects.create(id=id_at(at), conversation=conversation, **known | USED | fields)
 
 
-def failed(conversation: Conversation, error: str, at: datetime = NOON) -> Message:
+def failed(conversation: Conversation, error: str, at: datetime = NOON, *, code: str = "") -> Message:
     nothing = dict.fromkeys(USED)
-    return reply(conversation, at, status="failed", error=error, **nothing)
+    return reply(conversation, at, status="failed", error=error, error_code=code, **nothing)
 
 
 def call(owner: Any, at: datetime = NOON, **fields: Any) -> GatewayCall:

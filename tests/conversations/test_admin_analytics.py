@@ -52,13 +52,22 @@ def lived(conversation: Conversation, user: User, count: int = 1) -> None:
     for number in range(count):
         for at in (today(), today() - timedelta(days=3 + number % 5)):
             reply(conversation, at, saved_tokens=4_000, cost_usd=Decimal("0.01"), duration_ms=900, first_token_ms=80)
-            failed(conversation, "scripted: nothing came from host for 60 s.", at - timedelta(seconds=1))
+            failed(
+                conversation, "scripted: nothing came from host for 60 s.", at - timedelta(seconds=1), code="silence"
+            )
             call(user, at)
             run(
                 conversation, at, reduction_percent=80, duration_ms=1_500, facts_found=50, facts_kept=45,
                 facts_repaired=5, prompt_tokens=700, cost_usd=Decimal("0.001"),
             )  # fmt: skip
-            run(conversation, at, trigger="manual", status="failed", error="validate: the summary was cut off")
+            run(
+                conversation,
+                at,
+                trigger="manual",
+                status="failed",
+                error="validate: the summary was cut off",
+                error_code="cut_off",
+            )
 
 
 def test_an_empty_site_has_a_page_that_says_so(root: Client) -> None:

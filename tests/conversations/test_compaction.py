@@ -413,7 +413,10 @@ async def test_a_model_that_failed_three_times_rests_and_then_gets_one_trial(fil
         await grown()
     asked = len(chat.llm.summaries)
     row = await chat.compact()
-    assert (row.summariser, row.steps) == ("extractive", [{"summariser": "scripted", "failed": RESTING}])
+    assert (row.summariser, row.steps) == (
+        "extractive",
+        [{"summariser": "scripted", "failed": RESTING, "code": "resting_after_failures"}],
+    )
     assert len(chat.llm.summaries) == asked
     await Compaction.objects.aupdate(finished_at=timezone.now() - timedelta(minutes=6))
     await grown()
@@ -421,7 +424,9 @@ async def test_a_model_that_failed_three_times_rests_and_then_gets_one_trial(fil
     assert (row.summariser, len(row.steps)) == ("extractive", 1)
     assert len(chat.llm.summaries) == asked + 1
     await grown()
-    assert (await chat.compact()).steps == [{"summariser": "scripted", "failed": RESTING}]
+    assert (await chat.compact()).steps == [
+        {"summariser": "scripted", "failed": RESTING, "code": "resting_after_failures"}
+    ]
     await Compaction.objects.aupdate(finished_at=timezone.now() - timedelta(minutes=6))
     chat.llm.clear()
     await grown()

@@ -92,4 +92,5 @@ def test_a_compiled_query_is_compiled_once_and_has_a_place_for_every_value(talk:
     for query in (head.HEAD, transcript.LIVE):
         query.rows(**{name: example for name, (_, example) in query._places.items()})
         compiled = query._compiled
-        assert compiled and set(compiled.places.values()) == set(query._places), "an example that the query does not hold"
+        assert compiled is not None
+        assert set(compiled.places.values()) == set(query._places), "an example that the query does not hold"

@@ -80,14 +80,14 @@ async def test_a_named_model_that_is_gone_or_disabled_is_a_step_and_the_usual_on
     await sync_to_async(fill)(chat.conversation, 20)
     await Conversation.objects.aupdate(policy={"summariser": name})
     row = await chat.compact()
-    assert (row.summariser, row.steps) == ("scripted", [{"summariser": name, "failed": UNKNOWN}])
+    assert (row.summariser, row.steps) == ("scripted", [{"summariser": name, "failed": UNKNOWN, "code": "no_model"}])
 
 
 async def test_a_model_that_was_missing_did_not_fail_and_need_not_rest(chat: Chat, large: ModelProfile) -> None:
     await sync_to_async(fill)(chat.conversation, 20)
     await Conversation.objects.aupdate(policy={"summariser": "large"})
     for _ in range(4):
-        step = {"summariser": "large", "failed": UNKNOWN}
+        step = {"summariser": "large", "failed": UNKNOWN, "code": "no_model"}
         await Compaction.objects.acreate(
             conversation=chat.conversation,
             trigger="auto",
@@ -170,7 +170,10 @@ async def test_a_larger_model_that_rests_leaves_it_to_the_usual_one(
         assert (row.summariser, row.steps[0]["summariser"]) == ("scripted", "large")
         await sync_to_async(compaction.rollback)(chat.conversation)
     row = await chat.compact()
-    assert (row.summariser, row.steps) == ("scripted", [{"summariser": "large", "failed": RESTING}])
+    assert (row.summariser, row.steps) == (
+        "scripted",
+        [{"summariser": "large", "failed": RESTING, "code": "resting_after_failures"}],
+    )
 
 
 async def test_where_the_fast_model_fails_the_standard_one_is_asked_within_one_budget(
@@ -220,7 +223,10 @@ async def test_a_rest_is_a_step_and_does_not_last_for_itself(chat: Chat) -> None
         await sync_to_async(compaction.rollback)(chat.conversation)
     for _ in range(4):
         row = await chat.compact()
-        assert (row.summariser, row.steps) == ("extractive", [{"summariser": "scripted", "failed": RESTING}])
+        assert (row.summariser, row.steps) == (
+            "extractive",
+            [{"summariser": "scripted", "failed": RESTING, "code": "resting_after_failures"}],
+        )
         await sync_to_async(compaction.rollback)(chat.conversation)
     failed = Compaction.objects.filter(steps__0__failed__icontains="401")
     await failed.aupdate(finished_at=timezone.now() - timedelta(minutes=6))

@@ -13,7 +13,6 @@ from compression import analytics
 from compression.days import Days
 from compression.models import Compaction
 from conversations.analytics import ledger, person
-from conversations.analytics.failure_reasons import TOLD, reason_of
 from conversations.analytics.totals import Kind, Tally, grouped, total
 from conversations.models import ApiKey, Conversation, GatewayCall, Message, ModelProfile
 from tests.conversations.chat import fill
@@ -118,20 +117,12 @@ def test_a_model_that_costs_nothing_saves_nothing_which_is_known(conversation: C
 
 
 def test_a_reply_that_failed_has_a_reason_and_saves_nothing(conversation: Conversation) -> None:
-    failed(conversation, "scripted: too many requests for the provider (429). Try again.")
+    failed(conversation, "scripted: too many requests for the provider (429). Try again.", code="rate_limited")
     failed(conversation, "scripted: 42 is the answer.", NOON + timedelta(minutes=1))
     Message.objects.update(saved_tokens=9_000)
     found = ledger.replies(DAYS)
-    assert {kind.reason: tally.failed for kind, tally in found.items()} == {"rate limited": 1, "other": 1}
+    assert {kind.reason: tally.failed for kind, tally in found.items()} == {"rate_limited": 1, "other": 1}
     assert total(found.values()).saved == 0
-
-
-@pytest.mark.parametrize(("words", "reason"), TOLD)
-def test_the_database_gives_an_error_the_same_reason(conversation: Conversation, words: str, reason: str) -> None:
-    error = f"Some model: {words} … (503)."
-    failed(conversation, error)
-    (kind,) = ledger.replies(DAYS)
-    assert kind.reason == reason_of(error)
 
 
 def test_calls_of_the_gateway_save_what_was_not_forwarded(user: User, priced: ModelProfile) -> None:

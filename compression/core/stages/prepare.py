@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from compression.core.aging import MIN_SUMMARY_TOKENS, SEPARATOR_TOKENS, aged_tokens, cost
 from compression.core.context import FRAME, join_summaries
+from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
 from compression.core.policy import Policy
@@ -144,7 +145,8 @@ def _room(summariser: Summariser, max_tokens: int, *, beside: int) -> int | None
         return None
     room = summariser.window - WORDING_TOKENS - 2 * max_tokens - beside
     if room < max_tokens:
-        raise CompactionFailed("prepare", f"{summariser.name}'s window of {summariser.window} tokens is too small")
+        reason = f"{summariser.name}'s window of {summariser.window} tokens is too small"
+        raise CompactionFailed("prepare", reason, code=ErrorCode.WINDOW_TOO_SMALL)
     return room
 
 

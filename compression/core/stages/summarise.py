@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import to_thread
 from dataclasses import replace
 
+from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.extractive.language import differs
 from compression.core.goal import Progress, parse_marks, unmarked, without_quoted_marks
@@ -53,4 +54,5 @@ def _require_language(summary: str, passage: Passage) -> None:
     """
     source = "\n".join(turn.content for turn in passage.turns if turn.role in ("user", "assistant"))
     if not (passage.instructions or passage.prompt) and (language := differs(summary, source)):
-        raise CompactionFailed("validate", f"the summary is in another language than the conversation ({language})")
+        reason = f"the summary is in another language than the conversation ({language})"
+        raise CompactionFailed("validate", reason, code=ErrorCode.OTHER_LANGUAGE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.summary_text import require_headings
 from compression.core.values import MESSAGE_OVERHEAD, Draft
@@ -16,11 +17,13 @@ def validate(draft: Draft) -> Draft:
     require_headings(draft.summary)
     replaced = draft.condensed_tokens + transcript.context_tokens
     if draft.context_tokens >= replaced:
-        raise CompactionFailed("validate", f"{draft.context_tokens} tokens would replace {replaced}: nothing is saved")
+        reason = f"{draft.context_tokens} tokens would replace {replaced}: nothing is saved"
+        raise CompactionFailed("validate", reason, code=ErrorCode.TOO_LONG)
     limit = draft.room + MESSAGE_OVERHEAD
     if draft.context_tokens > limit:
         overage = draft.context_tokens - limit
-        raise CompactionFailed("validate", f"the summary is {overage} tokens over its limit of {limit}")
+        reason = f"the summary is {overage} tokens over its limit of {limit}"
+        raise CompactionFailed("validate", reason, code=ErrorCode.TOO_LONG)
     if transcript.cut and draft.cut and draft.cut < transcript.cut:
         raise CompactionFailed("validate", "the cut would move backwards")
     return draft

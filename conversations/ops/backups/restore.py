@@ -16,6 +16,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import DateField, Model
 from django.utils import timezone
 
+from compression.core.error_codes import ErrorCode
 from compression.models import Compaction, PromptTemplate
 from conversations.compaction.lease import ABANDONED
 from conversations.errors import Refused
@@ -107,9 +108,14 @@ def _is_automatic(field: DateField[Any, Any]) -> bool:
 def _settle() -> None:
     """Nothing that is marked as running can still be, as at a server's start."""
     for reply in Message.objects.streaming():
-        replies.give_up(reply, status=Message.Status.INTERRUPTED, error=replies.INTERRUPTED)
+        replies.give_up(
+            reply, status=Message.Status.INTERRUPTED, error=replies.INTERRUPTED, error_code=ErrorCode.WORKER_STOPPED
+        )
     Compaction.objects.filter(status__in=Compaction.ACTIVE).update(
-        status=Compaction.Status.FAILED, error=ABANDONED, finished_at=timezone.now()
+        status=Compaction.Status.FAILED,
+        error=ABANDONED,
+        error_code=ErrorCode.WORKER_STOPPED,
+        finished_at=timezone.now(),
     )
     ToolCall.objects.filter(status__in=ToolCall.UNFINISHED).update(status=ToolCall.Status.FAILED, error=CUT_OFF)
     AgentRun.objects.filter(status=AgentRun.Status.RUNNING).update(

@@ -1,0 +1,114 @@
+"""Why something failed is written to its row where that is known: figures read no sentences."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from importlib import import_module
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.apps import apps
+
+from compression.core.error_codes import ErrorCode
+from compression.core.errors import CompactionFailed
+from compression.core.summary_text import require_headings
+from compression.models import Compaction
+from conversations.analytics import ledger
+from conversations.llm.fault_mapping import Asked, explain, of_status
+from conversations.models import Conversation, Message
+from conversations.turns import recovery
+from tests.conversations.chat import Chat, fill
+from tests.conversations.spent import NOON, failed, run
+
+backfill = import_module("conversations.migrations.0014_error_codes")
+ASKED = Asked("scripted", "m-1", "http://host/v1", 60.0, "openai")
+NO_CREDIT = {"error": {"code": "insufficient_quota"}}
+TOO_LONG = {"error": {"code": "context_length_exceeded"}}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (400, None, "request_refused"),
+        (400, TOO_LONG, "context_too_large"),
+        (401, None, "key_refused"),
+        (404, None, "model_not_found"),
+        (409, None, "request_refused"),
+        (429, None, "rate_limited"),
+        (429, NO_CREDIT, "no_credit"),
+        (402, NO_CREDIT, "no_credit"),
+        (500, None, "provider_fault"),
+        (529, None, "provider_fault"),
+    ],
+)
+def test_a_provider_s_status_has_a_code_which_old_rows_got_from_its_words(status: int, body: Any, code: str) -> None:
+    fault = of_status(status, body, ASKED)
+    assert fault.code == code == backfill.code_of(fault.reason)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("begun", [True, False])
+def test_silence_has_a_code(begun: bool) -> None:
+    fault = explain(TimeoutError(), ASKED, begun=begun)
+    assert fault.code == "silence" == backfill.code_of(fault.reason)
+
+
+@pytest.mark.once
+def test_a_summary_without_headings_has_a_code() -> None:
+    with pytest.raises(CompactionFailed) as failure:
+        require_headings("Nothing to see.")
+    assert failure.value.code == "no_headings" == backfill.code_of(str(failure.value))
+
+
+@pytest.mark.once
+def test_all_codes_of_old_rows_are_codes() -> None:
+    assert {code for _, code in backfill.PHRASES} == set(ErrorCode)
+
+
+async def test_a_failed_reply_says_why_and_figures_read_that(chat: Chat) -> None:
+    chat.llm.enqueue(status=401)
+    reply = await chat.say("hello")
+    assert (reply.status, reply.error_code) == ("failed", "key_refused")
+    days = ledger.Days.until(reply.created_at.date(), 1)
+    assert {kind.reason for kind in await sync_to_async(ledger.replies)(days)} == {"key_refused"}
+
+
+async def test_a_reply_that_worked_has_no_code(chat: Chat) -> None:
+    assert (await chat.say("hello")).error_code == ""
+
+
+async def test_a_summariser_that_was_passed_over_has_a_code(chat: Chat) -> None:
+    await sync_to_async(fill)(chat.conversation, 40)
+    chat.llm.enqueue_summary(status=401, times=9)
+    row = await chat.compact()
+    assert [(step["summariser"], step["code"]) for step in row.steps] == [("scripted", "key_refused")]
+
+
+def test_a_reply_that_nobody_writes_any_more_has_a_code(conversation: Conversation) -> None:
+    row = Message.objects.create(conversation=conversation, role="assistant", status="streaming", created_at=NOON)
+    assert recovery.give_up(row, status="failed", error=recovery.NOBODY, error_code=ErrorCode.WORKER_STOPPED)
+    row.refresh_from_db()
+    assert row.error_code == "worker_stopped"
+
+
+def test_old_rows_get_their_codes_from_the_words_of_their_errors(conversation: Conversation) -> None:
+    errors = {
+        words: failed(conversation, f"Model: {words} … (503).", NOON + timedelta(minutes=number)).pk
+        for number, (words, _) in enumerate(backfill.PHRASES)
+    }
+    other = failed(conversation, "42 is the answer.", NOON + timedelta(days=1)).pk
+    kept = failed(conversation, "too many requests", NOON + timedelta(days=2), code="no_credit").pk
+    passed = [{"summariser": "m", "failed": "summarise: m: Nothing came from x."}, {"summariser": "", "action": "a"}]
+    compaction = run(conversation, status="failed", error="validate: the summary was cut off", steps=passed)
+    fine = run(conversation, steps=[])
+    backfill.fill_codes(apps, None)
+    codes = dict(Message.objects.values_list("pk", "error_code"))
+    assert {words: codes[pk] for words, pk in errors.items()} == {
+        words: backfill.code_of(words) for words, _ in backfill.PHRASES
+    }
+    assert (codes[other], codes[kept]) == ("", "no_credit")
+    found = Compaction.objects.get(pk=compaction.pk)
+    assert found.error_code == "cut_off" and found.steps == [passed[0] | {"code": "silence"}, passed[1]]
+    assert Compaction.objects.get(pk=fine.pk).error_code == ""
