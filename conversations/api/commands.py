@@ -16,10 +16,10 @@ from conversations.api.events import cursor
 from conversations.api.events.catch_up import completed
 from conversations.api.events.sse import HEARTBEAT, event_stream, numbered
 from conversations.api.events.subscription import heard
-from conversations.api.paging import EPOCH
 from conversations.api.schemas.messages import NewMessage
 from conversations.compaction import compaction
 from conversations.errors import Invalid
+from conversations.messages.cursors import EPOCH
 from conversations.models import Conversation
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub

@@ -22,7 +22,7 @@ from conversations.api.auth import Request
 from conversations.api.events.cursor import before
 from conversations.api.events.sse import event_stream, numbered, until_ended
 from conversations.api.openapi import EVENTS, refuses
-from conversations.api.paging import MICROSECOND, Cursor, Limit, not_ours, read_cursor, write_cursor
+from conversations.api.paging import Cursor, Limit, read_cursor, write_cursor
 from conversations.api.parsing import require_body_if_declared
 from conversations.api.schemas import messages as schema
 from conversations.api.schemas.conversations import ListedConversation
@@ -31,6 +31,7 @@ from conversations.compaction import compaction
 from conversations.context import usage
 from conversations.context.transcript import HISTORY
 from conversations.messages import turn_replies
+from conversations.messages.cursors import MICROSECOND, not_ours
 from conversations.messages.history import history, with_parts
 from conversations.messages.protection import protect
 from conversations.models import Conversation, Message

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
 from ninja import Query
 
-from conversations.errors import Invalid
+from conversations.messages.cursors import microseconds, moment_at, not_ours
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 SHAPE = re.compile(r"(-?\d{1,17}) ([0-9a-f-]{1,36})", re.ASCII)
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many of them at most.")]
@@ -39,7 +37,7 @@ def newest_first[Row: Model](
 
 
 def write_cursor(moment: datetime, rest: str) -> str:
-    text = f"{(moment - EPOCH) // MICROSECOND} {rest}"
+    text = f"{microseconds(moment)} {rest}"
     return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
@@ -49,13 +47,9 @@ def read_cursor(cursor: str) -> tuple[datetime, str]:
         text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
         if not (found := SHAPE.fullmatch(text)):
             raise ValueError
-        return EPOCH + int(found[1]) * MICROSECOND, found[2]
+        return moment_at(found[1]), found[2]
     except (ValueError, OverflowError):
         raise not_ours() from None
-
-
-def not_ours() -> Invalid:
-    return Invalid("cursor: take it from `next` of the page before.", field="cursor")
 
 
 def _read_uuid(cursor: str) -> tuple[datetime, UUID]:

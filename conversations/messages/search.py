@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
@@ -13,8 +13,8 @@ from django.db.models import Q, QuerySet
 
 from conversations.access import CHATS, own_conversations
 from conversations.context.message_index import of_owner
-from conversations.errors import Invalid
 from conversations.messages import lookup
+from conversations.messages.cursors import microseconds, moment_at, not_ours
 from conversations.messages.history import State, state_of
 from conversations.messages.search_terms import contains, excerpt, pattern, terms_of
 from conversations.models import Conversation, Message
@@ -28,8 +28,6 @@ MAX_QUERY_CHARS = 200
 RANK = re.compile(r"best\.(\d{1,6})", re.ASCII)
 """A place in the ranking, where a page of it ends."""
 CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 CONVERSATION = ("title", "kind", "archived", "updated_at", "compressed_at", "verbatim_ids")
 MESSAGE = ("role", "name", "content", "created_at", "is_protected", "replaced_by")
 
@@ -160,22 +158,14 @@ def _pieces(text: str, terms: list[str]) -> tuple[Piece, ...]:
 
 
 def _write(hit: Hit) -> str:
-    said_at = _microseconds(hit.message.created_at) if hit.message else ""
-    return f"{_microseconds(hit.conversation.updated_at)}.{hit.conversation.pk.hex}.{said_at}"
+    said_at = microseconds(hit.message.created_at) if hit.message else ""
+    return f"{microseconds(hit.conversation.updated_at)}.{hit.conversation.pk.hex}.{said_at}"
 
 
 def _read(cursor: str) -> Place:
     try:
         if found := CURSOR.fullmatch(cursor):
-            return Place(_moment(found[1]), UUID(found[2]), _moment(found[3]) if found[3] else None)
+            return Place(moment_at(found[1]), UUID(found[2]), moment_at(found[3]) if found[3] else None)
     except OverflowError:
         pass
-    raise Invalid("cursor: take it from `next` of the page before.", field="cursor")
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - EPOCH) // MICROSECOND
-
-
-def _moment(microseconds: str) -> datetime:
-    return EPOCH + int(microseconds) * MICROSECOND
+    raise not_ours()

@@ -15,14 +15,14 @@ from compression.core.errors import CompactionFailed
 from compression.core.summary_text import require_headings
 from compression.models import Compaction
 from conversations.analytics import ledger
-from conversations.llm.fault_mapping import Asked, explain, of_status
+from conversations.llm.fault_mapping import Endpoint, error_of_status, explain
 from conversations.models import Conversation, Message
 from conversations.turns import recovery
 from tests.conversations.chat import Chat, fill
 from tests.conversations.spent import NOON, failed, run
 
-backfill = import_module("conversations.migrations.0014_error_codes")
-ASKED = Asked("scripted", "m-1", "http://host/v1", 60.0, "openai")
+backfill = import_module("conversations.migrations.0016_error_codes")
+ASKED = Endpoint("scripted", "m-1", "http://host/v1", 60.0, "openai")
 NO_CREDIT = {"error": {"code": "insufficient_quota"}}
 TOO_LONG = {"error": {"code": "context_length_exceeded"}}
 
@@ -44,7 +44,7 @@ TOO_LONG = {"error": {"code": "context_length_exceeded"}}
     ],
 )
 def test_a_provider_s_status_has_a_code_which_old_rows_got_from_its_words(status: int, body: Any, code: str) -> None:
-    fault = of_status(status, body, ASKED)
+    fault = error_of_status(status, body, ASKED)
     assert fault.code == code == backfill.code_of(fault.reason)
 
 

@@ -10,9 +10,9 @@ from django.conf import settings
 
 from compression.models import Compaction
 from conversations.api.events import cursor
-from conversations.api.events.cursor import ENDED, Place, microseconds
-from conversations.api.paging import EPOCH, MICROSECOND
+from conversations.api.events.cursor import ENDED, Place
 from conversations.context import transcript, usage
+from conversations.messages.cursors import EPOCH, microseconds, moment_at
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
 from conversations.runtime import endings, event_types
@@ -88,7 +88,7 @@ def _news(conversation: Conversation, place: Place) -> list[Message] | None:
     """The message at the place, and those after it; None where that is nothing to go on from."""
     if place.conversation != cursor.short(conversation.pk):
         return None
-    rows = conversation.messages.filter(created_at__gte=EPOCH + place.at * MICROSECOND).order_by("created_at")
+    rows = conversation.messages.filter(created_at__gte=moment_at(place.at)).order_by("created_at")
     found = list(with_parts(rows)[: MAX_MISSED + 2])
     if place.at and not (found and microseconds(found[0].created_at) == place.at):
         return None
@@ -121,7 +121,7 @@ def _tell_calls(missed: Missed, row: Message) -> None:
 
 def _called_before(conversation: Conversation, place: Place) -> list[Message]:
     """The message whose tools a reply waits for, of which no word is known."""
-    earlier = conversation.messages.filter(created_at__lt=EPOCH + place.at * MICROSECOND, replaced_by=None)
+    earlier = conversation.messages.filter(created_at__lt=moment_at(place.at), replaced_by=None)
     return list(earlier.order_by("-created_at").prefetch_related("tool_calls")[:1])
 
 
@@ -154,7 +154,7 @@ def _tell_words(missed: Missed, row: Message) -> None:
 
 def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
     """Those that ended since, and the one that is at work."""
-    since = EPOCH + missed.place.folded * MICROSECOND
+    since = moment_at(missed.place.folded)
     for row in conversation.compactions.filter(finished_at__gt=since).order_by("finished_at")[:MAX_MISSED]:
         missed.ended.add((str(row.pk), row.status))
         version = missed.place.version + (row.status == Compaction.Status.SUCCEEDED)

@@ -10,8 +10,8 @@ from zlib import crc32
 
 from django.utils import timezone
 
-from conversations.api.paging import EPOCH, MICROSECOND
 from conversations.errors import Invalid
+from conversations.messages.cursors import microseconds
 from conversations.models import Conversation
 from conversations.runtime.event_types import EventType
 from conversations.runtime.subscription import Event
@@ -81,10 +81,6 @@ def before(conversation: Conversation, at: datetime, *, received: int = ENDED) -
         version=conversation.compression_version,
         title=print_of(conversation.title),
     )
-
-
-def microseconds(moment: datetime) -> int:
-    return (moment - EPOCH) // MICROSECOND
 
 
 def moment_of(message: dict[str, str]) -> int:
