@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.defaultfilters import pluralize
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -105,7 +106,7 @@ class ToolServerAdmin(admin.ModelAdmin):
 
 def told(server: ToolServer, seen: Seen) -> SafeString:
     """What came of a look, in words."""
-    number = f"{len(seen.names)} tool{'' if len(seen.names) == 1 else 's'}"
+    number = f"{len(seen.names)} tool{pluralize(seen.names)}"
     parts = [f" offers {number}: {_named(seen.names)}." if seen.names else " offers no tool that models can call."]
     if seen.withdrawn:
         parts.append(f"Not allowed any more, as they are told of otherwise now: {_named(seen.withdrawn)}.")

@@ -20,7 +20,7 @@ from conversations.messages import replies
 from conversations.models import AgentRun, AgentStep, Conversation, Message, ToolCall
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub, publish
-from conversations.runtime.payloads import flow_json, run_json, step_json
+from conversations.runtime.payloads import run_with_usage_json, step_json
 
 Status, Kind = AgentRun.Status, AgentStep.Kind
 TITLE = 80
@@ -118,7 +118,7 @@ def publish_run(run: AgentRun) -> None:
     """After the commit: how far the run is, and how much of its budget its executor uses."""
     if hub.is_heard(run.conversation_id):
         used = usage.flow_usage(transcript.load(run.thread_id))
-        told = run_json(run) | {"usage": flow_json(used) if used else None}
+        told = run_with_usage_json(run, used)
         transaction.on_commit(partial(publish, run.conversation_id, EventType.RUN_UPDATED, run=told))
 
 

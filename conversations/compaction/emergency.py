@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.template.defaultfilters import pluralize
 
 from compression.core import emergency
 from compression.core.context import render_context
@@ -67,7 +68,7 @@ def age(loaded: Loaded) -> bool:
     tokens = message_tokens(context)
     if not merged or tokens >= head.compressed_tokens:
         return False
-    said = f"{_number(len(older), 'summary', 'summaries')} shortened" + " to one" * (len(older) > 1)
+    said = f"{len(older):,} summar{pluralize(len(older), 'y,ies')} shortened" + " to one" * (len(older) > 1)
     changed = {"compressed_context": context, "compressed_tokens": tokens}
     draft = Draft(_request(loaded), checkpoints=merged)
     return _carry_out(head, Relief("age", head.compressed_tokens, tokens, step(said), changed, draft))
@@ -81,7 +82,7 @@ def elide(loaded: Loaded) -> bool:
         return False
     turns = [turn for turn in loaded.turns if turn.id in chosen]
     results = sum(len(turn.tools) or 1 for turn in turns)
-    said = step(f"{_number(results, 'tool result', 'tool results')} left out", message_ids=list(chosen))
+    said = step(f"{results:,} tool result{pluralize(results)} left out", message_ids=list(chosen))
     changed = {"elided": head.elided | chosen}
     return _carry_out(head, Relief("elide", total_tokens(turns), sum(chosen.values()), said, changed))
 
@@ -89,7 +90,8 @@ def elide(loaded: Loaded) -> bool:
 @transaction.atomic
 def commit(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
     """A truncation, committed as any compaction is. Raises Superseded or LeaseLost."""
-    said = f"{_number(len(draft.condensed), 'message', 'messages')} left out, but for a note of their facts"
+    number = len(draft.condensed)
+    said = f"{number:,} message{pluralize(number)} left out, but for a note of their facts"
     figures["steps"] = [*figures["steps"], step(said)]
     snapshots.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
     compaction_commit.commit(row, head, draft, summariser=summariser, **figures)
@@ -164,7 +166,3 @@ def _bare_tokens(turn: Turn, *, is_whole: bool) -> int:
     sent = message_tokens(turn.content, turn.tools, role=turn.role)
     beside = 0 if is_whole else max(turn.tokens - sent, 0)
     return beside + bare_tokens(turn.content, turn.tools, role=turn.role)
-
-
-def _number(count: int, one: str, several: str) -> str:
-    return f"{count:,} {one if count == 1 else several}"

@@ -26,10 +26,11 @@ from compression.models import Compaction
 from conversations.context.policy import flow_of
 from conversations.errors import Conflict
 from conversations.models import Conversation
-from conversations.runtime import endings, log_context, metrics, queue
+from conversations.runtime import log_context, metrics, queue
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.runtime.lease import Lease, LeaseLost
+from conversations.runtime.payloads import completed_json, progress_json, started_json
 
 logger = logging.getLogger(__name__)
 
@@ -77,16 +78,7 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID |
             code="compaction_running",
             task_id=str(running.id) if running else None,
         )
-    transaction.on_commit(
-        partial(
-            publish,
-            conversation_id,
-            EventType.COMPACTION_STARTED,
-            id=str(row.id),
-            trigger=trigger,
-            blocking=trigger != Compaction.Trigger.AHEAD,
-        )
-    )
+    transaction.on_commit(partial(publish, conversation_id, EventType.COMPACTION_STARTED, **started_json(row)))
     return row
 
 
@@ -209,15 +201,7 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
         setattr(row, name, value)
     metrics.compaction_ended(row)
     logger.info("compaction ended", extra=log_context.compaction_fields(row))
-    publish(
-        row.conversation_id,
-        EventType.COMPACTION_COMPLETED,
-        id=str(row.pk),
-        status=row.status,
-        before=row.before,
-        after=row.after,
-        error=endings.failure(row.error).fact or None,
-    )
+    publish(row.conversation_id, EventType.COMPACTION_COMPLETED, **completed_json(row))
 
 
 async def advance(row: Compaction, stage: str, percent: int, *, summariser: str, **more: Any) -> None:
@@ -229,7 +213,7 @@ async def advance(row: Compaction, stage: str, percent: int, *, summariser: str,
 
 
 def _tell(row: Compaction, percent: int) -> None:
-    publish(row.conversation_id, EventType.COMPACTION_PROGRESS, id=str(row.pk), stage=row.stage, percent=percent)
+    publish(row.conversation_id, EventType.COMPACTION_PROGRESS, **progress_json(row, percent))
 
 
 def wake(compaction_id: UUID) -> None:

@@ -15,6 +15,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.template.defaultfilters import pluralize
 
 from compression.core.context import render_context
 from compression.core.recall import Recalled
@@ -101,7 +102,7 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
     opening = [*_system(reply, noted, missing), *_tools(reply, noted, missing), *_summary(reply, noted, missing)]
     turns = _turns(reply, noted)
     if missing_messages := noted["count"] - len(turns):
-        missing.append(f"{missing_messages} message{'s' * (missing_messages != 1)}")
+        missing.append(f"{missing_messages} message{pluralize(missing_messages)}")
     window = Window(noted["window"], noted["window"] - noted["budget"], noted["correction"])
     quoted = _recalled(reply, noted, missing)
     told = parts_of(turns, with_images=noted.get("images", False), recalled=quoted)

@@ -172,10 +172,10 @@ def message_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str = "
     return count_tokens(as_sent(role, content)) + MESSAGE_OVERHEAD + sum(tool_tokens(use) for use in tools)
 
 
-def bare_tokens(content: str, tools: Sequence[ToolUse], *, role: str) -> int:
+def bare_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str) -> int:
     """What a message costs with a placeholder in place of each tool's result."""
-    if role == "tool":
-        return message_tokens(ELIDED, role=role)
+    if role == Message.Role.TOOL:
+        return message_tokens(ELIDED, tools, role=role)
     return message_tokens(content, [replace(use, result=ELIDED) for use in tools], role=role)
 
 

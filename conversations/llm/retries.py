@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from django.template.defaultfilters import pluralize
+
 from conversations.llm.errors import ModelError
 
 ATTEMPTS = 3
@@ -78,4 +80,4 @@ def in_words(seconds: float) -> str:
 
 
 def _counted(number: int, unit: str) -> str:
-    return f"{number} {unit}{'' if number == 1 else 's'}"
+    return f"{number} {unit}{pluralize(number)}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
 
+from django.template.defaultfilters import pluralize
+
 from compression.core.policy import AHEAD_BY, Policy
 from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
@@ -144,7 +146,7 @@ def _labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"{f'{number:,}' if number else 'no'} {noun}{'s' * (number != 1)}"
+    return f"{f'{number:,}' if number else 'no'} {noun}{pluralize(number)}"
 
 
 def _turns_left(loaded: Loaded, used: Usage, due: float) -> int | None:

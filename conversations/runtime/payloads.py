@@ -62,14 +62,18 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
         "model": message.model,
         "error": error,
         "advice": advice,
-        "usage": {
-            "prompt_tokens": message.prompt_tokens,
-            "completion_tokens": message.completion_tokens,
-            "cached_tokens": message.cached_tokens,
-        },
+        "usage": _spent_json(message),
         "is_copy": message.copy_of is not None,
         "attachments": [attachment_json(row) for row in message.attachments.all()] if may_have else [],
         "pastes": [paste_json(row) for row in message.pastes.all()] if may_have else [],
+    }
+
+
+def _spent_json(message: Message) -> dict[str, int | None]:
+    return {
+        "prompt_tokens": message.prompt_tokens,
+        "completion_tokens": message.completion_tokens,
+        "cached_tokens": message.cached_tokens,
     }
 
 
@@ -110,11 +114,7 @@ def step_json(step: AgentStep, *, most: int | None = None) -> dict[str, Any]:
         "content": message.content[:most],
         "tool_calls": [call_json(call, most=most) for call in message.tool_calls.all()],
         "token_count": message.token_count,
-        "usage": {
-            "prompt_tokens": message.prompt_tokens,
-            "completion_tokens": message.completion_tokens,
-            "cached_tokens": message.cached_tokens,
-        },
+        "usage": _spent_json(message),
         "created_at": message.created_at.isoformat(),
     }
 
@@ -160,6 +160,33 @@ def usage_json(usage: Usage) -> dict[str, Any]:
 def due_json(due: Due, usage: Usage) -> dict[str, Any]:
     tokens = int(due.tokens)
     return {"tokens": tokens, "percent": round(100 * tokens / usage.window.size, 1), "reason": due.reason}
+
+
+def run_with_usage_json(run: AgentRun, used: FlowUsage | None) -> dict[str, Any]:
+    """A run with how much its executor uses of its budget, as events tell it."""
+    return run_json(run) | {"usage": flow_json(used) if used else None}
+
+
+def started_json(compaction: Compaction) -> dict[str, Any]:
+    """The data of `compression.started`; `blocking` says that replies wait for it."""
+    blocking = compaction.trigger != Compaction.Trigger.AHEAD
+    return {"id": str(compaction.pk), "trigger": compaction.trigger, "blocking": blocking}
+
+
+def progress_json(compaction: Compaction, percent: int) -> dict[str, Any]:
+    """The data of `compression.progress`."""
+    return {"id": str(compaction.pk), "stage": compaction.stage, "percent": percent}
+
+
+def completed_json(compaction: Compaction) -> dict[str, Any]:
+    """The data of `compression.completed`."""
+    return {
+        "id": str(compaction.pk),
+        "status": compaction.status,
+        "before": compaction.before,
+        "after": compaction.after,
+        "error": endings.failure(compaction.error).fact or None,
+    }
 
 
 def compaction_json(compaction: Compaction) -> dict[str, Any]:

@@ -15,9 +15,17 @@ from conversations.context import transcript, usage
 from conversations.messages.cursors import EPOCH, microseconds, moment_at
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
-from conversations.runtime import endings, event_types
+from conversations.runtime import event_types
 from conversations.runtime.event_types import EventType
-from conversations.runtime.payloads import call_json, flow_json, message_json, run_json, usage_json
+from conversations.runtime.payloads import (
+    call_json,
+    completed_json,
+    message_json,
+    progress_json,
+    run_with_usage_json,
+    started_json,
+    usage_json,
+)
 from conversations.runtime.subscription import RESYNC, Event
 from conversations.turns import running
 
@@ -129,8 +137,7 @@ def _tell_run(missed: Missed, conversation: Conversation) -> None:
     """An agent's latest one, as it is now; its steps are to be read."""
     if conversation.kind == Conversation.Kind.AGENT and (run := conversation.agent_runs.last()):
         used = usage.flow_usage(transcript.load(run.thread_id))
-        told = run_json(run) | {"usage": flow_json(used) if used else None}
-        missed.tell(Event(EventType.RUN_UPDATED, {"run": told}))
+        missed.tell(Event(EventType.RUN_UPDATED, {"run": run_with_usage_json(run, used)}))
 
 
 def _begun(row: Message) -> dict[str, str]:
@@ -160,15 +167,12 @@ def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
         version = missed.place.version + (row.status == Compaction.Status.SUCCEEDED)
         missed.tell(completed(row), folded=microseconds(row.finished_at or since), folding="", version=version)
     for row in conversation.compactions.filter(status__in=Compaction.ACTIVE):
-        id, blocking = str(row.pk), row.trigger != Compaction.Trigger.AHEAD
-        if missed.place.folding != cursor.short(id):
-            begun = {"id": id, "trigger": row.trigger, "blocking": blocking}
-            missed.tell(Event(EventType.COMPACTION_STARTED, begun), folding=cursor.short(id))
+        if missed.place.folding != (id := cursor.short(row.pk)):
+            missed.tell(Event(EventType.COMPACTION_STARTED, started_json(row)), folding=id)
         if row.stage:
-            missed.tell(Event(EventType.COMPACTION_PROGRESS, {"id": id, "stage": row.stage, "percent": row.percent}))
+            missed.tell(Event(EventType.COMPACTION_PROGRESS, progress_json(row, row.percent)))
 
 
 def completed(row: Compaction) -> Event:
     """That it has ended, as it was told when it did."""
-    figures = {"before": row.before, "after": row.after, "error": endings.failure(row.error).fact or None}
-    return Event(EventType.COMPACTION_COMPLETED, {"id": str(row.pk), "status": row.status} | figures)
+    return Event(EventType.COMPACTION_COMPLETED, completed_json(row))
