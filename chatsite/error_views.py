@@ -8,6 +8,7 @@ from django.template.loader import get_template
 from django.views import defaults
 
 from chatsite.middleware import API
+from conversations.errors import Refused, as_json
 from conversations.preferences import appearance
 
 
@@ -29,4 +30,4 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _refusal(status: int, code: str, message: str, **detail: str) -> JsonResponse:
-    return JsonResponse({"error": {"code": code, "message": message, "detail": detail}}, status=status)
+    return JsonResponse(as_json(Refused(message, code=code, **detail)), status=status)

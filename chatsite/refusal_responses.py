@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 
 from chatsite.gateway_handler import GATEWAY
 from chatsite.middleware import API
-from conversations.errors import Refused
+from conversations.errors import Refused, as_json, headers_of
 
 LINGER_SECONDS = 5.0
 """How long the rest of a refused body is read and thrown away: who still writes it would not read the answer."""
@@ -75,8 +75,7 @@ def answer(refusal: Refused, *, path: str, method: str, is_htmx: bool) -> tuple[
     kind, more = "text/html; charset=utf-8", {}
     if path.startswith((API, GATEWAY)):
         kind = "application/json"
-        error = {"code": refusal.code, "message": refusal.message, "detail": refusal.detail}
-        text = json.dumps({"error": error})
+        text = json.dumps(as_json(refusal))
     elif is_htmx:
         text = render_to_string("conversations/_alert.html", {"message": refusal.without_field})
         if method != "GET":  # what a page reads by itself, it reads again
@@ -84,9 +83,8 @@ def answer(refusal: Refused, *, path: str, method: str, is_htmx: bool) -> tuple[
     else:
         text = render_to_string("error.html", {"message": refusal.without_field})
     body = text.encode()
-    if after := refusal.detail.get("retry_after"):
-        more["Retry-After"] = str(after)
     headers = {"Content-Type": kind, "Content-Length": str(len(body)), "Cache-Control": "no-store"} | more
+    headers |= headers_of(refusal)
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()], body
 
 

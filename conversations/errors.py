@@ -31,6 +31,18 @@ class Refused(Exception):
         return said[:1].upper() + said[1:]
 
 
+def as_json(refusal: Refused, **more: Any) -> dict[str, Any]:
+    """The body of a refusal towards programs; `more` is said of the error beside."""
+    error = {"code": refusal.code, "message": refusal.message, "detail": refusal.detail}
+    return {"error": error | more}
+
+
+def headers_of(refusal: Refused) -> dict[str, str]:
+    """What an answer says beside its body, whoever asked."""
+    after = refusal.detail.get("retry_after")
+    return {"Retry-After": str(after)} if after else {}
+
+
 class Invalid(Refused):
     """A field holds what it may not; `detail` names the field and the limit."""
 

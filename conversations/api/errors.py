@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from conversations.errors import Refused
+from conversations.errors import Refused, as_json, headers_of
 from conversations.models import Conversation
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ PROBLEMS = {
 
 
 def error_response(status: int, code: str, message: str, detail: dict[str, Any] | None = None) -> JsonResponse:
-    return JsonResponse({"error": {"code": code, "message": message, "detail": detail or {}}}, status=status)
+    return JsonResponse(as_json(Refused(message, code=code, **detail or {})), status=status)
 
 
 def install(api: NinjaAPI) -> None:
@@ -45,10 +45,7 @@ def install(api: NinjaAPI) -> None:
 
 
 def on_refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
-    response = error_response(refusal.status, refusal.code, refusal.message, refusal.detail)
-    if retry_after := refusal.detail.get("retry_after"):
-        response["Retry-After"] = str(retry_after)
-    return response
+    return JsonResponse(as_json(refusal), status=refusal.status, headers=headers_of(refusal))
 
 
 def on_invalid(request: HttpRequest, fault: ValidationError) -> HttpResponse:

@@ -12,6 +12,7 @@ from typing import Any
 
 from conversations.api.schemas.errors import Error
 from conversations.api.schemas.fields import REF, SHAPE
+from conversations.errors import Refused, as_json
 from conversations.runtime.event_types import EventType
 
 JSON = "application/json"
@@ -188,10 +189,10 @@ def _refusals(operation: dict[str, Any], path: str, method: str) -> None:
 
 def _refusal(status: int) -> dict[str, Any]:
     code, when, message = REFUSALS[status]
-    error = {"code": code, "message": message, "detail": DETAILS.get(status, {})}
+    example = as_json(Refused(message, code=code, **DETAILS.get(status, {})))
     answer: dict[str, Any] = {
         "description": when,
-        "content": {JSON: {"schema": ERROR, "example": {"error": error}}},
+        "content": {JSON: {"schema": ERROR, "example": example}},
     }
     if status == 429:
         answer["headers"] = {"Retry-After": RETRY_AFTER}

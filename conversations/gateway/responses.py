@@ -10,7 +10,7 @@ from typing import Any
 
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 
-from conversations.errors import Refused
+from conversations.errors import Refused, as_json, headers_of
 from conversations.gateway.call_log import GONE, Call
 from conversations.gateway.provider_stream import Tally
 from conversations.gateway.upstream import failed
@@ -39,18 +39,15 @@ class Broken(Refused):
 
 def error_of(refusal: Refused) -> dict[str, Any]:
     kind = TYPES.get(refusal.status, "invalid_request_error" if refusal.status < 500 else "server_error")
-    own = {"code": refusal.code, "message": refusal.message, "detail": refusal.detail}
-    return {"error": own | {"type": kind, "param": refusal.detail.get("field")}}
+    return as_json(refusal, type=kind, param=refusal.detail.get("field"))
 
 
 def refused(refusal: Refused, call: Call) -> HttpResponse:
     call.status, call.error = refusal.status, refusal.code
-    response = JsonResponse(error_of(refusal), status=refusal.status, headers=call.headers)
+    headers = call.headers | headers_of(refusal)
     if refusal.status == 401:
-        response["WWW-Authenticate"] = "Bearer"
-    if after := refusal.detail.get("retry_after"):
-        response["Retry-After"] = str(after)
-    return response
+        headers["WWW-Authenticate"] = "Bearer"
+    return JsonResponse(error_of(refusal), status=refusal.status, headers=headers)
 
 
 def as_refusal(fault: Exception) -> Refused:
