@@ -17,6 +17,7 @@ from compression.models import Compaction
 from conversations.errors import TooMany
 from conversations.models import Message
 from conversations.runtime import database
+from conversations.runtime.bounded import BoundedCache
 
 MINUTE = 60
 GUESSES_A_MINUTE = 30
@@ -24,7 +25,7 @@ GUESSES_A_MINUTE = 30
 SIGN_INS_A_MINUTE = 30
 """Of one address, with wrong passwords or a wrong token for the first account, whatever the names."""
 RIGHT_KEPT = 10_000
-_right: set[str] = set()
+_right: BoundedCache[str, None] = BoundedCache(RIGHT_KEPT)
 """Digests of keys."""
 
 RETRY_SECONDS = 5
@@ -125,9 +126,7 @@ def note_sign_in(address: str) -> None:
 
 def note_right(digest: str) -> None:
     """This key was right, in this process."""
-    if len(_right) >= RIGHT_KEPT:
-        _right.clear()
-    _right.add(digest)
+    _right.put(digest, None)
 
 
 def note_guess(address: str) -> None:

@@ -31,6 +31,7 @@ from conversations.llm.profiles import passes_tools, reply_limit
 from conversations.llm.request import Prompt
 from conversations.llm.tools import as_functions
 from conversations.models import ModelProfile, Wording
+from conversations.runtime.bounded import BoundedCache
 
 VERSION = 1
 TOKENS = ("system", "summary", "recalled", "protected", "live")
@@ -40,7 +41,7 @@ MAX_DOLLARS = Decimal(999_999)
 MAX_STORED_PROMPTS = 10_000
 """The most entries of `_stored`, the prompts that this process knows to be stored."""
 
-_stored: set[tuple[UUID, str]] = set()
+_stored: BoundedCache[tuple[UUID, str], None] = BoundedCache(MAX_STORED_PROMPTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +157,7 @@ def _keep(conversation_id: UUID, text: str) -> str:
         row = Wording(conversation_id=conversation_id, digest=key[1], text=text)
         with suppress(IntegrityError):  # the conversation was deleted meanwhile
             Wording.objects.bulk_create([row], ignore_conflicts=True)
-        if len(_stored) >= MAX_STORED_PROMPTS:
-            _stored.clear()
-        _stored.add(key)
+        _stored.put(key, None)
     return key[1]
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
+from conversations.runtime.bounded import BoundedCache
 from conversations.runtime.event_types import ENDS, EventType, Signal
 from conversations.runtime.subscription import RESYNC, Event, Listener
 
@@ -65,7 +66,7 @@ class Hub:
         self.commands: dict[str, Callable[[UUID], object]] = {}
         self._pending: dict[UUID, Pending] = {}
         self._begun: set[str] = set()
-        self._drafts: dict[str, Draft] = {}
+        self._drafts: BoundedCache[str, Draft] = BoundedCache(MAX_DRAFTS)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -145,15 +146,13 @@ class Hub:
         """Keep the text of another process's reply while it is written."""
         if event.type == EventType.MESSAGE_DELTA:
             id, text, at = event.data["id"], event.data["text"], event.data["at"]
-            draft = self._drafts.pop(id, None) or Draft()
+            draft = self._drafts.pop(id) or Draft()
             if at == draft.length:
                 draft.pieces.append(text)
                 draft.length += len(text)
-                self._drafts[id] = draft
-            if len(self._drafts) > MAX_DRAFTS:
-                del self._drafts[next(iter(self._drafts))]
+                self._drafts.put(id, draft)
         elif event.type in ENDS:
-            self._drafts.pop(event.data["message"]["id"], None)
+            self._drafts.pop(event.data["message"]["id"])
 
     def _forward(self, conversation_id: UUID, event: Event) -> None:
         self._flush(conversation_id)

@@ -16,6 +16,7 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.conf import settings
 
+from conversations.runtime.bounded import BoundedCache
 from conversations.runtime.events import hub
 from conversations.runtime.subscription import Event
 
@@ -46,7 +47,7 @@ class Relay:
         self.groups = (EVENTS, COMMANDS) if hears else (COMMANDS,)
         self.outbox: list[list[Any]] = []
         self.number = 0
-        self.heard: dict[str, int] = {}
+        self.heard: BoundedCache[str, int] = BoundedCache(MAX_SENDERS)
         self.is_up = True
         self._wake = asyncio.Event()
         self._tasks = [loop.create_task(self._send_all()), loop.create_task(self._receive_all())]
@@ -119,10 +120,8 @@ class Relay:
             hub.hear(UUID(conversation_id), Event(type, data))
 
     def _missed(self, sender: str, number: int) -> bool:
-        last = self.heard.pop(sender, None)
-        self.heard[sender] = number
-        if len(self.heard) > MAX_SENDERS:
-            del self.heard[next(iter(self.heard))]
+        last = self.heard.get(sender)
+        self.heard.put(sender, number)
         return last is not None and number != last + 1
 
     def _say(self, *, up: bool, why: Exception | None = None) -> None:
