@@ -2,7 +2,7 @@ from importlib import import_module
 from typing import Any
 
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_migrate
 
 INDEX = "conversations.search_index"
 
@@ -18,12 +18,22 @@ class ConversationsConfig(AppConfig):
 
         import_module("conversations.checks")  # registers them
         connection_created.connect(substring_lookup.prepare, dispatch_uid="holding")
+        pre_migrate.connect(free_search_index, sender=self, dispatch_uid=INDEX)
         post_migrate.connect(keep_search_index, sender=self, dispatch_uid=INDEX)
         admission.begin()
 
 
+def free_search_index(*, plan: list[Any], **_: Any) -> None:
+    """Take the search index's triggers away while migrations run: SQLite makes altered tables anew."""
+    from conversations.context import index_schema
+    from conversations.runtime.database import is_sqlite
+
+    if plan and is_sqlite():
+        index_schema.drop_triggers()
+
+
 def keep_search_index(**_: Any) -> None:
-    """On SQLite, a migration that makes a table anew takes its triggers away."""
+    """Make what is missing of the search index, which is filled anew then."""
     from django.db import connection
 
     from conversations.context import index_schema

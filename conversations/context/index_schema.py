@@ -80,11 +80,24 @@ def install() -> None:
                 cursor.execute(f"DELETE FROM {STATE}")
 
 
-def drop() -> None:
+def make_tables() -> None:
+    """Make the tables without the triggers, which `install` adds when the migrations have ended."""
     with transaction.atomic(), connection.cursor() as cursor:
+        for statement in _SQLITE if is_sqlite() else _POSTGRES:
+            cursor.execute(statement)
+
+
+def drop_triggers() -> None:
+    """Remove the triggers before a migration: SQLite cannot rename a table that a trigger of another table names."""
+    with connection.cursor() as cursor:
         for name, (_, table, *_) in _TRIGGERS.items():
             on = "" if is_sqlite() else f" ON conversations_{table}"
             cursor.execute(f"DROP TRIGGER IF EXISTS {INDEXED}_{name}{on}")
+
+
+def drop() -> None:
+    drop_triggers()
+    with transaction.atomic(), connection.cursor() as cursor:
         if is_sqlite():
             _drop_terms()
         for table in (INDEXED, UNINDEXED, STATE):

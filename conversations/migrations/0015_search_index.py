@@ -1,23 +1,21 @@
-"""The tables and triggers of the full-text index. It is filled in the background, however many messages there are."""
+"""The tables of the full-text index. It is filled in the background, however many messages there are."""
 
 from typing import Any
 
 from django.db import migrations
 
+from conversations.context import index_schema
 
-def install(*_: Any) -> None:
-    from conversations.context import index_schema
 
-    index_schema.install()
+def make_tables(*_: Any) -> None:
+    index_schema.make_tables()
 
 
 def drop(*_: Any) -> None:
-    from conversations.context import index_schema
-
     index_schema.drop()
 
 
 class Migration(migrations.Migration):
     dependencies = [("conversations", "0014_copies_of_messages")]
 
-    operations = [migrations.RunPython(install, drop)]
+    operations = [migrations.RunPython(make_tables, drop)]
