@@ -123,9 +123,9 @@ def test_the_analytics_tell_flows_apart_where_there_are_any(root: Client, conver
     thread = worked(conversation).thread
     compaction_run(thread, now, flow="executor", reduction_percent=80)
     html = page(root, "analytics/")
-    assert re.search(r"By flow.*Chat</th><td>1</td>.*Executor</th><td>1</td>", html, re.DOTALL)
+    assert re.search(r"By flow.*Chat</th>\s*<td>1</td>.*Executor</th>\s*<td>1</td>", html, re.DOTALL)
     of_executors = page(root, "analytics/", flow="executor")
-    assert "Chat</th>" not in of_executors and "Executor</th><td>1</td>" in of_executors
+    assert "Chat</th>" not in of_executors and re.search(r"Executor</th>\s*<td>1</td>", of_executors)
     assert "Spent" not in of_executors and "flow=executor" in of_executors
     assert "By flow" in page(root, "analytics/", flow="nonsense")
 

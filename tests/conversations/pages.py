@@ -15,6 +15,11 @@ from conversations.models import Conversation
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
+def one_line(html: str) -> str:
+    """Markup with its line breaks as spaces: where a sentence is broken is no matter of a page's text."""
+    return " ".join(html.split())
+
+
 class Pages:
     """A person's pages; `htmx=True` asks as htmx does."""
 

@@ -44,7 +44,7 @@ def page(client: Client, **query: Any) -> str:
 
 
 def tiles(html: str) -> dict[str, str]:
-    return dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", html))
+    return dict(re.findall(r"<dt>(.*?)</dt>\s*<dd>\s*(.*?)\s*</dd>", html))
 
 
 def lived(conversation: Conversation, user: User, count: int = 1) -> None:

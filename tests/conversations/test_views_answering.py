@@ -17,7 +17,7 @@ from conversations.context import settings
 from conversations.llm.port import MAX_TOKENS
 from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import START, Chat, fill
-from tests.conversations.pages import Pages, elements
+from tests.conversations.pages import Pages, elements, one_line
 
 pytestmark = pytest.mark.once
 
@@ -48,7 +48,7 @@ def test_the_models_that_can_be_chosen_come_with_window_and_price(
     ModelProfile.objects.filter(name="small").update(price_input=Decimal("0.25"), price_output=Decimal(2))
     ModelProfile.objects.create(name="gone", model_id="x", enabled=False)
     ModelProfile.objects.create(name="summaries", model_id="x", role=ModelProfile.Role.FAST)
-    html = panel(pages, conversation).partition('id="model-section"')[2].partition("</section>")[0]
+    html = one_line(panel(pages, conversation).partition('id="model-section"')[2].partition("</section>")[0])
     assert "selected>scripted (4k)<" in html and ">small (1.2k, $0.25 / $2.00)<" in html
     assert "gone" not in html and "summaries" not in html
     assert "Its window is 4,000 tokens, of which" in html and "No price is set for it." in html
@@ -87,7 +87,7 @@ def test_no_switch_while_a_reply_is_written(pages: Pages, conversation: Conversa
     response = pages.post("model", conversation.pk, model=str(small.pk))
     assert response.status_code == 409
     assert "A reply is still being written" in response.content.decode()
-    assert "selected>scripted (4k)<" in response.content.decode()
+    assert "selected>scripted (4k)<" in one_line(response.content.decode())
     address = f"/api/conversations/{conversation.pk}"
     body = {"model": "small", "title": "Another"}
     refused = pages.client.patch(address, body, content_type="application/json")

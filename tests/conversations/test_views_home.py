@@ -179,7 +179,7 @@ def test_the_page_of_what_is_archived_lists_what_was_used_last_as_ever(pages: Pa
     for query in ({}, {"archived": ""}, {"before": (now - timedelta(days=1)).isoformat()}):
         html = pages.get("home", **query).content.decode()
         recent = html[html.index('id="recent-heading"') :]
-        assert re.findall(r"<li><a[^>]*><span>([^<]*)<", recent) == ["new", "star"], query
+        assert re.findall(r"<li>\s*<a[^>]*>\s*<span>([^<]*)<", recent) == ["new", "star"], query
     Conversation.objects.filter(archived=False).delete()
     assert 'id="recent-heading"' not in pages.get("home", archived="").content.decode()
 

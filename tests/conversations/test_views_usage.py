@@ -40,7 +40,7 @@ def test_a_new_account_is_told_what_will_be_here(user: User) -> None:
 def test_the_page_shows_tokens_cost_and_what_was_saved(user: User, conversation: Conversation) -> None:
     lived(conversation)
     html = Pages(user).get("usage").content.decode()
-    figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", html))
+    figures = dict(re.findall(r"<dt>(.*?)</dt>\s*<dd>\s*(.*?)\s*</dd>", html))
     assert figures == {
         "Tokens": "2.75k", "Cost": "$0.0145", "Saved tokens": "7k", "Saved money": "−$0.0020", "Stored": "2",
     }  # fmt: skip
