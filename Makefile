@@ -36,6 +36,7 @@ check: $(VENV)/installed-dev
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check --quiet .
 	@$(VENV)/bin/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
+	@$(VENV)/bin/djlint templates --lint --quiet > $(VENV)/templates.log 2>&1 || { cat $(VENV)/templates.log; exit 1; }
 	@$(VENV)/bin/oxlint --quiet --report-unused-disable-directives-severity error static > $(VENV)/scripts.log || { cat $(VENV)/scripts.log; exit 1; }
 	@$(VENV)/bin/mypy --no-error-summary --strict compression/core
 	@$(VENV)/bin/mypy -n 2 --no-error-summary chatsite conversations compression
