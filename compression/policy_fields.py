@@ -50,7 +50,7 @@ FIELDS = (
         },
     ),
     PolicyField(
-        "enabled", "switch", "Folding", "Off: where the window is full, the oldest messages are left out.",
+        "enabled", "switch", "Compaction", "Off: where the window is full, the oldest messages are left out.",
         choices={"true": "On", "false": "Off: cut once it overflows"}, setting="COMPRESSION_ENABLED",
     ),
     PolicyField(
@@ -63,7 +63,7 @@ FIELDS = (
     ),
     PolicyField(
         "strategy", "choice", "Strategy",
-        "A new summary each time, one folded again, one of everything, or a note without a model.",
+        "A new summary each time, one written anew, one of everything, or a note without a model.",
         choices={
             "checkpoints": "Checkpoints: a summary for each compaction",
             "rolling": "Rolling: one summary, written anew",
@@ -73,7 +73,7 @@ FIELDS = (
         setting="COMPRESSION_STRATEGY",
     ),
     PolicyField(
-        "threshold", "share", "Folds at",
+        "threshold", "share", "Compacts at",
         "Share of the window from which on it is compressed, local models too; null: 0.8, and a local model's once "
         "verbatim text fills three quarters of its room.",
         unit="% of the window", low=MIN_THRESHOLD, high=MAX_THRESHOLD, setting="COMPRESSION_THRESHOLD",
@@ -92,11 +92,11 @@ FIELDS = (
     ),
     PolicyField(
         "keep_user_tokens", "whole", "Your words kept",
-        "Tokens of a person's latest condensed messages that stay word for word.",
+        "Tokens of a person's latest compacted messages that stay word for word.",
         unit="tokens, or all", high=1_000_000, also="all",
     ),
     PolicyField(
-        "min_messages", "whole", "Fewest to fold", "Fewer are not worth a summary.", unit="messages", low=1, high=1_000
+        "min_messages", "whole", "Fewest to compact", "Fewer are not worth a summary.", unit="messages", low=1, high=1_000
     ),
     PolicyField(
         "cooldown", "whole", "Rests after", "Seconds between two automatic compactions.",

@@ -157,7 +157,7 @@ def waited_for(conversation: Conversation) -> str:
 
 def _executors(run: AgentRun) -> str:
     if Compaction.objects.filter(conversation=run.thread_id, status__in=Compaction.ACTIVE).exists():
-        return "The executor compresses its history…"
+        return "The executor compacts its history…"
     call = _unfinished(run.thread_id)
     return f"The executor works: {called(call)}…" if call else "The executor works…"
 

@@ -17,5 +17,5 @@ def outlook(conversation: Conversation) -> str:
     if used.system > used.window.budget:
         return f"{window}, and the system prompt alone takes {used.system:,}: nothing fits beside it."
     if trigger.is_full(loaded):
-        return f"{window}: this conversation folds at the next turn."
+        return f"{window}: this conversation is compacted at the next turn."
     return f"{window}, of which {used.total:,} are in use."

@@ -22,7 +22,7 @@ from conversations.validation import visible
 register = template.Library()
 
 STAGES = {
-    "identify": "choosing what to fold",
+    "identify": "choosing what to compact",
     "prepare": "preparing the text",
     "summarise": "summarising",
     "checkpoint": "writing the checkpoint",
@@ -30,7 +30,7 @@ STAGES = {
     "validate": "checking what was kept",
 }
 PURPOSES = {
-    "rollback": "Before a fold",
+    "rollback": "Before a compaction",
     "recovery": "Before an undo or an edit",
     "emergency": "Emergency",
     "manual": "By hand",
@@ -42,13 +42,13 @@ CAUSES = {
     "api": "By the API",
     "emergency": "To make room",
 }
-STANDINGS = {"compressed": "folded", "protected": "sent word for word", "replaced": "replaced"}
+STANDINGS = {"compressed": "compacted", "protected": "sent word for word", "replaced": "replaced"}
 OUTCOMES = {
     "pending": "Waiting",
     "running": "At work",
     "ready": "Prepared",
     "failed": "Did not work",
-    "skipped": "Nothing to fold",
+    "skipped": "Nothing to compact",
     "discarded": "Dropped: the conversation changed",
     "cancelled": "Cancelled",
 }
@@ -134,7 +134,7 @@ def outcome(compaction: Compaction) -> str:
     if compaction.status == Compaction.Status.UNDONE:
         return "Undone"
     if compaction.status == Compaction.Status.SUCCEEDED:
-        return "Emergency" if compaction.trigger == Compaction.Trigger.EMERGENCY else "Folded"
+        return "Emergency" if compaction.trigger == Compaction.Trigger.EMERGENCY else "Compacted"
     return OUTCOMES.get(compaction.status, compaction.status)
 
 

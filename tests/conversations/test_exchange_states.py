@@ -33,7 +33,7 @@ from conversations.turns import forks
 from tests.conftest import real_conversation
 from tests.conversations.exports import chatgpt, claude, wrote
 from tests.conversations.exports import told as told_by
-from tests.conversations.pages import Pages
+from tests.conversations.pages import Pages, one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -356,7 +356,7 @@ def test_whatever_was_done_to_a_conversation_it_comes_back(
 def test_the_page_shows_what_came_in_compressed(ada: User, talk: Conversation) -> None:
     back = again(ada, talk)
     pages = Pages(ada)
-    assert "<b>7 messages folded</b>" in pages.get("chat", back.pk).content.decode()
+    assert "<b>7 messages compacted</b>" in one_line(pages.get("chat", back.pk).content.decode())
     row = Compaction.objects.get(conversation=back)
     assert "It came in with a file, compressed as it is." in pages.get("compaction", back.pk, row.pk).content.decode()
 

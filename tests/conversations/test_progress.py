@@ -21,6 +21,7 @@ from conversations.models import Conversation
 from conversations.runtime.events import hub
 from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
+from tests.conversations.pages import one_line
 
 
 def earlier(conversation: Conversation, *, summariser: str, seconds: float, tokens: int = 5_000, age: int = 1) -> None:
@@ -94,7 +95,7 @@ def test_stage_percent_and_remaining_time_are_told_everywhere(conversation: Conv
     told = Api(user).get(f"/api/tasks/{row.pk}/progress").json()
     assert (told["stage"], told["percent"], told["parts"], told["parts_done"]) == ("summarise", 25, 4, 1)
     assert 28 <= told["eta_seconds"] <= 30 and told["elapsed_seconds"] <= 2
-    page = client.get(f"/c/{conversation.pk}/status").content.decode()
+    page = one_line(client.get(f"/c/{conversation.pk}/status").content.decode())
     assert "summarising part 2 of 4" in page and "25 %" in page and re.search(r"about (30|29|28) s left", page)
     client.force_login(User.objects.create_superuser("root"))
     for address in ("", f"{row.pk}/change/"):

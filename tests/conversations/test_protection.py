@@ -97,7 +97,7 @@ def test_the_page_pins_unpins_and_folds_up_to_a_message(filled: Conversation, cl
     assert Message.objects.get(pk=row.pk).is_protected
     page = client.get(reverse("chat", args=[filled.pk])).content.decode()  # type: ignore[attr-defined]
     assert "Unpin" in page
-    assert "Compress up to here" in page
+    assert "Compact up to here" in page
     assert client.post(address).status_code == 204  # type: ignore[attr-defined]
     assert not Message.objects.get(pk=row.pk).is_protected
     tenth = Message.objects.get(content__startswith="Message 9 ")

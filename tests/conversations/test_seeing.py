@@ -144,7 +144,7 @@ def test_the_meter_asks_one_query_more_for_a_summary_and_none_for_a_message(
 
 
 def test_a_full_conversation_gives_notice_once_until_it_was_folded(conversation: Conversation, pages: Pages) -> None:
-    said = "At 75 % its older part is folded."  # what is kept for the reply leaves no 80 %
+    said = "At 75 % its older part is compacted."  # what is kept for the reply leaves no 80 %
     turns(conversation, 4, tokens=500)
     assert said not in words_of(pages.get("chat", conversation.pk))
     turns_more = Message.objects.filter(conversation=conversation)

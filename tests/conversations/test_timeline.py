@@ -54,7 +54,8 @@ def test_the_timeline_tells_every_compaction_the_latest_first(filled: Conversati
     assert last.before and last.after and first.before and first.after
     saved = last.before - last.after + first.before - first.after
     for words in (
-        "Folds in force 2", f"Tokens saved {saved:,}", "By hand", "Written by scripted", "Took 1.8 s", "Cost $0.0004",
+        "Compactions in force 2", f"Tokens saved {saved:,}", "By hand",
+        "Written by scripted", "Took 1.8 s", "Cost $0.0004",
         f"{first.before:,} → {first.after:,} tokens", f"{first.facts_kept} of {first.facts_found}",
     ):  # fmt: skip
         assert words in told
@@ -126,7 +127,7 @@ def test_the_timelines_queries_do_not_grow(filled: Conversation, pages: Pages, d
 
 
 def test_the_context_leads_to_the_timeline_and_says_how_much_is_in_it(filled: Conversation, pages: Pages) -> None:
-    assert "Nothing was folded yet." in words_of(pages.get("context", filled.pk, htmx=True))
+    assert "Nothing was compacted yet." in words_of(pages.get("context", filled.pk, htmx=True))
     folds(filled)
     page = pages.get("context", filled.pk, htmx=True)
     assert f'href="/c/{filled.pk}/timeline"' in page.content.decode()

@@ -93,11 +93,11 @@ def test_a_run_that_is_open_shows_its_steps_and_one_that_has_ended_when_it_is_op
     assert kinds == ["assignment", "tools", "compaction", "partial_result"]
     told = text(page)
     assert "3 of 10 turns" in told and "waits for the planner" in told and "One of two. Which?" in told
-    assert "12 messages folded</b> <span>1,240 → 130 tokens" in told and "PARTIAL RESULT" not in told
+    assert "12 messages compacted</b> <span>1,240 → 130 tokens" in told and "PARTIAL RESULT" not in told
     opened = text(pages.get("run", rows.conversation.pk, done.pk, htmx=True))
     assert "<strong>5432</strong>" in opened and "1 request" in opened
     summary = text(pages.get("compaction", run.thread_id, fold.pk))
-    assert "12 messages folded" in summary and f"/c/{rows.conversation.pk}/" in summary and "Edit" not in summary
+    assert "12 messages compacted" in summary and f"/c/{rows.conversation.pk}/" in summary and "Edit" not in summary
     assert pages.get("chat", run.thread_id).status_code == 404
     assert "executor&#x27;s history" in text(pages.get("timeline", rows.conversation.pk)).replace("'", "&#x27;")
 
@@ -149,8 +149,8 @@ def test_what_is_done_comes_in_small_pieces(rows: Rows) -> None:
     assert f'id="call-{call.pk}"' in html and 'id="flow-executor"' in html
     rows.fold(run, status="running")
     html = rendered("run.updated", run={"id": str(run.pk)})
-    assert f'id="run-{run.pk}"' in html and "Compressing the executor" in html
-    assert "The executor compresses its history…" in html
+    assert f'id="run-{run.pk}"' in html and "Compacting the executor" in html
+    assert "The executor compacts its history…" in html
     message = ToolCall.objects.get(name="delegate_task").message
     html = rendered("tool.updated", message_id=str(message.pk), call={"id": "c0"})
     assert html.startswith('<div class="call"') and f'data-run-id="{run.pk}"' in html

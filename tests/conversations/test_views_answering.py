@@ -63,11 +63,11 @@ def test_a_smaller_window_says_that_the_next_turn_folds_and_the_meter_follows(
     told = unescape(response.content.decode())
     assert response.headers["HX-Retarget"] == "#model-section"
     assert "small answers from now on." in told
-    assert "Its window is 1,200 tokens: this conversation folds at the next turn." in told
+    assert "Its window is 1,200 tokens: this conversation is compacted at the next turn." in told
     assert meter(pages, conversation)["data-window"] == "1200"
     assert not conversation.compactions.exists()
     back = pages.post("model", conversation.pk, model=str(conversation.model_id))
-    assert "folds" not in back.content.decode().partition("model-help")[2]
+    assert "compacted" not in back.content.decode().partition("model-help")[2]
 
 
 async def test_the_next_turn_folds_for_the_smaller_window_and_goes_to_the_new_model(

@@ -55,7 +55,7 @@ def test_a_compressed_message_offers_them_once_it_is_opened(pages: Pages, conver
     fill(conversation, 20)
     compaction.request(conversation, trigger="manual", steering=Steering())
     opened = pages.get("message", conversation.pk, numbered(conversation, 0).pk, body="")
-    assert "Edit" in acts(opened) and "Fork" in acts(opened) and "Compress up to here" not in acts(opened)
+    assert "Edit" in acts(opened) and "Fork" in acts(opened) and "Compact up to here" not in acts(opened)
 
 
 def test_the_last_reply_is_written_anew_at_once(pages: Pages, conversation: Conversation, llm: LlmServer) -> None:

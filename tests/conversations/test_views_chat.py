@@ -179,7 +179,7 @@ def test_a_page_that_waited_for_a_dead_worker_is_told_and_gets_its_box_back(
     Compaction.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
     response = pages.get("status", conversation.pk, was=str(row.pk))
     assert not elements(response).with_attribute("data-busy")
-    assert b"Folding did not work, and nothing was changed." in response.content
+    assert b"The compaction did not work, and nothing was changed." in response.content
     assert response.headers["HX-Trigger"] == CONVERGE
 
 

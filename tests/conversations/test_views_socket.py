@@ -95,7 +95,7 @@ async def test_a_compression_arrives_as_status_then_thread(chat: Chat, user: Use
         frames.append(await communicator.receive_from(timeout=5))
     await communicator.disconnect()
     assert "data-busy" in frames[0] and 'hx-swap-oob="innerHTML:#compression-status"' in frames[0]
-    assert "data-busy" not in frames[-1] and "Folded 16 messages" in one_line(frames[-1])
+    assert "data-busy" not in frames[-1] and "Compacted 16 messages" in one_line(frames[-1])
 
 
 def test_a_delta_is_escaped_and_reads_nothing(conversation: Conversation, django_assert_num_queries: Any) -> None:

@@ -20,7 +20,7 @@ def test_compact_folds_the_past_and_undo_unfolds_it(alice: Person, llm: LlmServe
     expect(alice.page.locator(".message[data-state=live]")).to_have_count(30)
     alice.page.locator("#compact").click()
     divider = alice.page.locator(".compaction-divider")
-    expect(divider).to_contain_text("messages folded")
+    expect(divider).to_contain_text("messages compacted")
     expect(alice.page.locator(".message[data-state=live]")).to_have_count(4)
 
     row = alice.page.locator(".message[data-state=compressed]").first
@@ -70,7 +70,7 @@ def test_a_compression_that_finds_nothing_says_so_and_gives_the_box_back(alice: 
     alice.says("Hello")
     alice.is_answered("Hello.")
     alice.says("/compact keep the ports")
-    expect(alice.status).to_contain_text("Nothing was folded.")
+    expect(alice.status).to_contain_text("Nothing was compacted.")
     expect(alice.box).to_be_enabled()
     expect(alice.box).to_have_value("")
     alice.status.get_by_role("button", name="Dismiss").click()
@@ -89,7 +89,7 @@ def test_a_server_that_dies_while_it_compresses_goes_on_when_it_is_back_and_the_
     alice.site.crash()
     llm.summary_takes(seconds=0)
     alice.site.start()
-    expect(alice.page.locator(".compaction-divider")).to_contain_text("messages folded", timeout=30_000)
+    expect(alice.page.locator(".compaction-divider")).to_contain_text("messages compacted", timeout=30_000)
     expect(alice.box).to_be_enabled()
     expect(alice.box).to_have_value("a thought")
     expect(alice.page.locator(".message[data-state=live]")).to_have_count(4)

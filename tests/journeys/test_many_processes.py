@@ -88,7 +88,7 @@ def test_a_reply_is_seen_stopped_and_folded_from_another_process(pair: Pair, llm
         expect(person.status).to_contain_text("Compressing context…")
         expect(person.box).to_be_disabled()
     for person in (first, second):
-        expect(person.page.locator(".compaction-divider")).to_contain_text("messages folded")
+        expect(person.page.locator(".compaction-divider")).to_contain_text("messages compacted")
         expect(person.box).to_be_enabled()
     assert first.complaints == second.complaints == []
 

@@ -19,7 +19,7 @@ def folds(person: Person) -> Locator:
     """The divider of what was folded by hand."""
     person.page.locator("#compact").click()
     divider = person.page.locator(".compaction-divider")
-    expect(divider).to_contain_text("messages folded")
+    expect(divider).to_contain_text("messages compacted")
     expect(person.box).to_be_enabled()
     return divider
 
@@ -37,7 +37,7 @@ def test_open_all_shows_the_request_that_the_model_then_receives(alice: Person, 
     sees = alice.page.locator("#model-sees")
     expect(sees).to_contain_text("Summary, 1 checkpoint")
     expect(sees).to_contain_text("Live, 4 messages")
-    expect(sees).to_contain_text(re.compile(r"Folds at \d\d %, in about \d+ turns"))
+    expect(sees).to_contain_text(re.compile(r"Compacts at \d\d %, in about \d+ turns"))
     sees.get_by_role("link", name="Open all").click()
     reader = alice.page.get_by_role("dialog")
     # What is recalled is looked for anew when a message is sent.
@@ -71,7 +71,7 @@ def test_a_number_leads_to_its_source_and_that_to_its_place_on_a_phone(alice: Pe
     source.get_by_role("link", name="Go to").click()
     here = reader.locator("#around [data-here]")
     expect(here).to_contain_text(said)
-    expect(here).to_contain_text("folded")
+    expect(here).to_contain_text("compacted")
     expect(here).to_be_focused()
     expect(here).to_be_in_viewport()
     reader.get_by_role("link", name="Later").click()
@@ -111,7 +111,9 @@ def test_a_full_conversation_says_so_and_can_wait_or_be_folded(at_site: Callable
     alice.sets_up()
     alice.imports(long_conversation(70, words=60))
     notice = alice.page.locator("#notice")
-    expect(notice).to_contain_text(re.compile(r"This conversation is \d\d % full. At \d\d % its older part is folded."))
+    expect(notice).to_contain_text(
+        re.compile(r"This conversation is \d\d % full. At \d\d % its older part is compacted.")
+    )
     other = alice.page.context.new_page()
     other.goto(alice.page.url)
     expect(other.locator("#notice")).to_contain_text("% full")
@@ -144,7 +146,7 @@ def test_a_link_to_a_message_finds_it_folded_or_far_above(alice: Person) -> None
     expect(row).to_contain_text("Message 2: service-2 listens")
     page.evaluate("(hash) => { location.hash = hash; }", f"#message-{id_of(alice, 50)}")  # in the rest of the fold
     expect(here).to_contain_text("Message 50: service-50 listens")
-    expect(here).to_contain_text("folded")
+    expect(here).to_contain_text("compacted")
     assert alice.complaints == []
 
 

@@ -57,19 +57,19 @@ def test_a_wrong_policy_is_told_beside_its_field_and_the_rest_stays(alice: Perso
     panel = context_of(alice)
     panel.get_by_text("More: lengths, pauses").click()
     panel.get_by_label("Rests after").fill("45")
-    panel.get_by_label("Folds at").fill("20")
+    panel.get_by_label("Compacts at").fill("20")
     panel.locator("#policy-save").click()
-    expect(panel.get_by_label("Folds at")).to_have_accessible_description(
+    expect(panel.get_by_label("Compacts at")).to_have_accessible_description(
         "% of the window Must be a number from 50 % to 95 %."
     )
-    expect(panel.get_by_label("Folds at")).to_have_value("20")
+    expect(panel.get_by_label("Compacts at")).to_have_value("20")
     expect(panel.get_by_label("Rests after")).to_have_value("45")
-    panel.get_by_label("Folds at").fill("60")
-    panel.get_by_label("Folds at").press("Enter")
+    panel.get_by_label("Compacts at").fill("60")
+    panel.get_by_label("Compacts at").press("Enter")
     expect(panel.locator("#policy-section")).to_contain_text("Saved.")
     alice.page.reload()
     panel = context_of(alice)
-    expect(panel.get_by_label("Folds at")).to_have_value("60")
+    expect(panel.get_by_label("Compacts at")).to_have_value("60")
     expect(panel.get_by_label("Rests after")).to_have_value("45")
     expect(panel.get_by_label("Latest kept")).to_have_value("")
 
