@@ -65,7 +65,7 @@ FIELDS = (
         "strategy", "choice", "Strategy",
         "A new summary each time, one written anew, one of everything, or a note without a model.",
         choices={
-            "checkpoints": "Checkpoints: a summary for each compaction",
+            "checkpoints": "Checkpoints: one for each compaction",
             "rolling": "Rolling: one summary, written anew",
             "continuation": "Continuation: one summary of all",
             "truncate": "Truncate: a note in place, no model",
@@ -96,7 +96,8 @@ FIELDS = (
         unit="tokens, or all", high=1_000_000, also="all",
     ),
     PolicyField(
-        "min_messages", "whole", "Fewest to compact", "Fewer are not worth a summary.", unit="messages", low=1, high=1_000
+        "min_messages", "whole", "Fewest to compact", "Fewer are not worth a summary.",
+        unit="messages", low=1, high=1_000,
     ),
     PolicyField(
         "cooldown", "whole", "Rests after", "Seconds between two automatic compactions.",

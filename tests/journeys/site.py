@@ -148,6 +148,7 @@ class Person:
     def begins(self) -> None:
         self.page.get_by_role("button", name="New chat").first.click()
         expect(self.box).to_be_enabled()
+        self.page.wait_for_load_state("domcontentloaded")  # before that, no module hears of a key
 
     def imports(self, conversation: dict[str, Any]) -> None:
         file = {

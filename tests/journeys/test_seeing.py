@@ -37,7 +37,7 @@ def test_open_all_shows_the_request_that_the_model_then_receives(alice: Person, 
     sees = alice.page.locator("#model-sees")
     expect(sees).to_contain_text("Summary, 1 checkpoint")
     expect(sees).to_contain_text("Live, 4 messages")
-    expect(sees).to_contain_text(re.compile(r"Compacts at \d\d %, in about \d+ turns"))
+    expect(sees).to_contain_text(re.compile(r"Compacts at \d\d\s+%, in about \d+\s+turns"))
     sees.get_by_role("link", name="Open all").click()
     reader = alice.page.get_by_role("dialog")
     # What is recalled is looked for anew when a message is sent.
@@ -112,7 +112,7 @@ def test_a_full_conversation_says_so_and_can_wait_or_be_folded(at_site: Callable
     alice.imports(long_conversation(70, words=60))
     notice = alice.page.locator("#notice")
     expect(notice).to_contain_text(
-        re.compile(r"This conversation is \d\d % full. At \d\d % its older part is compacted.")
+        re.compile(r"This conversation is\s+\d\d % full.\s+At \d\d % its\s+older part is compacted.")
     )
     other = alice.page.context.new_page()
     other.goto(alice.page.url)
