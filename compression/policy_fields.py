@@ -74,7 +74,7 @@ FIELDS = (
     ),
     PolicyField(
         "threshold", "share", "Compacts at",
-        "Share of the window from which on it is compressed, local models too; null: 0.8, and a local model's once "
+        "Share of the window from which on it is compacted, local models too; null: 0.8, and a local model's once "
         "verbatim text fills three quarters of its room.",
         unit="% of the window", low=MIN_THRESHOLD, high=MAX_THRESHOLD, setting="COMPRESSION_THRESHOLD",
     ),
@@ -118,7 +118,7 @@ FIELDS = (
     ),
     PolicyField(
         "history_tokens", "whole", "History budget",
-        "Tokens of history beyond which it is compressed, however large the window. An agent's planner has 2,500, a "
+        "Tokens of history beyond which it is compacted, however large the window. An agent's planner has 2,500, a "
         "chat none.",
         unit="tokens", low=MIN_HISTORY_TOKENS, high=10_000_000, unset="none",
     ),

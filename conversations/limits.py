@@ -57,7 +57,7 @@ def require_compaction(owner_id: int) -> None:
     running = Compaction.objects.filter(status__in=Compaction.ACTIVE, conversation__owner_id=owner_id).count()
     if running >= settings.MAX_COMPACTIONS_PER_USER:
         raise TooMany(
-            f"{running} of your conversations are being compressed; at most {settings.MAX_COMPACTIONS_PER_USER} may "
+            f"{running} of your conversations are being compacted; at most {settings.MAX_COMPACTIONS_PER_USER} may "
             "be at once.",
             retry_after=RETRY_SECONDS,
         )

@@ -165,7 +165,7 @@ def of_compactions(seen: Overview, days: Days) -> list[Chart]:
         _ranked(
             "Why summaries failed",
             ("another stepped in", passed),
-            ("nothing was folded", failed),
+            ("nothing was compacted", failed),
             note="What summarisers failed for, and compactions altogether.",
         ),
         Chart(

@@ -101,7 +101,7 @@ class ConversationAdmin(admin.ModelAdmin):
     @admin.action(description="Compact now", permissions=["change"])
     def compact_now(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
         compact = partial(compaction.request, trigger=Compaction.Trigger.MANUAL, steering=Steering(quality="standard"))
-        self._each(request, conversations, "is being compressed.", compact)
+        self._each(request, conversations, "is being compacted.", compact)
 
     @admin.action(description="Undo the last compaction", permissions=["change"])
     def undo_last(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
@@ -109,7 +109,7 @@ class ConversationAdmin(admin.ModelAdmin):
 
     @admin.action(description="Clear: send every message as it is", permissions=["change"])
     def clear(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
-        self._each(request, conversations, "is not compressed any more.", snapshots.clear)
+        self._each(request, conversations, "is not compacted any more.", snapshots.clear)
 
     def _each(
         self, request: HttpRequest, rows: QuerySet[Conversation], done: str, act: Callable[[Conversation], Any]

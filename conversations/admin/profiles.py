@@ -66,7 +66,7 @@ class ModelProfileForm(forms.ModelForm):
             "provider": "Which API it speaks. Nearly every server speaks OpenAI's: vLLM, Ollama, llama.cpp, LM Studio.",
             "base_url": "Empty: the provider's own. Else with its version, as http://127.0.0.1:11434/v1 for Ollama.",
             "model_id": "As the server calls it. A test of the connection finds out what the server offers.",
-            "window": "In tokens, as the model's maker names it. Conversations are folded before they outgrow it.",
+            "window": "In tokens, as the model's maker names it. Conversations are compacted before they outgrow it.",
             "max_reply_tokens": "What a reply may take, kept free of the window. Empty: all it can, and 1,000 kept.",
             "is_local": "Only 85 % of the window is used then: how such a server counts tokens is not known exactly.",
             "price_cached": "Empty: as input.",

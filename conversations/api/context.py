@@ -66,7 +66,7 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
 @router.post(
     "/context/{uuid:conversation_id}/compact",
     response={202: told(run.Task)},
-    summary="Compress a conversation",
+    summary="Compact a conversation",
     openapi_extra=refuses(409),
 )
 def compact(request: Request, conversation_id: UUID, body: run.CompactRequest | None = None) -> dict[str, Any]:

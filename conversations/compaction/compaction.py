@@ -53,7 +53,7 @@ MAX_INSTRUCTIONS = 2_000
 RUNS_A_MINUTE = 10
 STOPPED = "It was stopped before it was done."
 LATE = "Its worker was not heard of for too long."
-CHANGED = "The conversation changed while it was compressed."
+CHANGED = "The conversation changed while it was compacted."
 BROKEN = "Something went wrong; the log says what."
 EXPECTED = (LeaseLost, Superseded, Conversation.DoesNotExist, CompactionSkipped, CompactionFailed)
 """Ways in which a compaction ends without an effect; anything else is raised on."""

@@ -41,10 +41,10 @@ def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
     summary = _cleaned(text)
     head = transcript.head_of(conversation.pk)
     if lease.is_blocked(conversation.pk):
-        raise Conflict("This conversation is being compressed. Try again when that is done.", code="compaction_running")
+        raise Conflict("This conversation is being compacted. Try again when that is done.", code="compaction_running")
     values = active_checkpoints(conversation.pk)
     if number not in [value.number for value in values]:
-        raise Conflict("This summary is not in force any more: a later fold has replaced it.", code="not_active")
+        raise Conflict("This summary is not in force any more: a later compaction has replaced it.", code="not_active")
     context = render_context(_with(values, number, summary))
     tokens = count_tokens(context) + MESSAGE_OVERHEAD
     _require_room(head, tokens)

@@ -74,7 +74,7 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID |
     if row is None:
         running = active(conversation_id)
         raise Conflict(
-            "This conversation is being compressed already.",
+            "This conversation is being compacted already.",
             code="compaction_running",
             task_id=str(running.id) if running else None,
         )

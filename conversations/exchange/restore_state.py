@@ -23,7 +23,7 @@ from conversations.exchange.fields import fault
 from conversations.models import Conversation, Message
 from conversations.models.model_profile import DEFAULT_WINDOW
 
-CAME_SO = "it came in with a file, compressed as it is"
+CAME_SO = "it came in with a file, compacted as it is"
 STATE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version")
 
 Rows = Sequence[tuple[UUID, datetime]]

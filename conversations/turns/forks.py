@@ -67,7 +67,7 @@ def fresh(conversation: Conversation) -> Conversation:
         source = _locked(conversation)
         text = join_summaries(active_checkpoints(source.pk))
         if not text:
-            raise Conflict("Nothing is compressed: there is no summary to start from.", code="nothing_to_start_from")
+            raise Conflict("Nothing is compacted: there is no summary to start from.", code="nothing_to_start_from")
         content = f"{OPENING}\n\n{text}"
         copy = _like(source, title=_titled(source, CONTINUED))
         copy.messages.create(

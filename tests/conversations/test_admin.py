@@ -132,8 +132,8 @@ def test_compact_now_and_undo_say_for_each_row_what_was_done(client: Client, con
     Compaction.objects.filter(pk=running.pk).update(lease_expires_at=timezone.now() + timedelta(hours=1))
 
     page = act(client, "compact_now", conversation, busy)
-    assert "New chat is being compressed." in page
-    assert "Busy: This conversation is being compressed already." in page
+    assert "New chat is being compacted." in page
+    assert "Busy: This conversation is being compacted already." in page
     done = Compaction.objects.get(status="succeeded")
     assert (done.trigger, done.steering) == ("manual", {"quality": "standard"})
 

@@ -22,7 +22,7 @@ def test_compact_compresses_a_conversation_and_says_what_came_of_it(
 
 
 def test_compact_says_why_there_was_nothing_to_do(conversation: Conversation) -> None:
-    with pytest.raises(CommandError, match="skipped: There is nothing to condense"):
+    with pytest.raises(CommandError, match="skipped: There is nothing to compact"):
         call_command("compact", str(conversation.pk))
 
 

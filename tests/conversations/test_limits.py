@@ -114,7 +114,7 @@ def test_one_compaction_too_many_is_429_in_words(user: User, conversation: Conve
         lease.claim(row.pk, trigger="manual", steering=Steering())
     response = Api(user).post(f"/api/context/{conversation.pk}/compact")
     detail = refused(response, 429, "rate_limited")
-    assert detail["message"].startswith("2 of your conversations are being compressed; at most 2 may be at once.")
+    assert detail["message"].startswith("2 of your conversations are being compacted; at most 2 may be at once.")
     assert response["Retry-After"] == str(RETRY_SECONDS)
     page = Pages(user).post("compact", conversation.pk)
     assert (page.status_code, page["HX-Retarget"]) == (429, "#alert")

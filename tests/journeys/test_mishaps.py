@@ -59,7 +59,7 @@ def test_a_refusal_is_told_in_the_dialog_and_goes_with_the_next_success(alice: P
     other.locator(".compaction-divider").get_by_role("button", name="Undo").click()
     expect(other.locator(".compaction-divider")).to_have_count(0)
     panel.get_by_role("button", name="Start fresh").click()
-    expect(panel.locator("#panel-alert")).to_contain_text("Nothing is compressed")
+    expect(panel.locator("#panel-alert")).to_contain_text("Nothing is compacted")
     panel.get_by_role("button", name="Take a snapshot").click()
     expect(panel.locator("#panel-alert")).to_be_empty()
 

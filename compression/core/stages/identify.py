@@ -162,9 +162,9 @@ def _staying(transcript: Transcript, condensed: tuple[Turn, ...], policy: Policy
 
 def _require_enough(condensed: tuple[Turn, ...], least: int) -> None:
     if not condensed:
-        raise CompactionSkipped("There is nothing to condense: the latest and the protected messages are always kept.")
+        raise CompactionSkipped("There is nothing to compact: the latest and the protected messages are always kept.")
     if len(condensed) < least:
-        raise CompactionSkipped(f"Only {len(condensed)} could be condensed; at least {least} messages are needed.")
+        raise CompactionSkipped(f"Only {len(condensed)} could be compacted; at least {least} messages are needed.")
 
 
 def _turns(chosen: Iterable[Group]) -> tuple[Turn, ...]:

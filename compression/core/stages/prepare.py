@@ -103,7 +103,7 @@ def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: 
     if tokens < MIN_NEW_SUMMARY_TOKENS:
         number = len(draft.condensed)
         raise CompactionSkipped(
-            f"What could be condensed ({number} message{'s' * (number != 1)}) takes {draft.condensed_tokens:,} tokens: "
+            f"What could be compacted ({number} message{'s' * (number != 1)}) takes {draft.condensed_tokens:,} tokens: "
             "a summary would not be smaller."
         )
     if facts is None:

@@ -19,7 +19,7 @@ class Usage(BaseModel):
 
     system: Tokens = about("The system prompt.", 212)
     summary: Tokens = about("The summary.", 611)
-    recalled: Tokens = about("Passages quoted from what is condensed, for the latest question.", 0)
+    recalled: Tokens = about("Passages quoted from what is compacted, for the latest question.", 0)
     protected: Tokens = about("Protected and kept messages from before the cut.", 48)
     live: Tokens = about("Everything after the cut.", 1_740)
     total: Tokens = about("All of them.", 2_611)

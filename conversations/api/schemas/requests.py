@@ -32,7 +32,7 @@ class RequestUsage(BaseModel):
 
     system: Tokens = about("The system prompt.", 212)
     summary: Tokens = about("The summary.", 611)
-    recalled: Tokens = about("Passages quoted from what was condensed.", 0)
+    recalled: Tokens = about("Passages quoted from what was compacted.", 0)
     protected: Tokens = about("Protected messages.", 48)
     live: Tokens = about("All other messages.", 1_740)
     total: Tokens = about("All of them.", 2_611)

@@ -16,7 +16,7 @@ from conversations.models import Conversation
 
 
 class Command(BaseCommand):
-    help = "Compress a conversation now; what came of it is printed, and is a row like any other."
+    help = "Compact a conversation now; what came of it is printed, and is a row like any other."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("id", type=UUID, help="the conversation's id")

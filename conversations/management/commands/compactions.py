@@ -22,7 +22,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no conversation {id}.")
         rows = Compaction.objects.filter(conversation_id=id).order_by("-created_at", "-id")
         if not rows:
-            self.stdout.write("It has not been compressed yet.")
+            self.stdout.write("It has not been compacted yet.")
         for row in rows:
             self.stdout.write(_line(row))
 
@@ -33,5 +33,5 @@ def _line(row: Compaction) -> str:
         return f"{start} {row.error}".rstrip()
     return (
         f"{start} {row.messages_condensed} messages, {row.before:,} to {row.after:,} tokens "
-        f"(what was folded {row.reduction_percent} % shorter), {row.summariser}"
+        f"(what was compacted {row.reduction_percent} % shorter), {row.summariser}"
     )
