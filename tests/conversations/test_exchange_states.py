@@ -358,7 +358,7 @@ def test_the_page_shows_what_came_in_compressed(ada: User, talk: Conversation) -
     pages = Pages(ada)
     assert "<b>7 messages compacted</b>" in one_line(pages.get("chat", back.pk).content.decode())
     row = Compaction.objects.get(conversation=back)
-    assert "It came in with a file, compressed as it is." in pages.get("compaction", back.pk, row.pk).content.decode()
+    assert "It came in with a file, compacted as it is." in pages.get("compaction", back.pk, row.pk).content.decode()
 
 
 JUNK = st.one_of(
