@@ -1,4 +1,4 @@
-"""Whose address a request comes from, where a proxy asks for everybody."""
+"""Finds the address of a request's visitor behind the site's own proxies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FORWARDED = b"x-forwarded-for"
 
 
 def believe_proxy(scope: dict[str, object]) -> None:
-    """Put the visitor's address in the place of the proxy's, where FORWARDED_ALLOW_IPS names the proxy."""
+    """Replace a proxy's address in the scope by the visitor's, if FORWARDED_ALLOW_IPS names the proxy."""
     peer = scope.get("client")
     if isinstance(peer, list | tuple) and peer:
         address = address_of(str(peer[0]), scope["headers"])  # type: ignore[arg-type]
@@ -20,11 +20,11 @@ def believe_proxy(scope: dict[str, object]) -> None:
 
 
 def address_of(peer: str, headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The last of X-Forwarded-For that is no proxy of ours; what stands before it anybody may have written."""
+    """The last address in X-Forwarded-For that is no proxy of ours; earlier ones can be forged by anybody."""
     if not settings.FORWARDED_ALLOW_IPS or not _is_ours(peer):
         return peer
-    told = b",".join(value for name, value in headers if name == FORWARDED).decode("latin1")
-    for address in reversed([part.strip() for part in told.split(",") if part.strip()]):
+    forwarded = b",".join(value for name, value in headers if name == FORWARDED).decode("latin1")
+    for address in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
         if not _is_address(address):
             return peer
         peer = address

@@ -1,4 +1,4 @@
-"""A request that goes on for long, and ends once nobody would let it in any more."""
+"""Ends a long request once its session or key is no longer valid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conversations.admission import Admission
 
 
 class Admitted:
-    """One request. Its handler is told that the client has gone, and the client that it is not let in any more."""
+    """A request that can lose its permission: its handler then sees a disconnected client, its client gets an end."""
 
     def __init__(self, send: Any) -> None:
         self.admission = Admission(self._end)
@@ -23,7 +23,7 @@ class Admitted:
         return self._gone.done()
 
     async def receive(self, receive: Any) -> Any:
-        """What comes after the body: the end of the connection, or of the permission."""
+        """The message after the body: the disconnection of the client, or the end of the permission."""
         coming = asyncio.ensure_future(receive())
         try:
             await asyncio.wait((coming, self._gone), return_when=asyncio.FIRST_COMPLETED)
@@ -32,14 +32,15 @@ class Admitted:
             coming.cancel()
 
     async def send(self, message: dict[str, Any]) -> None:
+        """Send a message of the response, unless the permission has ended."""
         if self.is_gone:
-            return  # the handler has not noticed yet
+            return  # the handler has not noticed the end yet
         self._is_begun = True
         self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
         await self._send(message)
 
     async def end(self, scope: Any) -> None:
-        """After the handler: say the end, where it was the permission's."""
+        """Finish the response after the handler, if the permission ended before it."""
         if not self.is_gone or self._is_over:
             return
         if self._is_begun:

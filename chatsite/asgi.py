@@ -1,4 +1,4 @@
-"""HTTP and sockets of one process, and what it does beside them."""
+"""The ASGI application: routes HTTP requests, sockets and the lifespan protocol of one process."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ try:
 except ImproperlyConfigured as error:
     give_up(error)
 
-# These need the apps.
+# These imports need the apps.
 from chatsite import logs, probes
 from chatsite.addresses import believe_proxy
 from chatsite.admitted_requests import Admitted
 from chatsite.bodies import is_sign_in
-from chatsite.gateway_handler import GATEWAY, Programs
+from chatsite.gateway_handler import GATEWAY, GatewayHandler
 from chatsite.handler import Handler
 from chatsite.lifespan import lifespan
 from chatsite.middleware import API
@@ -53,13 +53,13 @@ routes = ProtocolTypeRouter(
 )
 
 FILES = ("/attachments", "/import")
-"""Where files come in."""
+"""The ends of paths that accept files."""
 SWITCH_SECONDS = 0.001
-"""After which a thread that makes a page lets others go on: the loop waits for every one of them in turn."""
-programs = Programs()
+"""A page's thread yields to others after this time, so that the loop need not wait longer for each of them."""
+programs = GatewayHandler()
 
 sys.setswitchinterval(SWITCH_SECONDS)
-# What is loaded by now stays: no collection of garbage looks at it again, while everything waits.
+# Exclude all objects loaded so far from garbage collections, which stop the whole process.
 gc.collect()
 gc.freeze()
 
@@ -73,7 +73,7 @@ async def application(scope, receive, send):  # type: ignore[no-untyped-def]
         queue.attach(loop)
     believe_proxy(scope)
     if scope["type"] == "http":
-        with logs.of_request(scope, send) as sending:
+        with logs.request_logging(scope, send) as sending:
             await _answer(scope, receive, sending)
     else:
         await routes(scope, receive, send)
@@ -102,7 +102,7 @@ async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
 
 
 def _kind_of(method: str, path: str) -> Kind:
-    """Which places a request waits for."""
+    """The kind of a request, which decides in which queue it waits."""
     if is_sign_in(method, path):
         return Kind.SIGN_IN
     if method == "POST" and path.endswith(FILES):

@@ -1,4 +1,4 @@
-"""How many bytes of bodies may be here at once: each is counted as it comes, long before its request is whole."""
+"""Limits the bytes of request bodies that are held at once; each is counted as it arrives."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ from collections import Counter
 
 from chatsite.refusal_responses import Busy
 
-SMALL = 65_536
-"""Bytes of a body that anybody may send; more is taken from who is signed in or has a key."""
+SMALL_BODY_BYTES = 65_536
+"""The largest body that anybody may send; larger ones require a session or a key."""
 SIGN_INS = frozenset({"/accounts/login/", "/setup/", "/admin/login/", "/admin/password_change/", "/settings/password"})
-"""Where a password is hashed, or a wrong one is: half a second of a processor."""
+"""Paths at which a password is hashed, which takes half a second of CPU time."""
 
 
 class Budget:
-    """Bytes of all, and of one address."""
+    """A limit of held bytes: of all bodies, and of those from one address."""
 
     def __init__(self, *, all: int, address: int) -> None:
         self.most, self.most_of_address = all, address
         self.held, self.of = 0, Counter[str]()
 
     def take(self, address: str, size: int) -> None:
-        """Raises Busy."""
+        """Count `size` more bytes. Raises Busy if a limit would be exceeded."""
         if self.held + size > self.most or self.of[address] + size > self.most_of_address:
             raise Busy
         self.held += size
         self.of[address] += size
 
     def leave(self, address: str, size: int) -> None:
+        """Give back `size` bytes."""
         self.held -= size
         self.of[address] -= size
         if not self.of[address]:
@@ -35,11 +36,11 @@ class Budget:
 
 small = Budget(all=16_000_000, address=4_000_000)
 large = Budget(all=48_000_000, address=32_000_000)
-"""Apart from the small ones: whoever sends files slowly keeps nobody from signing in, or from writing."""
+"""The budget of large bodies, apart from small ones, so that slow uploads cannot block sign-ins or messages."""
 
 
 class Held:
-    """The bytes of one body. On the loop."""
+    """The bytes of one body, counted in the small or the large budget. Use it on the loop."""
 
     def __init__(self, address: str) -> None:
         self.address, self.size, self._counted, self._budget = address, 0, 0, small
@@ -49,23 +50,25 @@ class Held:
         return self._budget is large
 
     def reserve(self, size: int) -> None:
-        """Count at once what is declared: of many that come together some are read whole. Raises Busy."""
+        """Count the declared size in advance, so that of many simultaneous bodies some complete. Raises Busy."""
         if size > self._counted:
-            if size > SMALL and not self.is_large:
+            if size > SMALL_BODY_BYTES and not self.is_large:
                 self._budget.leave(self.address, self._counted)
                 self._budget, self._counted = large, 0
             self._budget.take(self.address, size - self._counted)
             self._counted = size
 
     def take(self, size: int) -> None:
-        """So much more has come. Raises Busy."""
+        """Count `size` more bytes that arrived. Raises Busy."""
         self.size += size
         self.reserve(self.size)
 
     def close(self) -> None:
+        """Give back all bytes of the body."""
         self._budget.leave(self.address, self._counted)
         self._counted = 0
 
 
 def is_sign_in(method: str, path: str) -> bool:
+    """Whether a request has a password to hash."""
     return method == "POST" and path in SIGN_INS

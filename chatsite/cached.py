@@ -1,4 +1,4 @@
-"""The cache that several processes share, in Redis."""
+"""The client of the cache in Redis, which several processes share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from django_redis.client import DefaultClient
 
 
 class Client(DefaultClient):
-    """Values are JSON: a pickle would run the code of whoever can write to Redis. What is unreadable is not cached."""
+    """A client whose values are JSON: a pickle could run code of anybody who can write to Redis.
+
+    An unreadable value counts as missing.
+    """
 
     def get(self, key: Any, default: Any = None, *args: Any, **options: Any) -> Any:
         try:

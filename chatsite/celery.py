@@ -1,7 +1,7 @@
-"""Workers: `celery -A chatsite worker` does what web processes ask for, `celery -A chatsite beat` is the clock.
+"""Celery's workers and clock: `celery -A chatsite worker` runs tasks, `celery -A chatsite beat` starts periodic ones.
 
-A message only wakes a worker up: what there is to do, and who is at it, is in the database. Each worker has one loop,
-on which its tasks wait for models; Celery's own thread does nothing but begin them, so that none waits for another.
+A message only starts a task; the database has the work and its owner. Each worker has one loop, on which its tasks wait
+for models. Celery's own thread only starts tasks, so that no task waits for another.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ app.conf.update(
     worker_hijack_root_logger=False,
     task_ignore_result=True,
     task_serializer="json",
-    accept_content=["json"],  # who can write to the broker can send a pickle, and loading one runs code
+    accept_content=["json"],  # a pickle could run code of anybody who can write to the broker
     task_publish_retry=False,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30, "retry_on_timeout": True},
-    beat_scheduler="celery.beat:Scheduler",  # it keeps no file: all of it begins anew
+    beat_scheduler="celery.beat:Scheduler",  # keeps no file: the schedule begins anew at each start
     beat_schedule={
         "sweep": {"task": "chatsite.work", "schedule": 5.0, "args": ["sweep"], "options": {"expires": 15}},
         "tidy": {"task": "chatsite.work", "schedule": 60.0, "args": ["tidy"], "options": {"expires": 60}},
@@ -62,13 +62,14 @@ app.conf.update(
 
 @app.task(name="chatsite.work")
 def work(name: str, *args: str) -> None:
+    """Start the task of `conversations.tasks` that a message names, on the worker's loop."""
     from conversations.runtime import queue
 
     queue.work(name, *args, request_id=(work.request.headers or {}).get("request_id"))
 
 
 class Loop:
-    """The loop of a worker, in a thread of its own: Celery's main one waits for messages."""
+    """A worker's loop, in a thread of its own beside Celery's main thread, which waits for messages."""
 
     def __init__(self) -> None:
         from conversations.ops.process import Process
@@ -88,7 +89,7 @@ class Loop:
         self.loop.run_in_executor(None, worker_is_here)
 
     def stop(self) -> None:
-        """Begin to: Celery takes leave of its broker meanwhile."""
+        """Begin to stop the tasks, while Celery disconnects from its broker."""
         if self.stopping is None:
             self.stopping = asyncio.run_coroutine_threadsafe(self.process.stop(), self.loop)
 
@@ -102,7 +103,7 @@ _loop: Loop | None = None
 
 @import_modules.connect
 def _check(**_: Any) -> None:
-    """The first thing that Celery says of a worker or the clock, before it looks at the broker's address."""
+    """Check the settings at Celery's first signal, before it uses the broker's address."""
     _require(require_settings, _require_broker)
 
 
@@ -120,10 +121,10 @@ def _begin_work() -> None:
     from conversations.runtime import queue as work_queue
 
     maintenance.begin(alone=False)
-    # What is open here Celery closes twice, the second time by a number that may be a file of the loop's by then.
+    # Celery closes open connections twice; the second time, their file numbers may belong to files of the loop.
     connections.close_all()
     _loop = Loop()
-    work_queue.work("sweep")  # what waits for a worker waits for no clock
+    work_queue.work("sweep")  # start waiting work now, without waiting for the clock
 
 
 @beat_init.connect
@@ -133,7 +134,7 @@ def _begin_clock(**_: Any) -> None:
 
 
 def _require(*needs: Callable[[], None]) -> None:
-    """Or end. An exception would be written to the log, and the process go on without what it needs."""
+    """End the process unless all needs are met; Celery would only log an exception and go on."""
     try:
         for need in needs:
             need()
@@ -149,24 +150,24 @@ def _require_broker() -> None:
 
 
 def _look_for_broker() -> None:
-    """Celery does not name the setting."""
+    """Warn, with the setting's name, if the broker cannot be reached; Celery's own messages do not name it."""
     try:
         with app.connection_for_write() as connection:
             connection.connect()
-    except Exception as error:  # of the broker's own library
+    except Exception as error:  # the broker's library has exceptions of its own
         logger.warning(
             "CELERY_BROKER_URL: the broker cannot be used (%s). It is tried until it can.", type(error).__name__
         )
 
 
 def _clock_is_alive(**_: Any) -> None:
-    """Only a message that the broker has taken is told of."""
+    """Touch ALIVE_FILE for each message that the broker accepted."""
     touch(settings.ALIVE_FILE)
 
 
 @heartbeat_sent.connect
 def _worker_is_alive(**_: Any) -> None:
-    """By its loop, so that one that hangs is noticed; heartbeats end while the broker is away."""
+    """Touch ALIVE_FILE from the loop, so that a hanging loop is noticed; without a broker there are no heartbeats."""
     if _loop:
         _loop.loop.call_soon_threadsafe(_loop.is_alive)
 

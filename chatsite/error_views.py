@@ -1,4 +1,4 @@
-"""What is answered where something fails before any view, or in none that knows better."""
+"""The responses to errors outside of views: bad requests and exceptions that no view handled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conversations.preferences import appearance
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """In the API's own shape at its addresses, and a page elsewhere; so is `server_error`."""
+    """The response to a bad request: JSON for the API's paths, a page for others."""
     if not request.path.startswith(API):
         return defaults.bad_request(request, exception)
     wrong_host = isinstance(exception, DisallowedHost)
@@ -22,8 +22,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """The response to an unhandled exception: JSON for the API's paths, a page for others."""
     if not request.path.startswith(API):
-        # Without what other pages have in their contexts: it may be what fails.
+        # Render without context processors, as one of them may have failed.
         page = get_template("500.html").render({"theme": appearance(request).theme})
         return HttpResponseServerError(page)
     return _refusal(500, "internal", "Something went wrong on this site; its log says what.")

@@ -1,4 +1,4 @@
-"""Calls of the gateway: no session, no form, no page, so none of the middleware that is there for browsers."""
+"""The handler of the gateway's calls, without the middleware for browsers: they have no session, form or page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.core.handlers.exception import convert_exception_to_response
 GATEWAY = "/v1/"
 
 
-class Programs(ASGIHandler):
-    """Answers what is below GATEWAY on the loop, by its own addresses."""
+class GatewayHandler(ASGIHandler):
+    """Answers requests below GATEWAY on the loop, with a URL configuration of their own."""
 
     def load_middleware(self, is_async: bool = False) -> None:
         self._view_middleware: list[Any] = []

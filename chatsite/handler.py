@@ -1,4 +1,4 @@
-"""Django's ASGI handler, with a request's body open for as long as a thread may read it."""
+"""Django's ASGI handler, which here keeps a request's body open as long as a thread may read it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from django.core.handlers.asgi import ASGIHandler
 
 
 class Handler(ASGIHandler):
-    """A request that is cut off, by its peer or as the server stops, may have its view at work in the thread: the view
-    ends as if nobody had left, whole, and only its answer reaches nobody. Django would close the body meanwhile.
+    """A handler that closes a request's body only after its thread has finished.
+
+    If the client disconnects or the server stops, the view may still be running in the thread. It runs to its end, and
+    only its response is dropped. Django would close the body while the view reads it.
     """
 
     def create_request(self, scope: Any, body_file: Any) -> Any:

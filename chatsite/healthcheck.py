@@ -1,7 +1,7 @@
-"""Whether a process is well, found out at next to no cost: `python -m chatsite.alive FILE` or `… http://ADDRESS`.
+"""A cheap health check of a process: `python -m chatsite.healthcheck FILE` or `… http://ADDRESS`.
 
-A file is well that was touched lately: workers and the clock touch ALIVE_FILE whenever they have reached their broker.
-An address is well that answers with 200. The exit code says which, and a line why not.
+A file is healthy if it was touched lately: workers and the clock touch ALIVE_FILE whenever they reach their broker. An
+address is healthy if it answers with 200. The exit code is 0 then; otherwise a line says what is wrong.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 FRESH_SECONDS = 30
-ANSWERS_WITHIN = 5
-"""Seconds."""
+TIMEOUT_SECONDS = 5
 
 
 def touch(file: str) -> None:
+    """Mark the process as healthy; without a file, do nothing."""
     if file:
         Path(file).touch()
 
 
 def fault(target: str) -> str:
-    """What is wrong with a file or an address; empty where all is well."""
+    """The fault of a file or an address; "" if it is healthy."""
     try:
         return _fault_of_address(target) if target.startswith("http") else _fault_of_file(Path(target))
     except OSError as error:
@@ -35,7 +35,7 @@ def _fault_of_file(file: Path) -> str:
 
 
 def _fault_of_address(url: str) -> str:
-    with build_opener(ProxyHandler({})).open(url, timeout=ANSWERS_WITHIN) as answer:
+    with build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT_SECONDS) as answer:
         return "" if answer.status == 200 else f"{url}: {answer.status}"
 
 

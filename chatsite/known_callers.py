@@ -1,4 +1,4 @@
-"""Whether somebody is known by the headers alone, before more of a body is read than a stranger may send."""
+"""Identifies a request's sender by the headers alone, before a large body is read."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="known")
 
 
 async def is_known(headers: Iterable[tuple[bytes, bytes]], address: str) -> bool:
-    """By a session or a key; a wrong key is a guess of this address."""
+    """Whether the headers have a valid session or key; a wrong key counts as a guess of this address."""
     given = dict(headers)
-    if not names_somebody(given):
+    if not has_credentials(given):
         return False
     return await asyncio.get_running_loop().run_in_executor(_thread, _ask, given, address)
 
 
-def names_somebody(headers: dict[bytes, bytes]) -> bool:
+def has_credentials(headers: dict[bytes, bytes]) -> bool:
+    """Whether the headers name a session or a key, valid or not."""
     return bool(_key(headers) or session_of(headers.get(b"cookie", b"")))
 
 

@@ -1,4 +1,4 @@
-"""The beginning and the end of a server process that speaks ASGI's lifespan protocol, as uvicorn does."""
+"""Starts and stops a server process by ASGI's lifespan protocol, as uvicorn speaks it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from chatsite.request_threads import settle
+from chatsite.request_threads import wait_for_threads
 from chatsite.single_server import CannotStart, only_server
 from chatsite.startup_checks import require_migrated, require_settings
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 async def lifespan(scope: Any, receive: Any, send: Any) -> None:
-    """A start that cannot work is refused in one line."""
+    """Handle the lifespan protocol; a start that cannot work is refused with one line."""
     from conversations.ops.process import Process
 
     held = ExitStack()
@@ -33,7 +33,7 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await process.stop()
-    await settle()
+    await wait_for_threads()
     await sync_to_async(held.close)()
     await send({"type": "lifespan.shutdown.complete"})
 
@@ -44,8 +44,8 @@ def _begin(held: ExitStack) -> None:
     require_settings()
     require_migrated()
     maintenance.begin(alone=held.enter_context(only_server()))
-    if said := first_account.invitation(""):
-        print(said, file=sys.stderr, flush=True)
+    if invitation := first_account.invitation(""):
+        print(invitation, file=sys.stderr, flush=True)
 
 
 def _line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""What the log says, and how: a line for people, or JSON for programs. No text of a conversation is in either."""
+"""Configures the log: lines for people or JSON for programs. Neither contains text of a conversation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS = (
     *("trigger", "strategy", "summariser", "before", "after", "facts_found", "facts_kept", "model", "prompt_tokens"),
     *("completion_tokens", "tool_server"),
 )
-"""What a line may say beside its words. Django's own lines carry whole requests, query and all."""
+"""The fields that a line may have beside its message; Django's own lines have whole requests, queries included."""
 
 requests = logging.getLogger("chatsite.requests")
 
@@ -29,7 +29,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 def config(how: str) -> dict[str, Any]:
-    """Of `logging`, for LOG_FORMAT `how`. In JSON there is a line for each request, and for each compaction."""
+    """The configuration of `logging` for the LOG_FORMAT `how`; as JSON, each request and compaction has a line."""
     is_json = how == "json"
     formatter = "chatsite.logs.json_formatter" if is_json else "chatsite.logs.LineFormatter"
     level = "INFO" if is_json else "WARNING"
@@ -42,20 +42,20 @@ def config(how: str) -> dict[str, Any]:
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen", "filters": ["kinds"]}},
         "root": {"handlers": ["console"], "level": "WARNING"},
         "loggers": {
-            # A wrong Host header is the sender's fault, and answered as such.
+            # A wrong Host header is the sender's fault and answered with an error.
             "django.security.DisallowedHost": {"level": "CRITICAL"},
-            # So is a form of too many fields, or files.
+            # A form with too many fields or files is the sender's fault too.
             "django.security.TooManyFieldsSent": {"level": "CRITICAL"},
             "django.security.TooManyFilesSent": {"level": "CRITICAL"},
             "chatsite": {"level": level},
             "conversations": {"level": level},
             "axes": {"level": "ERROR"},
-            # It writes down what a server of tools sent that it cannot read: who called it is told.
+            # The library logs unreadable messages of tool servers, which the caller reports already.
             "mcp": {"level": "CRITICAL"},
-            # It writes a traceback a second while Redis is away; `conversations.relay` says that it is, once.
+            # These log a traceback each second while Redis is away; `conversations.runtime.relay` reports it once.
             "channels_redis": {"level": "CRITICAL"},
             "django_redis": {"level": "CRITICAL"},
-            # It writes down what people search for.
+            # It logs people's search queries.
             "uvicorn.access": as_others | {"level": "WARNING"},
             "uvicorn": as_others,
         },
@@ -63,7 +63,7 @@ def config(how: str) -> dict[str, Any]:
 
 
 def traceback_of(error: BaseException | None) -> str:
-    """Where it came from, and of what kind it is. Not its words: they may quote what somebody wrote, or a key."""
+    """The traceback of an exception without its message, which may quote somebody's text or a key."""
     parts: list[str] = []
     while error is not None:
         frames = "".join(format_tb(error.__traceback__))
@@ -74,7 +74,7 @@ def traceback_of(error: BaseException | None) -> str:
 
 
 class KindsOfFaults(logging.Filter):
-    """asyncio writes down what a task or a callback was given, and that can be anything: only what happened is kept."""
+    """Shortens asyncio's messages to the kind of fault: they quote arguments of tasks, which may be private."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name == "asyncio":
@@ -83,6 +83,8 @@ class KindsOfFaults(logging.Filter):
 
 
 class LineFormatter(logging.Formatter):
+    """Formats a line for people."""
+
     def __init__(self) -> None:
         super().__init__("{asctime} {levelname} {name}: {message}", style="{")
 
@@ -91,7 +93,7 @@ class LineFormatter(logging.Formatter):
 
 
 def json_formatter() -> logging.Formatter:
-    """Only here is structlog loaded, 7 MB."""
+    """The formatter for JSON; structlog (7 MB) is only imported here."""
     from structlog import processors, stdlib
 
     return stdlib.ProcessorFormatter(
@@ -117,8 +119,11 @@ def _traced(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[
 
 
 @contextmanager
-def of_request(scope: dict[str, Any], send: Send) -> Iterator[Send]:
-    """`send` with the request's id on the answer; all that is logged meanwhile has it too, and at the end is a line."""
+def request_logging(scope: dict[str, Any], send: Send) -> Iterator[Send]:
+    """`send` with the request's id added to the response.
+
+    Lines logged within the `with` block have the id too; at its end, the request itself is logged.
+    """
     given = dict(scope["headers"]).get(REQUEST_ID, b"")
     id = given if _SANE.fullmatch(given) else uuid4().hex.encode()
     began, status = time.perf_counter(), None
@@ -135,5 +140,5 @@ def of_request(scope: dict[str, Any], send: Send) -> Iterator[Send]:
             yield marked
         finally:
             ms = round(1000 * (time.perf_counter() - began), 1)
-            said = {"method": scope["method"], "path": scope["path"], "status": status, "ms": ms}
-            requests.info("request", extra=said)
+            fields = {"method": scope["method"], "path": scope["path"], "status": status, "ms": ms}
+            requests.info("request", extra=fields)

@@ -1,4 +1,4 @@
-"""The page that Prometheus reads. Only for who may: a token, an administrator, or a program on this very machine."""
+"""The page of metrics for Prometheus; it requires a token, an administrator, or a program on the same machine."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from conversations.models.api_key import key_of
 from conversations.ops import queue_depth
 
 PROXIED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
-"""Headers that only a proxy sends: who stands behind it is not on this machine."""
+"""Headers that only a proxy sends; a request with one of them does not come from this machine."""
 
 
-class Everything:
-    """What this process has counted, or all of the machine where there are several, and the rows say."""
+class AllMetrics:
+    """Collects the metrics of this process, or of all the machine's processes, and the depth of the queue."""
 
     def collect(self) -> Iterator[Metric]:
         yield from multiprocess_metrics.collect() if settings.METRICS_DIR else REGISTRY.collect()
-        with suppress(DatabaseError, InterfaceError):  # the rest is worth the more while the database is away
+        with suppress(DatabaseError, InterfaceError):  # without a database, the other metrics matter even more
             yield queue_depth.queue_depth()
 
 
@@ -38,7 +38,7 @@ def view(request: HttpRequest) -> HttpResponse:
     if status != 200:
         return _refusal(status)
     encode, kind = choose_encoder(request.headers.get("Accept", ""))
-    return HttpResponse(encode(Everything()), content_type=kind, headers={"Cache-Control": "no-store"})
+    return HttpResponse(encode(AllMetrics()), content_type=kind, headers={"Cache-Control": "no-store"})
 
 
 def _status_for(request: HttpRequest) -> int:
@@ -52,19 +52,19 @@ def _status_for(request: HttpRequest) -> int:
         person = _owner(token) if token else request.user
         if person is None or not person.is_authenticated:
             return 401
-        # Where nothing needs to be sent, a key that is right is no hindrance; a wrong one is refused anywhere.
+        # On this machine no credentials are needed; a valid key does no harm, a wrong one is refused anyway.
         return 200 if getattr(person, "is_staff", False) or _is_local(request) else 403
     except (DatabaseError, InterfaceError):
         return 401
 
 
 def _owner(key: str) -> AbstractBaseUser | None:
-    found = key_of(key)
-    return found.user if found else None
+    api_key = key_of(key)
+    return api_key.user if api_key else None
 
 
 def _is_local(request: HttpRequest) -> bool:
-    """Whether a program on this machine asks, and not through a proxy, which may ask for anybody."""
+    """Whether the request comes directly from a program on this machine, not through a proxy."""
     try:
         address = ip_address(request.META.get("REMOTE_ADDR", ""))
     except ValueError:
@@ -73,9 +73,9 @@ def _is_local(request: HttpRequest) -> bool:
 
 
 def _refusal(status: int) -> HttpResponse:
-    said = {
+    messages = {
         401: "Metrics are for who sends METRICS_TOKEN or an administrator's key as a bearer token.\n",
         403: "Metrics are for administrators.\n",
     }
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    return HttpResponse(said[status], status=status, content_type="text/plain; charset=utf-8", headers=headers)
+    return HttpResponse(messages[status], status=status, content_type="text/plain; charset=utf-8", headers=headers)

@@ -1,4 +1,4 @@
-"""How a request reaches its view."""
+"""The site's own middleware: compression, cache headers, and separate URLs for the API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPRESSED = {"text/html", "text/css", "text/javascript", "image/svg+xml"}
 
 
 class Compressed(GZipMiddleware):
-    """Pages, and what they are made with, take a quarter of the bytes. Nothing else does: least of all a stream."""
+    """Compresses pages, styles, scripts and SVG to a quarter; other responses, above all streams, stay as they are."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         kind = response.headers.get("Content-Type", "").partition(";")[0]
@@ -28,11 +28,11 @@ class Compressed(GZipMiddleware):
 
 
 class Private(MiddlewareMixin):
-    """What a signed-in person is sent is kept by no cache, on the way or in the browser.
+    """Forbids all caches, also the browser's, to store responses.
 
-    `no-store`, not `no-cache`: with the latter, Back after signing out shows pages again without asking, and they stay
-    on the disk. Back and Forward fetch a page anew, as they did: an open socket keeps it out of the browser's memory.
-    Static files and attachments, which say `public` or `private` with an age of their own, stay as they are.
+    The header is `no-store`, not `no-cache`: with the latter, Back after signing out shows pages again, and they stay
+    on the disk. Back and Forward fetch pages again in any case, as their open socket keeps them out of the browser's
+    memory. Static files and attachments have a `max-age` of their own and are not changed.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -44,10 +44,10 @@ class Private(MiddlewareMixin):
 
 @sync_only_middleware
 def api_apart(get_response: View) -> View:
-    """Addresses of the API are resolved by themselves: its libraries are loaded, 12 MB, when the first one is asked.
+    """Resolves the API's URLs separately, so that its libraries (12 MB) are loaded by its first request.
 
-    As the innermost middleware, and a synchronous one, it also keeps all others in the request's thread: where some
-    can be asynchronous, Django sends each step of each from the loop to the thread and back.
+    As the innermost middleware, and a synchronous one, it also keeps all others in the request's thread. If some could
+    be asynchronous, Django would switch between loop and thread at each step.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -61,7 +61,7 @@ def api_apart(get_response: View) -> View:
 
 
 def _note_person(request: HttpRequest) -> None:
-    """Who has asked, where that had to be known: the owner of a key, or the person of a session."""
+    """Add the user's id to the log, if the request had to identify its user by a key or a session."""
     person = getattr(request, "auth", None) or getattr(request, "_cached_user", None)
     if person is not None and person.pk is not None:
         log_context.bind(user_id=person.pk)

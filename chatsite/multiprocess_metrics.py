@@ -1,8 +1,8 @@
-"""What the processes of a machine have counted, in files of one folder, so that each can tell of all of them.
+"""Shares the metrics of a machine's processes in files of one folder, so that each process can report all of them.
 
-A process takes a slot: a number that is locked for as long as it lives, however it ends. It goes on counting in the
-files of whoever had the slot before it: nothing that was counted is lost, and there are no more files than there were
-processes at a time. What is open now is not taken over, and in a slot that nobody holds it does not count.
+A process takes a slot, a number that is locked as long as the process lives. It continues the files of the slot's last
+process, so no counts are lost, and there are only as many files as processes at a time. Gauges of open connections are
+not continued, and they do not count in a slot without a living process.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from chatsite.single_server import CannotStart
 from chatsite.startup_checks import give_up
 
-SLOTS = 1_000
+MAX_SLOTS = 1_000
 KINDS = ("counter_", "gauge_", "histogram_")
 OPEN = "gauge_live"
-"""What the names of files begin with: all of them, and those that hold what is open now."""
+"""The prefixes of the files' names, and that of files with gauges of open connections."""
 
 _held: list[IO[bytes]] = []
-"""The lock of this process's own slot."""
+"""The locked file of this process's slot."""
 
 
 def begin() -> None:
-    """Have all that this process counts written to METRICS_DIR. Before the first metric is made."""
+    """Make this process write its metrics to METRICS_DIR. Call it before the first metric is made."""
     assert "conversations.runtime.metrics" not in sys.modules, "what was made before counts for itself"
     folder = Path(settings.METRICS_DIR)
     try:
@@ -51,7 +51,7 @@ def begin() -> None:
 
 
 def collect() -> Iterator[Metric]:
-    """What all processes have counted, those too that have ended."""
+    """The metrics of all processes, including those that have ended."""
     folder = Path(settings.METRICS_DIR)
     files = [file for file in _files(folder) if not file.name.startswith(OPEN) or _is_held(file)]
     yield from MultiProcessCollector.merge([str(file) for file in files if file.name.startswith("gauge_")])
@@ -60,7 +60,7 @@ def collect() -> Iterator[Metric]:
 
 
 def _summed(kind: str, files: list[Path]) -> Iterable[Metric]:
-    """As the library does it, but that each series is taken apart once, and not once a process: a third of the time."""
+    """The sums of all files' series. Parsing each series once, not once per process, takes a third of the time."""
     totals: dict[str, float] = defaultdict(float)
     for file in files:
         for key, value, *_ in MmapedDict.read_all_values_from_file(str(file)):
@@ -75,17 +75,17 @@ def _summed(kind: str, files: list[Path]) -> Iterable[Metric]:
 
 
 def _files(folder: Path, slot: str = "*") -> list[Path]:
-    """Those that are ours to read: another user may have run a command."""
+    """The readable files of a slot; another user's commands may have left unreadable ones."""
     found = folder.glob(f"*_{slot}.db")
     return [file for file in found if file.name.startswith(KINDS) and os.access(file, os.R_OK)]
 
 
 def _taken(folder: Path) -> str:
-    """A slot that nobody holds, ours from now on. Raises CannotStart."""
+    """Lock a free slot and return its number. Raises CannotStart if the folder cannot be used."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for slot in map(str, range(SLOTS)):
-            with suppress(BlockingIOError, PermissionError):  # another process has it, or another user
+        for slot in map(str, range(MAX_SLOTS)):
+            with suppress(BlockingIOError, PermissionError):  # the slot belongs to another process or user
                 file = (folder / f"{slot}.lock").open("ab")
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _held.append(file)
@@ -96,7 +96,7 @@ def _taken(folder: Path) -> str:
 
 
 def _is_held(file: Path) -> bool:
-    """Whether the process lives that writes it."""
+    """Whether the process that writes the file is alive."""
     slot = file.stem.rpartition("_")[2]
     with file.with_name(f"{slot}.lock").open("rb") as lock:
         try:
@@ -107,7 +107,7 @@ def _is_held(file: Path) -> bool:
 
 
 def _is_whole(file: Path) -> bool:
-    """Not so where a machine lost its power while it was written."""
+    """Whether a file can be parsed; a power failure while writing can damage it."""
     try:
         for key, *_ in MmapedDict.read_all_values_from_file(str(file)):
             json.loads(key)

@@ -1,4 +1,4 @@
-"""/healthz and /readyz: answered on the loop, outside all that pages and programs wait for."""
+"""Answers /healthz and /readyz on the loop, apart from the queues of other requests."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ LOCAL = ["localhost", ".localhost", "127.0.0.1", "[::1]"]
 
 
 def is_probe(scope: Any) -> bool:
+    """Whether a request is for /healthz or /readyz."""
     return scope["path"] in PROBES
 
 
 async def answer(scope: Any, send: Any) -> None:
-    """JSON, whoever asks, by one of the site's own names."""
+    """Answer a probe with JSON; no credentials are needed, but one of the site's own host names."""
     if _is_named(dict(scope["headers"]).get(b"host", b"").decode("latin1")):
-        status, told = await PROBES[scope["path"]]()
+        status, report = await PROBES[scope["path"]]()
     else:
-        status, told = 400, {"status": "this site has another name"}
-    body = json.dumps(told).encode()
+        status, report = 400, {"status": "this site has another name"}
+    body = json.dumps(report).encode()
     headers = {"content-type": "application/json", "content-length": str(len(body)), "cache-control": "no-store"}
     sent = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": sent})

@@ -1,4 +1,4 @@
-"""How a request is answered that does not get as far as Django."""
+"""The responses to requests that are refused before they reach Django."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from chatsite.middleware import API
 from conversations.errors import Refused, as_json, headers_of
 
 LINGER_SECONDS = 5.0
-"""How long the rest of a refused body is read and thrown away: who still writes it would not read the answer."""
+"""The rest of a refused body is read and dropped for this long: a client that still writes would miss the response."""
 
 
 class BodyTooLarge(Refused):
+    """The body exceeds the limit of its path."""
+
     code = "body_too_large"
     status = 413
 
@@ -28,6 +30,8 @@ class BodyTooLarge(Refused):
 
 
 class Unknown(Refused):
+    """The body is too large for a sender without a session or key."""
+
     code = "unauthenticated"
     status = 401
 
@@ -37,6 +41,8 @@ class Unknown(Refused):
 
 
 class TooSlow(Refused):
+    """A part of the request did not arrive in time."""
+
     code = "too_slow"
     status = 408
 
@@ -45,6 +51,8 @@ class TooSlow(Refused):
 
 
 class Busy(Refused):
+    """The site has no room or place for the request at the moment."""
+
     code = "busy"
     status = 503
     retry_after = 5
@@ -55,6 +63,8 @@ class Busy(Refused):
 
 
 class SignedOut(Refused):
+    """The request's session or key became invalid before the response began."""
+
     code = "unauthenticated"
     status = 401
 
@@ -63,6 +73,8 @@ class SignedOut(Refused):
 
 
 class Stopping(Refused):
+    """The server is stopping and gives the request up."""
+
     code = "busy"
     status = 503
 
@@ -71,14 +83,14 @@ class Stopping(Refused):
 
 
 def answer(refusal: Refused, *, path: str, method: str, is_htmx: bool) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """Headers and body: JSON for the API, a line for the page that asked, a page of its own for all others."""
+    """(headers, body) of a refusal: JSON for the API, an alert for htmx, a page of its own for all others."""
     kind, more = "text/html; charset=utf-8", {}
     if path.startswith((API, GATEWAY)):
         kind = "application/json"
         text = json.dumps(as_json(refusal))
     elif is_htmx:
         text = render_to_string("conversations/_alert.html", {"message": refusal.without_field})
-        if method != "GET":  # what a page reads by itself, it reads again
+        if method != "GET":  # a page repeats its own GET requests by itself
             more = {"HX-Retarget": "#alert", "HX-Reswap": "innerHTML"}
     else:
         text = render_to_string("error.html", {"message": refusal.without_field})
@@ -89,7 +101,7 @@ def answer(refusal: Refused, *, path: str, method: str, is_htmx: bool) -> tuple[
 
 
 async def refuse(scope: Any, receive: Any, send: Any, refusal: Refused) -> None:
-    """`receive` still gives what has not arrived of the body; None where all has."""
+    """Send a refusal. `receive` gives the rest of the body; None if all of it has arrived."""
     is_htmx = any(name == b"hx-request" for name, _ in scope["headers"])
     headers, body = answer(refusal, path=scope["path"], method=scope["method"], is_htmx=is_htmx)
     if receive:

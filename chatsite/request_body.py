@@ -1,4 +1,4 @@
-"""A request on its way in: so large, so slow, and so many at once as may be."""
+"""Receives a request's body within limits of size, time and number, before Django handles the request."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 from django.conf import settings
 
 from chatsite.admitted_requests import Admitted
-from chatsite.bodies import SMALL, Held, is_sign_in
+from chatsite.bodies import SMALL_BODY_BYTES, Held, is_sign_in
 from chatsite.known_callers import is_known
 from chatsite.refusal_responses import BodyTooLarge, Busy, TooSlow, Unknown
 from chatsite.request_threads import Places, RequestThread
 
-LARGE_BODY = 1_000_000
-"""Bytes of a body that takes so much memory while it is read that only a few may be at once."""
-LARGE_AT_ONCE = 2
+LARGE_BODY_BYTES = 1_000_000
+"""A larger body takes so much memory while it is parsed that only MAX_LARGE_AT_ONCE may be parsed at a time."""
+MAX_LARGE_AT_ONCE = 2
 
 _large = Places()
 
 
 class Incoming:
-    """The body of one request as it comes, and then its turn, before Django begins. `receive` raises Refused."""
+    """The body of one request while it arrives; then the request waits for its place. `receive` raises Refused."""
 
     def __init__(self, scope: Any, receive: Any, thread: RequestThread, admitted: Admitted) -> None:
         headers = dict(scope["headers"])
         self._headers, self._admitted = scope["headers"], admitted
         self._held = Held(str((scope.get("client") or [""])[0]))
-        self._most = SMALL if is_sign_in(scope["method"], scope["path"]) else settings.MAX_BODY_BYTES
+        self._most = SMALL_BODY_BYTES if is_sign_in(scope["method"], scope["path"]) else settings.MAX_BODY_BYTES
         self.declared = int(headers.get(b"content-length") or 0)
         self.is_whole = False
         self.size = 0
@@ -52,10 +52,10 @@ class Incoming:
         return message
 
     async def require_size(self) -> None:
-        """Of what is declared, before anything is read. Raises BodyTooLarge, and Unknown."""
+        """Check the declared size before the body is read. Raises BodyTooLarge, Unknown or Busy."""
         if self.declared > self._most:
             raise BodyTooLarge(self._most)
-        if self.declared > SMALL:
+        if self.declared > SMALL_BODY_BYTES:
             await self._require_known()
             self._held.reserve(self.declared)
 
@@ -63,17 +63,17 @@ class Incoming:
         self._held.close()
         if self._is_large:
             _large.leave()
-            gc.collect()  # what it leaves is in cycles, and large
+            gc.collect()  # parsing leaves large objects in reference cycles
 
     async def _count(self, size: int) -> None:
-        """So much more has come. Raises Busy, and Unknown."""
-        if self.size > SMALL >= self.size - size and self.declared <= SMALL:
+        """Count `size` more bytes that arrived. Raises Busy or Unknown."""
+        if self.size > SMALL_BODY_BYTES >= self.size - size and self.declared <= SMALL_BODY_BYTES:
             await self._require_known()
         self._held.take(size)
 
     async def _require_known(self) -> None:
         if not await is_known(self._headers, self._held.address):
-            raise Unknown(SMALL)
+            raise Unknown(SMALL_BODY_BYTES)
 
     async def _next(self) -> Any:
         if not self._is_awaited:
@@ -86,11 +86,11 @@ class Incoming:
 
     async def _turn(self) -> None:
         try:
-            if self.size > LARGE_BODY:
-                await _large.take(LARGE_AT_ONCE)
+            if self.size > LARGE_BODY_BYTES:
+                await _large.take(MAX_LARGE_AT_ONCE)
                 self._is_large = True
             await self._thread.take()
             if not self._is_large:
-                self._held.close()  # a call may wait for its reply for minutes
+                self._held.close()  # the call may take minutes: do not count its body any longer
         except Places.Full:
             raise Busy from None

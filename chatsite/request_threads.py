@@ -1,7 +1,7 @@
-"""Threads for requests that outlive them, each with its open database connection, and no more than there may be.
+"""Reuses threads, with their open database connections, for requests, and limits how many requests run at once.
 
-Django's ASGI handler makes a thread for every request, and the thread makes a connection: 7 ms on SQLite, most of
-what a page takes. It leaves both to whoever has chosen a thread before, which is what this does.
+Django's ASGI handler starts a thread, and so a connection, for every request: 7 ms on SQLite, most of a page's time. It
+does not if a ThreadSensitiveContext is active already, so this module enters one with a reused thread.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from asgiref.sync import ThreadSensitiveContext
 from django.conf import settings
 from django.db import connections
 
-IDLE = 8
-"""Threads that are kept for the next requests."""
+MAX_IDLE_THREADS = 8
+"""The most idle threads that are kept for later requests."""
 PAGES_AT_ONCE = 8
-"""That are made at the same time: more would wait for each other with each row that they read, and take longer."""
+"""The most pages that are made at a time: more would wait for each other at each row read, and take longer."""
 FILES_AT_ONCE = 8
-"""Uploads and imports that have begun: they wait for each other, and pages shall not wait for them."""
+"""The most uploads and imports at a time; they have places of their own, so that pages do not wait for them."""
 PAGES_WAITING = 1_000
-"""Pages that may wait for a thread, as after a restart, when all that are open come back."""
+"""The most pages that wait for a place; after a restart, all open pages come back at once."""
 SIGN_INS_AT_ONCE = 2
-"""Passwords that are hashed at the same time: each takes half a second of a processor."""
+"""The most passwords hashed at a time: each takes half a second of CPU time."""
 SIGN_INS_WAITING = 50
 MAX_WAITING = 200
-"""The same of other requests."""
-WAIT_SECONDS = 20.0
-"""How long they may."""
-END_SECONDS = 5.0
-"""That requests have to end in when the server does."""
+"""The most requests of other kinds that wait for a place."""
+MAX_WAIT_SECONDS = 20.0
+"""A request waits for a place at most this long."""
+MAX_END_SECONDS = 5.0
+"""When the server stops, requests have this long to end."""
 EVENT_STREAM = (b"Content-Type", b"text/event-stream")
 
 
 class Places:
-    """So many at once; the others wait in the order of their coming."""
+    """A limited number of places; requests without one wait in the order of their arrival."""
 
     class Full(Exception):
-        """As many are at work, and as many wait, as may."""
+        """All places are taken, and too many requests wait or the wait was too long."""
 
     def __init__(self, *, waiting: int = MAX_WAITING) -> None:
         self.taken, self._may_wait = 0, waiting
@@ -51,7 +51,7 @@ class Places:
         self._lock = threading.Lock()
 
     async def take(self, most: int) -> None:
-        """Raises Full where too many wait already, or none has become free in WAIT_SECONDS."""
+        """Take one of `most` places. Raises Full if too many wait already, or none is free within MAX_WAIT_SECONDS."""
         with self._lock:
             if self.taken < most:
                 self.taken += 1
@@ -61,7 +61,7 @@ class Places:
             turn = asyncio.get_running_loop().create_future()
             self.waiting.append(turn)
         try:
-            async with asyncio.timeout(WAIT_SECONDS):
+            async with asyncio.timeout(MAX_WAIT_SECONDS):
                 await turn
         except BaseException as error:
             with self._lock:
@@ -69,11 +69,11 @@ class Places:
                 if not given:
                     self.waiting.remove(turn)
             if given:
-                self.leave()  # it came too late: the next one's
+                self.leave()  # the place was given just too late: pass it on
             raise (self.Full if isinstance(error, TimeoutError) else error) from None
 
     def leave(self) -> None:
-        """From any thread: the place goes to who has waited longest."""
+        """Give the place to the request that has waited longest. May be called from any thread."""
         with self._lock:
             turn = self.waiting.popleft() if self.waiting else None
             if turn is None:
@@ -83,16 +83,16 @@ class Places:
 
 
 class Kind(Enum):
-    """What a request asks for: each kind has places of its own."""
+    """The kinds of requests; each has places of its own."""
 
     PAGE = "page"
-    """Never waits for a model."""
+    """A page or a part of one, which never waits for a model."""
     CALL = "call"
-    """Of the API or the gateway: may wait for a model, for as long as a reply takes."""
+    """A call of the API or the gateway, which may wait for a model as long as a reply takes."""
     FILE = "file"
-    """Comes in with a file, and waits for others until it is its turn to be read."""
+    """A request with a file, which waits for its turn to be parsed."""
     SIGN_IN = "sign-in"
-    """Hashes a password."""
+    """A request with a password to hash."""
 
 
 _places = {
@@ -106,14 +106,15 @@ _at_work: set[RequestThread] = set()
 
 
 def _at_once(kind: Kind) -> int:
-    """How many requests of a kind may have begun at the same time."""
+    """The number of places for a kind of requests."""
     limits = {Kind.PAGE: PAGES_AT_ONCE, Kind.FILE: FILES_AT_ONCE, Kind.SIGN_IN: SIGN_INS_AT_ONCE}
     return limits.get(kind, settings.MAX_REQUESTS)
 
 
 class RequestThread:
-    """A thread for the synchronous parts of one request, one of those that are idle. It is there before it may be used:
-    a body that is still on its way takes no place.
+    """A thread for the synchronous parts of one request: an idle one, or a new one.
+
+    The request has it before it takes a place, so that a body that is still arriving needs no place.
     """
 
     def __init__(self, kind: Kind) -> None:
@@ -125,12 +126,12 @@ class RequestThread:
         _at_work.add(self)
 
     async def take(self) -> None:
-        """Wait for a place. Raises Places.Full."""
+        """Wait for a place of the request's kind. Raises Places.Full."""
         await _places[self._kind].take(_at_once(self._kind))
         self._is_taken = True
 
     def letting_go(self, send: Any) -> Any:
-        """`send`, after which a stream of events has no thread and no place any more: it is open for long, waiting."""
+        """`send`, which gives up thread and place when a stream of events begins, as it stays open for long."""
 
         async def sending(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start" and EVENT_STREAM in message["headers"]:
@@ -140,25 +141,25 @@ class RequestThread:
         return sending
 
     async def let_go(self) -> None:
-        """What is synchronous from here on is done where sockets have theirs done."""
+        """Give up the thread; later synchronous work of the request runs in the threads that sockets use."""
         if self.is_gone:
             return
         self.is_gone = True
         await self.context.__aexit__(None, None, None)
-        # Only after what this request has left in it: nobody shall wait behind that.
+        # Return the thread only after the request's remaining work, so that no other request waits for it.
         self.executor.submit(self.put_back)
 
     def after(self, work: Callable[[], Any]) -> None:
-        """Do it when the thread has done what this request has left in it."""
+        """Call `work` once the thread has finished the request's remaining work."""
         if self.is_gone:
             work()
         else:
             self.executor.submit(work)
 
     def put_back(self) -> None:
-        """The last work of a request in its thread."""
+        """Return the thread to the idle ones, or end it, and give up the place; the request's last work in it."""
         _at_work.discard(self)
-        if len(_idle) < IDLE:
+        if len(_idle) < MAX_IDLE_THREADS:
             _idle.append(self.executor)
         else:
             connections.close_all()
@@ -169,22 +170,24 @@ class RequestThread:
 
 @asynccontextmanager
 async def request_thread(kind: Kind = Kind.PAGE) -> AsyncIterator[RequestThread]:
+    """A thread for a request, with Django's ThreadSensitiveContext active."""
     thread = RequestThread(kind)
     try:
         async with thread.context:
             yield thread
     finally:
-        # A request that was given up may have left work in its thread: nobody shall wait behind it.
+        # A cancelled request may have left work in its thread: return the thread only after it.
         if not thread.is_gone:
             thread.executor.submit(thread.put_back)
 
 
-async def settle() -> None:
-    """Before the loop ends. A request that was given up may have its thread at work still, and that may need the loop:
-    it would wait for ever, and the process for it.
+async def wait_for_threads() -> None:
+    """Wait for the threads of cancelled requests before the loop ends, at most MAX_END_SECONDS.
+
+    Such a thread may need the loop: without it, the thread would wait forever, and so would the process.
     """
     with suppress(TimeoutError):
-        async with asyncio.timeout(END_SECONDS):
+        async with asyncio.timeout(MAX_END_SECONDS):
             while _at_work:
                 await asyncio.sleep(0.01)
 

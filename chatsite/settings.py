@@ -1,7 +1,7 @@
-"""Every setting, read from the environment once. Nothing else in the project reads `os.environ`.
+"""All settings, read from the environment once. Nothing else in the project reads `os.environ`.
 
-A value that cannot be read stops the start with one line that names the variable; what a value may be is
-checked by `compression.conf` and `conversations.checks`.
+A value that cannot be parsed prevents the start with one line that names the variable. `compression.conf` and
+`conversations.checks` check the ranges of values.
 """
 
 import contextlib
@@ -23,7 +23,10 @@ TRUTH = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "f
 
 
 def read(name: str, default: Any = "", parse: Callable[[str], Any] = str, what: str = "text") -> Any:
-    """One variable; empty is as good as not set. A bad value is named and not printed: it may be a secret."""
+    """A variable's parsed value, or `default` if it is unset or empty.
+
+    Raises ImproperlyConfigured for an invalid value, without printing it: it may be a secret.
+    """
     value = os.environ.get(name, "").strip()
     try:
         value.encode()
@@ -33,15 +36,17 @@ def read(name: str, default: Any = "", parse: Callable[[str], Any] = str, what: 
 
 
 def switch(name: str, default: bool) -> bool:
+    """A variable's value as true or false."""
     return bool(read(name, default, lambda value: TRUTH[value.lower()], "true or false"))
 
 
 def listed(name: str, default: list[str]) -> list[str]:
+    """A variable's values, separated by commas."""
     return list(read(name, default, lambda value: [part.strip() for part in value.split(",") if part.strip()]))
 
 
 def networks(value: str) -> list[IPv4Network | IPv6Network]:
-    """Raises ValueError."""
+    """The networks named in a list with commas; * is all addresses. Raises ValueError."""
     everybody = value.strip() == "*"
     parts = ["0.0.0.0/0", "::/0"] if everybody else [part.strip() for part in value.split(",") if part.strip()]
     return [ip_network(part, strict=False) for part in parts]
@@ -51,9 +56,9 @@ DEBUG = switch("DEBUG", False)
 ALLOWED_HOSTS = listed("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = listed("CSRF_TRUSTED_ORIGINS", [])
 BEHIND_TLS = switch("BEHIND_TLS", False)
-# Proxies whose X-Forwarded-For is believed: addresses and networks; * is everybody's.
+# Proxies whose X-Forwarded-For is trusted: addresses and networks; * is all.
 FORWARDED_ALLOW_IPS = read("FORWARDED_ALLOW_IPS", [], networks, "addresses or networks, with commas between them")
-# Only `manage.py serve` knows where it listens, and says so.
+# Set by `manage.py serve`, the only server that knows its address here.
 LISTENS_ON_LOOPBACK = False
 DATA_DIR = Path(read("DATA_DIR", BASE_DIR / "var")).resolve()
 with contextlib.suppress(OSError):
@@ -73,21 +78,21 @@ if not SECRET_KEY:
 try:
     DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
 except Exception:
-    # From None: the parser's own error quotes the address, password included.
+    # Raise from None: the parser's own error quotes the address, password included.
     raise ImproperlyConfigured("DATABASE_URL must look like postgres://user:password@host:5432/name.") from None
 if DATABASES["default"]["ENGINE"] not in ("django.db.backends.sqlite3", "django.db.backends.postgresql"):
     raise ImproperlyConfigured("DATABASE_URL must be of SQLite or PostgreSQL.")
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     private_files.make_private(*(Path(f"{DATABASES['default']['NAME']}{part}") for part in ("", "-wal", "-shm")))
-# Kept open by the threads of `chatsite.threads`.
+# The threads of `chatsite.request_threads` keep their connections open.
 DATABASES["default"] |= {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
-        # SQLite locks on the first write otherwise, and cannot wait for a lock it would upgrade to.
+        # Without IMMEDIATE, SQLite locks at the first write, and cannot wait to upgrade a lock.
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        # Checkpoints happen in one place (`conversations.upkeep`): SQLite before 3.51.3 can corrupt a database
-        # when one runs beside another connection's write.
+        # Checkpoints happen in one place (`conversations.ops.maintenance`): SQLite before 3.51.3 can corrupt a
+        # database if a checkpoint runs during another connection's write.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;",
     }
 
@@ -96,14 +101,14 @@ CELERY_BROKER_URL = read("CELERY_BROKER_URL")
 WEB_CONCURRENCY = read("WEB_CONCURRENCY", 1, int, "a number of processes")
 ALIVE_FILE = read("ALIVE_FILE")
 METRICS_TOKEN = read("METRICS_TOKEN")
-# Where several processes add up what each has counted; one alone keeps it in memory.
+# The folder in which several processes share their metrics; a single process keeps its metrics in memory.
 METRICS_DIR = read("METRICS_DIR") or (str(DATA_DIR / "metrics") if REDIS_URL else "")
 LOG_FORMAT = read("LOG_FORMAT", "line")
-# Of one process: the counters of a busy minute.
+# The cache of a single process has room for the counters of a busy minute.
 CACHES: dict[str, Any] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}
 }
-# Figures of days that are over are objects, kept as pickles: in the process's own memory, wherever the rest is.
+# Figures of past days are cached as pickled objects, so always in the process's own memory.
 FIGURES: dict[str, Any] = {
     "figures": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
@@ -112,8 +117,8 @@ FIGURES: dict[str, Any] = {
     }
 }
 if REDIS_URL:
-    # Not named "default": a socket would subscribe to that one by itself. One message carries the events of a moment
-    # for all conversations (`conversations.relay`), so that a few connections are enough.
+    # Not named "default": sockets would subscribe to that layer by themselves. One message carries the events of a
+    # moment for all conversations (`conversations.runtime.relay`), so that a few connections are enough.
     CHANNEL_LAYERS = {
         "relay": {
             "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
@@ -125,7 +130,7 @@ if REDIS_URL:
             "BACKEND": "django_redis.cache.RedisCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": "chatsite",
-            # What cannot be read from it is read from the database.
+            # Values that cannot be read from Redis are read from the database.
             "OPTIONS": {
                 "IGNORE_EXCEPTIONS": True,
                 "SOCKET_CONNECT_TIMEOUT": 0.5,
@@ -140,7 +145,7 @@ CACHES |= FIGURES
 SESSION_SERIALIZER = "django.contrib.sessions.serializers.JSONSerializer"
 
 INSTALLED_APPS = [
-    "chatsite",  # first: it says where what others count is kept
+    "chatsite",  # first: it sets where the metrics of the others are kept
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -211,7 +216,7 @@ USE_I18N = False
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Served from where they lie: no step to collect them, so that one command is enough.
+# Serve static files from their folders, so that no collectstatic is needed.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_MAX_AGE = 300
@@ -227,11 +232,11 @@ SECURE_CSP = {
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
-# Believed only where a proxy is said to be there: it must set this header itself, whatever a browser sends.
+# Trusted only if BEHIND_TLS names a proxy, which must always set this header itself.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 SESSION_COOKIE_SAMESITE = "Lax"
 X_FRAME_OPTIONS = "DENY"
-# docs/limits.md lists these, and what happens at each.
+# docs/limits.md lists these limits and the effect of each.
 MAX_BODY_BYTES = 25_000_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
@@ -257,12 +262,12 @@ ANTHROPIC_MODEL = read("ANTHROPIC_MODEL")
 ANTHROPIC_FAST_MODEL = read("ANTHROPIC_FAST_MODEL")
 ANTHROPIC_STANDARD_MODEL = read("ANTHROPIC_STANDARD_MODEL")
 MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 600.0, float, "a number of seconds")
-# What a call of the gateway may carry beyond the options that always pass, and which addresses in its messages.
+# The options that a gateway call may have beyond those that always pass, and which image URLs it may contain.
 GATEWAY_OPTIONS = listed("GATEWAY_OPTIONS", [])
 GATEWAY_IMAGE_URLS = read("GATEWAY_IMAGE_URLS", "provider")
 BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
-# A model is asked for the title of a conversation, after its first reply.
+# Whether a model is asked for a conversation's title after its first reply.
 AUTO_TITLES = switch("AUTO_TITLES", True)
 
 COMPRESSION_ENABLED = switch("COMPRESSION_ENABLED", True)

@@ -1,4 +1,4 @@
-"""How often one address may fail to sign in, whatever names it tries."""
+"""Limits the failed sign-ins of an address, whatever user names it tries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conversations.errors import TooMany
 
 @sync_only_middleware
 def limited(get_response: View) -> View:
-    """Before a password is hashed: an address that was wrong too often waits until the minute is over."""
+    """Refuses sign-ins, before the password is hashed, of an address with too many failures in the present minute."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if is_sign_in(request.method or "", request.path_info):
@@ -41,4 +41,5 @@ def _note(request: HttpRequest | None = None, **_: object) -> None:
 
 
 def begin() -> None:
+    """Count failed sign-ins from now on."""
     user_login_failed.connect(_note, dispatch_uid="sign-ins")

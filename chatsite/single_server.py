@@ -1,4 +1,4 @@
-"""Whether this is the only server of its database: without Redis, two would not hear of each other."""
+"""Ensures that a server without Redis is its database's only one, as two would not get each other's events."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from django.db import connections
 from conversations.runtime import database
 
 ADVISORY_KEY = 0x63686174
-"""Of the lock that a server holds in PostgreSQL for as long as it lives."""
+"""The key of the advisory lock in PostgreSQL that a server holds as long as it lives."""
 
 
 class CannotStart(Exception):
-    """The message says why not, and what to do."""
+    """The process cannot start; the message is the reason and the remedy."""
 
 
 @contextmanager
 def only_server() -> Iterator[bool]:
-    """True while no other can be at work, False where others may be. Raises CannotStart where they must not."""
+    """True if no other server can run, False if others may. Raises CannotStart if another runs and must not."""
     if database.is_sqlite():
         with _file_lock(Path(settings.DATA_DIR) / "serve.lock"):
             yield True
@@ -47,9 +47,9 @@ def _file_lock(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _advisory_lock() -> Iterator[None]:
-    """On a connection of its own: the lock goes with it, however the process ends."""
+    """Hold the advisory lock on a connection of its own, whose end releases it however the process ends."""
     own = connections.create_connection("default")
-    own.inc_thread_sharing()  # it may be let go of by another thread
+    own.inc_thread_sharing()  # another thread may close it
     try:
         with own.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_lock(%s)", [ADVISORY_KEY])

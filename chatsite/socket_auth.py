@@ -1,4 +1,4 @@
-"""Who opens a socket. Nothing of it is kept but the user: sockets stay open for hours, and there are many."""
+"""Identifies the user of a socket. Only the user is kept in memory, as many sockets stay open for hours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.http import HttpRequest, parse_cookie
 
 
 def signed_in(inner: Any) -> Any:
-    """Whom the session's cookie names, as `scope["user"]`, and the session as `scope["session_key"]`."""
+    """`inner` with the session's user as `scope["user"]` and the session's key as `scope["session_key"]`."""
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         cookies = dict(scope["headers"]).get(b"cookie", b"")
@@ -24,12 +24,12 @@ def signed_in(inner: Any) -> Any:
 
 
 def user_of(cookies: bytes) -> AbstractBaseUser | AnonymousUser:
-    """The person whose session it is, checked as for a page."""
+    """The user of the session that the cookies name, checked as for a page."""
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_of(cookies))
     return get_user(request)
 
 
 def session_of(cookies: bytes) -> str | None:
-    """The key of the session that a cookie names, whether or not there is one."""
+    """The session key that the cookies name, valid or not."""
     return parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME)

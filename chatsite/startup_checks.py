@@ -1,4 +1,4 @@
-"""What a process needs before it begins. What is missing is said in one line, which never holds a secret."""
+"""Checks a process's needs before it starts; a missing one is reported in one line, without secrets."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from django.db.migrations.executor import MigrationExecutor
 
 from chatsite.single_server import CannotStart
 
-GIVEN_UP = 3
-"""The exit code after which uvicorn does not start another process in this one's place, to fail again."""
+EXIT_CODE = 3
+"""The exit code of a start that failed; after it, uvicorn does not start another process that would fail too."""
 
 
 def require_settings() -> None:
-    """Raises CannotStart where a setting cannot work."""
+    """Raise CannotStart if a setting is invalid."""
     faults = [message.msg for message in run_checks() if message.is_serious()]
     if faults:
         raise CannotStart(" ".join(faults))
 
 
 def require_database() -> None:
-    """Raises CannotStart where the database cannot be used."""
+    """Raise CannotStart if the database cannot be used."""
     try:
         connection.ensure_connection()
     except DatabaseError as error:
@@ -33,18 +33,19 @@ def require_database() -> None:
 
 
 def is_migrated() -> bool:
+    """Whether all migrations have been applied to the database."""
     executor = MigrationExecutor(connection)
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
 def require_migrated() -> None:
-    """Raises CannotStart where the database cannot be used, or is of an older version."""
+    """Raise CannotStart if the database cannot be used or lacks migrations."""
     require_database()
     if not is_migrated():
         raise CannotStart("The database of DATABASE_URL is not up to date: run `python manage.py migrate` first.")
 
 
 def give_up(error: Exception) -> NoReturn:
-    """End this process, and say why."""
-    print(f"Configuration: {error}", file=sys.__stderr__)  # what Celery makes of the other is a warning of its own
-    sys.exit(GIVEN_UP)
+    """End this process with the error's text."""
+    print(f"Configuration: {error}", file=sys.__stderr__)  # Celery turns sys.stderr's lines into log warnings
+    sys.exit(EXIT_CODE)

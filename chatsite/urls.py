@@ -10,7 +10,7 @@ urlpatterns = [
     path("metrics", metrics.view, name="metrics"),
     path("admin/analytics/", admin.site.admin_view(analytics), name="analytics"),
     path("admin/", admin.site.urls),
-    # Pages of ours name their icon; the admin's do not, and browsers ask here then.
+    # The admin's pages name no icon, so browsers request this one.
     path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
     path("", include("conversations.urls")),
 ]

@@ -130,7 +130,7 @@ async def test_every_answer_has_the_requests_id(given: str, is_taken: bool) -> N
         sent.append(message)
 
     scope = {"method": "GET", "path": "/", "headers": [(b"x-request-id", given.encode())]}
-    with logs.of_request(scope, send) as sending:
+    with logs.request_logging(scope, send) as sending:
         id = str(log_context.ids()["request_id"])
         await sending({"type": "http.response.start", "status": 200, "headers": [(b"a", b"b")]})
         await sending({"type": "http.response.body", "body": b""})

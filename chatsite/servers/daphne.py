@@ -15,11 +15,11 @@ from twisted.internet import defer
 from twisted.web.http import HTTPChannel
 
 from chatsite.addresses import address_of
-from chatsite.bodies import SMALL, Held, is_sign_in
-from chatsite.known_callers import is_known, names_somebody
+from chatsite.bodies import SMALL_BODY_BYTES, Held, is_sign_in
+from chatsite.known_callers import has_credentials, is_known
 from chatsite.refusal_responses import LINGER_SECONDS, BodyTooLarge, Busy, TooSlow, Unknown, answer
-from chatsite.request_body import LARGE_BODY
-from chatsite.request_threads import END_SECONDS, settle
+from chatsite.request_body import LARGE_BODY_BYTES
+from chatsite.request_threads import MAX_END_SECONDS, wait_for_threads
 from chatsite.servers.tcp_timeout import give_up_unread
 from conversations.errors import Refused
 
@@ -99,14 +99,14 @@ class Request(WebRequest):
         self.asked = self.channel._command, self.channel._path
         super().gotLength(length)
         method, path = (part.decode("latin1") for part in self.asked)
-        self.most = SMALL if is_sign_in(method, path.partition("?")[0]) else settings.MAX_BODY_BYTES
+        self.most = SMALL_BODY_BYTES if is_sign_in(method, path.partition("?")[0]) else settings.MAX_BODY_BYTES
         self.held = Held(address_of(self.channel.transport.getPeer().host, self._headers()))
         if (length or 0) > self.most:
             self.refuse(BodyTooLarge(self.most))
-        elif (length or 0) > SMALL:
+        elif (length or 0) > SMALL_BODY_BYTES:
             self._require_known()
             self._reserve(length or 0)
-        if not self.refused and (length or 0) > LARGE_BODY and len(self.server.large) >= LARGE_WAITING:
+        if not self.refused and (length or 0) > LARGE_BODY_BYTES and len(self.server.large) >= LARGE_WAITING:
             self.refuse(Busy())
 
     def handleContentChunk(self, data: bytes) -> None:
@@ -127,7 +127,7 @@ class Request(WebRequest):
         if self.server.is_closed:
             self.channel.loseConnection()
             return
-        if not self.refused and self.received > LARGE_BODY:
+        if not self.refused and self.received > LARGE_BODY_BYTES:
             if len(self.server.large) >= LARGE_WAITING:
                 self.refuse(Busy())
             else:
@@ -149,8 +149,8 @@ class Request(WebRequest):
     def _require_known(self) -> None:
         """Refuse what a stranger may not send, as soon as it is clear that it is one."""
         if self.asking is None:
-            if not names_somebody(dict(self._headers())):
-                self.refuse(Unknown(SMALL))
+            if not has_credentials(dict(self._headers())):
+                self.refuse(Unknown(SMALL_BODY_BYTES))
             self.asking = asyncio.get_running_loop().create_task(self._refuse_stranger())
 
     def _reserve(self, size: int) -> None:
@@ -162,7 +162,7 @@ class Request(WebRequest):
 
     async def _refuse_stranger(self) -> None:
         if not await is_known(self._headers(), self.held.address) and not self.refused:
-            self.refuse(Unknown(SMALL))
+            self.refuse(Unknown(SMALL_BODY_BYTES))
 
     def _headers(self) -> list[tuple[bytes, bytes]]:
         given = self.requestHeaders.getAllRawHeaders()
@@ -242,13 +242,13 @@ class Server(daphne.server.Server):
         if running := [application for application in found if application and not application.done()]:
             for application in running:
                 application.cancel()
-            await asyncio.wait(running, timeout=END_SECONDS)
+            await asyncio.wait(running, timeout=MAX_END_SECONDS)
 
     async def close(self) -> None:
         """Nothing begins any more, and all ends."""
         self.is_closed = True
         await self.end_all()
-        await settle()
+        await wait_for_threads()
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:
         """Wait for who does not read, instead of keeping for it whatever there is to say."""
