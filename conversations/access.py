@@ -35,7 +35,7 @@ def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds:
 
 
 def disposable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
-    """One that can be gone back in, and deleted. Raises Conflict for an executor's, and Http404."""
+    """A conversation that can be rolled back and deleted. Raises Conflict for an executor's, Http404 for others'."""
     conversation = get_conversation(user, pk, kinds=TO_READ)
     if conversation.kind == Conversation.Kind.EXECUTOR:
         raise Conflict(
@@ -46,7 +46,7 @@ def disposable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) ->
 
 
 def writable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
-    """A chat. Raises Conflict for what is only to be read, or to be read, gone back in and deleted, and Http404."""
+    """A conversation that can be written to. Raises Conflict for read-only kinds, Http404 for anybody else's."""
     conversation = disposable_conversation(user, pk)
     if conversation.kind not in CHATS:
         raise Conflict(

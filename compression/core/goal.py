@@ -147,7 +147,10 @@ def advanced(progress: Progress, marks: Progress, *, at: str) -> Progress:
 
 
 def fitted(description: str, priority: str, progress: Progress, *, max_tokens: int, count: TokenCounter) -> Progress:
-    """The progress without what is done, open to change or oldest, until its rendering takes `max_tokens` at most."""
+    """The progress shortened until the rendered goal takes at most `max_tokens`, or nothing more can be dropped.
+
+    Entries are dropped in this order: artifacts, completed steps, unlocked decisions, open steps, locked decisions.
+    """
     steps, decisions, artifacts = progress.checkpoints, progress.decisions, progress.artifacts
     order: list[Step | Decision | Artifact] = [
         *artifacts,

@@ -103,7 +103,7 @@ def _wheel(folder: Path, package: str) -> Path:
 
 
 def _pip(command: str, *options: str) -> None:
-    """Run pip, its progress on the terminal; its complaints become the one line of FetchFailed."""
+    """Run pip with its progress on the terminal. Raises FetchFailed with the last line of its errors."""
     run = subprocess.run(
         [sys.executable, "-m", "pip", command, "--no-deps", "--retries=2", "--no-input", *options],
         stdout=None if sys.stdout.isatty() else subprocess.DEVNULL,

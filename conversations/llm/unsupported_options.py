@@ -15,7 +15,7 @@ _TOOLS = re.compile(r"\btools?\b|tool[_ ](?:choice|use|call)|function[_ -]?call"
 _OTHERWISE = re.compile(
     r"schema|parameters|tools?['\"]?[\[., ]+\d|maximum|too (?:long|many)"  # a definition
     r"|tool_(?:call_id|use_id|result)|role|must be (?:a response|followed)|messages?[\[.]\d"  # the history
-    r"|tool_use_failed|failed_generation",  # what the model wrote
+    r"|tool_use_failed|failed_generation",  # a badly written call
     re.IGNORECASE,
 )
 

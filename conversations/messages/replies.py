@@ -78,7 +78,7 @@ async def hand_back(conversation_id: UUID, reply_id: UUID, token: UUID) -> None:
 
 
 def lock_conversation(conversation: Conversation, **changed: Any) -> None:
-    """Take the conversation's row, by a write: what follows in this transaction nobody else does at the same time."""
+    """Lock the conversation's row by writing to it; other writers wait until this transaction ends."""
     changed["updated_at"] = timezone.now()
     if not Conversation.objects.filter(pk=conversation.pk).update(**changed):
         raise Conflict("This conversation was deleted meanwhile.", code="deleted")

@@ -44,7 +44,7 @@ def held(reply_id: UUID, token: UUID) -> QuerySet[Message]:
 def in_order(reply_id: UUID) -> None:
     """Before a transaction that writes a reply and more than that: its conversation's row is taken first.
 
-    So does a deletion, which else would wait for what waits for it.
+    Deletion locks in the same order, which prevents a deadlock.
     """
     database.lock_rows(Conversation.objects.filter(messages=reply_id), of=("self",))
 

@@ -116,7 +116,7 @@ def thread_context(conversation: Conversation) -> dict[str, Any]:
 
 
 def meter(conversation: Conversation) -> str:
-    """The meter, what it gives notice of, and in the head what the system prompt is made of; an agent's own meters."""
+    """The meter, its warning, and the header's summary of the system prompt; for an agent, one meter a flow."""
     measured = meters.meter(conversation)
     context = {
         "meter": measured,

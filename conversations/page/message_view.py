@@ -46,7 +46,7 @@ class Bubble:
 
     @property
     def goes_on(self) -> bool:
-        """It asked for what it needs to know: what it was asked for is answered later."""
+        """Whether the reply called tools, so that the answer is in a later message."""
         return bool(self.message.tool_calls.all())
 
     @property

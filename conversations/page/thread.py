@@ -84,7 +84,7 @@ class Shown:
         return list(takewhile(lambda key: key.role != Message.Role.USER, self.keys))
 
     def since(self, version: str) -> list[Bubble] | None:
-        """What has come since, with the messages of then that are others now; None: more than that has changed."""
+        """Messages added or changed since `version`; None if more than the end of the thread changed."""
         _, state, seen, last, status, work = version.split(":") if version.count(":") == 5 else [""] * 6
         place = next((place for place, key in enumerate(self.keys) if str(key.id) == last), None)
         if place is None or state != str(self.conversation.compression_version):

@@ -113,7 +113,10 @@ def replace(old: Message, *, by: Message) -> None:
 
 
 def _forget_elided(conversation_id: UUID) -> None:
-    """Those that are replaced. None of `verbatim_ids` is: they stand before the cut, and that before them."""
+    """Drop replaced messages from `elided`.
+
+    `verbatim_ids` needs no change: its messages are older than the cut, and the replaced ones are newer.
+    """
     rows = Conversation.objects.filter(pk=conversation_id)
     elided = rows.values_list("elided", flat=True).get()
     if elided:

@@ -141,7 +141,7 @@ def _tell_run(missed: Missed, conversation: Conversation) -> None:
 
 
 def _begun(row: Message) -> dict[str, str]:
-    """Where it is another than its row: the words of a reply in the making come by themselves, from the first."""
+    """A message as it is announced: a streaming reply is announced empty, as its text follows in deltas."""
     return {"content": ""} if row.is_streaming else {}
 
 
