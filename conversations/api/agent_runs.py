@@ -24,7 +24,12 @@ MAX_COMPACTIONS = 200
 """Compactions that are told of one run."""
 
 
-@router.get("/{uuid:conversation_id}/runs", response=told(schema.RunPage), summary="List runs of an agent")
+@router.get(
+    "/{uuid:conversation_id}/runs",
+    response=told(schema.RunPage),
+    summary="List runs of an agent",
+    operation_id="runs_list_all",
+)
 def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """A chat has none."""
     rows = AgentRun.objects.filter(conversation=get_conversation(request.auth, conversation_id, kinds=TO_READ))
@@ -32,7 +37,10 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
 
 
 @router.get(
-    "/{uuid:conversation_id}/runs/{uuid:run_id}", response=told(schema.WholeRun), summary="Read a run of an agent"
+    "/{uuid:conversation_id}/runs/{uuid:run_id}",
+    response=told(schema.WholeRun),
+    summary="Read a run of an agent",
+    operation_id="runs_read",
 )
 def read(request: Request, conversation_id: UUID, run_id: UUID) -> dict[str, Any]:
     """All that planner and executor said to each other, with the tools that were called, and how full its budget is."""

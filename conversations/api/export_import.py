@@ -43,6 +43,7 @@ MARKDOWN = {
     "/{uuid:conversation_id}/export",
     response=told(schema.Export),
     summary="Export a conversation",
+    operation_id="files_export",
     openapi_extra=refuses(also=MARKDOWN),
 )
 def export(request: Request, conversation_id: UUID, format: Format = "json") -> HttpResponse:
@@ -57,7 +58,13 @@ def export(request: Request, conversation_id: UUID, format: Format = "json") -> 
     return response
 
 
-@router.post("/import", response={201: told(schema.Imported)}, summary="Import conversations", openapi_extra=FILE_BODY)
+@router.post(
+    "/import",
+    response={201: told(schema.Imported)},
+    summary="Import conversations",
+    operation_id="files_import_file",
+    openapi_extra=FILE_BODY,
+)
 def import_file(request: Request) -> dict[str, Any]:
     """The body is the file itself: our own export, a title and messages, or ChatGPT's or Claude's export; a list of
     such; or the zip file that ChatGPT and Claude hand out. All of it comes in, or nothing.

@@ -23,6 +23,7 @@ Against = Annotated[UUID | None, Query(description="Another reply: `changes` say
     "/{uuid:conversation_id}/messages/{uuid:message_id}/request",
     response=told(schema.PastRequest),
     summary="See what a reply was asked with",
+    operation_id="records_read",
 )
 def read(request: Request, conversation_id: UUID, message_id: UUID, against: Against = None) -> dict[str, Any]:
     """The exact request of a past turn. 404 `no_record` for a message that was not asked for here."""

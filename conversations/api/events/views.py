@@ -50,6 +50,7 @@ MAX_STREAM_SECONDS = 900.0
 @router.get(
     "/{uuid:conversation_id}/events",
     summary="Listen to a conversation",
+    operation_id="events_events",
     openapi_extra=refuses(also=EVENTS) | {"parameters": [LAST]},
 )
 async def events(
