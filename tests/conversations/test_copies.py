@@ -333,7 +333,7 @@ async def test_the_page_and_the_api_show_it_for_a_copy(filled: Conversation, cha
     def pages() -> tuple[str, str]:
         there = Pages(user)
         thread, request = there.get("chat", copy.conversation.pk), there.get("request", copy.conversation.pk, row.pk)
-        return thread.content.decode(), request.content.decode()
+        return thread.content.decode(), " ".join(request.content.decode().split())
 
     thread, request = await sync_to_async(pages)()
     assert f'id="request-of-{row.pk}"' in thread and "1,000 in · 50 out" in thread

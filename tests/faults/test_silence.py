@@ -60,7 +60,7 @@ def model_at(url: str, *, timeout: float) -> OpenAICompatible:
 def test_a_model_may_be_silent_for_ten_minutes_unless_the_site_says_otherwise(settings: Any) -> None:
     assert product.MODEL_TIMEOUT_SECONDS == 600
     settings.MODEL_TIMEOUT_SECONDS = 7.5
-    assert connect(ModelProfile(name="w", model_id="w"))._asked.timeout == 7.5  # type: ignore[attr-defined]
+    assert connect(ModelProfile(name="w", model_id="w"))._endpoint.timeout == 7.5  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("timeout", "whole"), [(0.4, 2.0), (60, 300), (75, 375), (600, 900), (3_600, 3_900)])
