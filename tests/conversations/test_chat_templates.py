@@ -20,6 +20,7 @@ from conversations.llm.retries import Attempts
 from conversations.models import ApiKey, Conversation, ModelProfile
 from tests import llm_templates
 from tests.conversations.chat import Chat, fill
+from tests.conversations.pages import one_line
 from tests.llm_answers import Request, text_of
 from tests.llm_server import LlmServer
 from tests.llm_templates import TEMPLATES, complaint
@@ -161,9 +162,9 @@ async def test_what_the_model_saw_says_how_it_was_put_and_its_hash_still_holds(
     client = Client()
     await sync_to_async(client.force_login)(user)
     page = await sync_to_async(client.get)(reverse("request", args=[filled.pk, reply.pk]))
-    assert f"sent as {len(sent)} messages" in " ".join(page.content.decode().split())
+    assert f"sent as {len(sent)} messages" in one_line(page.content.decode())
     coming = await sync_to_async(client.get)(reverse("next", args=[filled.pk]))
-    assert "takes one system message" in " ".join(coming.content.decode().split())
+    assert "takes one system message" in one_line(coming.content.decode())
 
 
 async def test_a_compaction_is_made_by_the_model_and_not_by_what_stands_in_for_it(

@@ -21,7 +21,7 @@ from conversations.models import Conversation
 from conversations.page.markup.diff import LIMIT, Line, diff
 from conversations.templatetags.chat import fallback, story
 from tests.conversations.chat import fill
-from tests.conversations.pages import Pages, elements
+from tests.conversations.pages import Pages, elements, one_line
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.once
@@ -167,8 +167,8 @@ def test_the_reader_tells_what_changed(folded: Conversation, pages: Pages) -> No
     first, second = Compaction.objects.order_by("created_at")
     told = pages.get("compaction", folded.pk, first.pk, htmx=True).content.decode()
     assert "What changed" in told and 'class="added"' in told and 'class="removed"' not in told
-    told = " ".join(pages.get("compaction", folded.pk, second.pk, htmx=True).content.decode().split())
-    assert 'class="same"' in told and '<span class="unseen">added: </span>' in told
+    told = pages.get("compaction", folded.pk, second.pk, htmx=True).content.decode()
+    assert 'class="same"' in told and '<span class="unseen">added: </span>' in one_line(told)
 
 
 def test_an_undone_fold_tells_what_it_had_changed(folded: Conversation, pages: Pages) -> None:
