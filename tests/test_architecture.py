@@ -1,0 +1,29 @@
+"""The files that the documents for contributors name are there, and their functions too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.once
+
+ROOT = Path(__file__).parents[1]
+PATH = re.compile(r"`((?:chatsite|conversations|compression|docs|tests|benchmarks)/[\w./]+)`(?: \(`(\w+)`\))?")
+NAMED = re.compile(r"`(\w+)` in\s+`((?:conversations|compression)/[\w./]+\.py)`")
+
+
+@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_every_file_and_function_that_is_named_is_there(name: str) -> None:
+    text = (ROOT / name).read_text()
+    named = PATH.findall(text)
+    assert named, "no file is named"
+    functions = [(path, function) for path, function in named if function]
+    functions += [(path, function) for function, path in NAMED.findall(text)]
+    assert [path for path, _ in named if not (ROOT / path).exists()] == []
+    assert [
+        f"{path}: {function}"
+        for path, function in functions
+        if not re.search(rf"^(?:async )?def {function}\(", (ROOT / path).read_text(), re.MULTILINE)
+    ] == []
