@@ -1,1 +1,1 @@
-"""A turn of a conversation: begun, run, stopped, taken up again; versions and forks of what was said."""
+"""Begins, runs, stops and recovers a conversation's turns; also keeps versions of messages and makes forks."""

@@ -1,4 +1,4 @@
-"""What a person says: measured, stored with a pending reply, and stored once however often it is sent."""
+"""Begins a turn: measures a person's message and stores it with a pending reply, once however often it is sent."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ Role = Message.Role
 
 @dataclass(frozen=True, slots=True)
 class Begun:
+    """A stored user message and its pending reply. `replayed`: an earlier call with the same client_id stored them."""
+
     question: Message
     reply: Message
     replayed: bool = False
@@ -41,9 +43,10 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person says, once it is known to fit a request to the model.
+    """A person's message that was checked and fits a request to the model, before it is stored.
 
-    `content` is the words, and the text files behind them, whose `places` are told in order.
+    `words` is the text of the composer. `content` is the words followed by the attached text files; `places` are the
+    positions of these files in `content`, in order.
     """
 
     words: str
@@ -57,17 +60,17 @@ class Question:
 
     @property
     def typed(self) -> str:
-        """Without what was pasted, or comes from files or elsewhere."""
+        """The text that the person typed: `content` without pastes, files and text from elsewhere."""
         return typed_text(self.content, self.origin)
 
     @property
     def images(self) -> list[dict[str, Any]] | None:
-        """As a message's row names them."""
+        """The attached images in the format of a message's `images` column."""
         return noted(one.row for one in self.attached)
 
     @property
     def subject(self) -> str:
-        """What it is called by: its words, else its first file's name."""
+        """The text for the conversation's title: the words, or the first file's name if there are none."""
         return self.words.strip() or self.attached[0].row.name
 
 
@@ -79,17 +82,18 @@ def begin(
     attachments: Sequence[UUID] = (),
     pastes: Sequence[Pasted] = (),
 ) -> Begun:
-    """Store a question and its pending reply, and have it answered after the commit.
+    """Store a person's message and a pending reply, and have the reply written after the commit.
 
-    `attachments` are files that wait to be sent, `pastes` places in `content`, which may be blank beside a file.
-    The same `client_id` with the same text gives the first one's rows again. Raises Invalid, Conflict (a reply is
-    being written, the client_id was used for another text, no model is set) or TooLarge; nothing is stored then.
+    `attachments` are the ids of uploaded files that no message has yet; `pastes` are ranges of `content`. `content`
+    may be blank if there is a file. A repeated `client_id` with the same text and files returns the rows of the first
+    call. Raises Invalid, Conflict (a reply is being written, the client_id was used for another text, no model is set)
+    or TooLarge; nothing is stored then.
     """
     if client_id is not None:
         client_id = clean_text("client_id", client_id, limit=64)
     try:
         attached = chosen(conversation, attachments)
-    except Invalid as refusal:  # they may have been sent, by this very message
+    except Invalid as refusal:  # an earlier request with this client_id may have sent these files
         if begun := _replayed(conversation, content, attachments, client_id):
             return begun
         raise refusal
@@ -110,9 +114,9 @@ def checked(
     pastes: Sequence[Pasted] = (),
     earlier: Message | None = None,
 ) -> Question:
-    """What is said, in place of an `earlier` message where there is one.
+    """Check and measure a message before it is stored; `earlier` is the message that it replaces, if any.
 
-    Raises Invalid, Conflict (no model is set, or one that sees no images) or TooLarge.
+    Raises Invalid, Conflict (no model is set, or the model does not see images) or TooLarge.
     """
     words = clean_text("content", content, allow_blank=bool(attached))
     profile = _profile_of(conversation)
@@ -133,7 +137,10 @@ def checked(
 
 
 def store_question(conversation: Conversation, asked: Question, **fields: Any) -> Begun:
-    """A question after all there is, with its pending reply; under the lock. Raises Conflict while a reply runs."""
+    """Store a message and its pending reply as the conversation's last rows.
+
+    The caller holds the conversation's lock. Raises Conflict while a reply is being written.
+    """
     asked_at = replies.next_moment(conversation.pk)
     question = Message(
         conversation=conversation,
@@ -165,7 +172,7 @@ def _profile_of(conversation: Conversation) -> ModelProfile:
 
 
 def _require_fit(conversation: Conversation, asked: Question) -> None:
-    """A message that is too large even alone is refused before it is stored."""
+    """Raises TooLarge if the message and the system prompt alone exceed the window's budget."""
     profile, window = asked.profile, asked.profile.usable_window
     in_force = rules.with_found(conversation.rules, find_rules(asked.typed), window)
     opening = prompt.opening_tokens(conversation, window=window, rules=in_force, calls=profile.can_call)
@@ -204,9 +211,9 @@ def _store(conversation: Conversation, asked: Question, client_id: str | None) -
 def _replayed(
     conversation: Conversation, content: str, attachments: Sequence[UUID], client_id: str | None
 ) -> Begun | None:
-    """The rows that a client_id was used for before; None where it was not.
+    """The rows stored by an earlier request with this client_id; None if there was none.
 
-    Raises Conflict for another text or other files, and Invalid for files that there are not.
+    Raises Conflict if the text or the files differ, and Invalid if a file does not exist.
     """
     rows = Message.objects.filter(conversation=conversation)
     question = rows.filter(client_id=client_id).first() if client_id is not None else None

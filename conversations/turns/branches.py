@@ -1,4 +1,7 @@
-"""Another reply, or another question, in place of one: it and everything later leaves the history and is kept."""
+"""Regenerates replies and edits messages: a new message takes the place of an old one.
+
+The old message and everything after it leave the history; their rows are kept.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ TICK = timedelta(microseconds=1)
 
 
 def regenerate(conversation: Conversation, message_id: UUID) -> Message:
-    """A new pending reply in place of a reply and everything after it. Raises NotFound or Conflict.
+    """Replace a reply and everything after it by a new pending reply. Raises NotFound or Conflict.
 
-    The question stays and is the last message of the history, sent word for word.
+    The replied-to message stays: it is the last message of the history then, and is sent verbatim.
     """
     with transaction.atomic():
         lock(conversation)
@@ -45,10 +48,10 @@ def regenerate(conversation: Conversation, message_id: UUID) -> Message:
 
 
 def edit(conversation: Conversation, message_id: UUID, *, content: str, pastes: Sequence[Pasted] = ()) -> begin.Begun:
-    """A person's message with other words, and a pending reply, in place of it and everything after it.
+    """Replace a person's message and everything after it by an edited message and a pending reply.
 
-    A protected one stays protected, and its files go with the new one. Raises NotFound, Invalid, Conflict or TooLarge;
-    nothing is changed then.
+    The edited message keeps the protection and the files of the old one. Raises NotFound, Invalid, Conflict or
+    TooLarge; nothing is changed then.
     """
     old = message_of(conversation, message_id)
     if old.role != Role.USER:
@@ -67,7 +70,7 @@ def edit(conversation: Conversation, message_id: UUID, *, content: str, pastes: 
 
 
 def message_of(conversation: Conversation, message_id: UUID) -> Message:
-    """A message that was not replaced. Raises NotFound."""
+    """A message of the conversation that was not replaced. Raises NotFound."""
     message = Message.objects.filter(conversation=conversation, pk=message_id, replaced_by=None).first()
     if message is None:
         raise NotFound("No such message.")
@@ -75,13 +78,19 @@ def message_of(conversation: Conversation, message_id: UUID) -> Message:
 
 
 def lock(conversation: Conversation) -> None:
-    """For what takes messages out of the history: nobody else adds any, and a compaction that runs is discarded."""
+    """Lock the conversation before messages leave its history.
+
+    Other writers wait, and a running compaction's result is discarded.
+    """
     replies.lock_conversation(conversation)
     snapshots.lock(conversation.pk)
 
 
 def _question_of(reply: Message) -> Message:
-    """What it answers: a message, or the results of tools that were called just before."""
+    """The message before a reply: a user message, or an assistant message whose tool results the reply was based on.
+
+    Raises Conflict if there is none.
+    """
     earlier = Message.objects.filter(HISTORY, conversation_id=reply.conversation_id, created_at__lt=reply.created_at)
     found = earlier.order_by("-created_at").first()
     is_said = found is not None and found.role == Role.ASSISTANT and not found.tool_calls.exists()
@@ -91,7 +100,10 @@ def _question_of(reply: Message) -> Message:
 
 
 def go_back(conversation: Conversation, moment: datetime) -> None:
-    """Let nothing from `moment` on be compressed: by the latest state before it that still holds, else by none."""
+    """Undo the compression of all messages from `moment` on.
+
+    Restores the latest valid snapshot from before `moment`; without one, the conversation is uncompressed.
+    """
     cut = Conversation.objects.values_list("compressed_at", flat=True).get(pk=conversation.pk)
     if cut and moment <= cut:
         earlier = snapshots.latest(conversation.pk, up_to=moment - TICK)
@@ -99,7 +111,7 @@ def go_back(conversation: Conversation, moment: datetime) -> None:
 
 
 def replace(old: Message, *, by: Message) -> None:
-    """Take `old` and everything after it out of the history, up to what was just stored in place of it."""
+    """Take `old` and everything after it out of the history, up to its replacement `by`, which was just stored."""
     rows = Message.objects.filter(conversation_id=old.conversation_id, replaced_by=None)
     replaced = rows.filter(created_at__gte=old.created_at, created_at__lt=by.created_at)
     unsaid = [

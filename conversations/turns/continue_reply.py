@@ -1,7 +1,7 @@
-"""A reply that ended before it was whole, gone on with: a message that a person sees asks for the rest of it.
+"""Continues an incomplete reply: a visible user message asks the model for the rest of it.
 
-The history stays as strict providers want it, roles in turn, and what was written stays as it is. No model's prefill is
-needed, which newer ones refuse.
+The partial reply stays as it is, and roles still alternate, as strict providers require. Prefilling the reply would
+need no such message, but newer models refuse it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from conversations.turns.begin import Begun
 
 
 def go_on(conversation: Conversation, message_id: UUID) -> Begun:
-    """Ask for the rest of the last reply, and have that answered after the commit.
+    """Store a message that asks for the rest of the last reply, and have it answered after the commit.
 
-    Raises NotFound; Conflict where it is not the last message, whole, or part of a summary; TooLarge or TooMany.
+    Raises NotFound; Conflict if the reply is not the last message, is complete, or is part of a summary; TooLarge or
+    TooMany.
     """
     branches.message_of(conversation, message_id)
-    asked = replace(begin.checked(conversation, CONTINUE), words="")  # these words are nobody's: no rule is in them
+    asked = replace(begin.checked(conversation, CONTINUE), words="")  # text of the site: no rule is in it
     with transaction.atomic():
         changed: dict[str, Any] = {} if conversation.model_id == asked.profile.pk else {"model": asked.profile}
         replies.lock_conversation(conversation, **changed)

@@ -1,4 +1,4 @@
-"""A conversation as a whole: deleted, with all that belongs to it."""
+"""Deletes a conversation with everything that belongs to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conversations.turns.stop import stop
 
 
 def delete(conversation: Conversation) -> None:
-    """Stop what is written, and delete everything: under the row's lock, so that nothing is added meanwhile."""
+    """Stop the running reply and delete the conversation, under its row's lock so that nothing is added meanwhile."""
     stop(conversation)
     with transaction.atomic():
         for locked in Conversation.objects.select_for_update().filter(pk=conversation.pk):

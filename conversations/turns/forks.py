@@ -1,4 +1,7 @@
-"""A new conversation out of another: its history up to a message, compressed as it was there, or its summary alone."""
+"""Makes a new conversation out of another one: a fork at a message, or a fresh start from the summary alone.
+
+A fork copies the history up to the message, with the compression that held there.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +36,18 @@ OPENING = "This is where we stand, from an earlier conversation:"
 BATCH = 500
 
 Ids = dict[str, str]
-"""What was copied, and its copy."""
+"""Ids of the originals -> ids of their copies."""
 Calls = dict[tuple[UUID, str], ToolCall]
-"""By their message, and their ids."""
+"""The copied tool calls by their message's id and their call id."""
 LAST = datetime.max.replace(tzinfo=UTC)
 
 
 def fork(conversation: Conversation, message_id: UUID, *, kind: str | None = None) -> Conversation:
-    """A copy of the history up to and including a message, with the compression that holds there.
+    """Copy the history up to and including a message, with the compression that held there.
 
-    `kind` (chat or agent) is that of the copy where it is another: what an agent begins from may be any history.
+    `kind` (chat or agent) is the kind of the copy, by default that of the source: an agent may begin from any history.
 
-    Nothing of the copy refers to the original. Raises NotFound, or Conflict where the message is not of the history.
+    The copy refers to nothing of the original. Raises NotFound, or Conflict if the message is not in the history.
     """
     with transaction.atomic():
         source = _locked(conversation)
@@ -62,7 +65,7 @@ def fork(conversation: Conversation, message_id: UUID, *, kind: str | None = Non
 
 
 def fresh(conversation: Conversation) -> Conversation:
-    """A conversation that begins with the summary of this one. Raises Conflict where nothing is compressed."""
+    """Make a conversation that begins with the summary of this one. Raises Conflict if nothing is compressed."""
     with transaction.atomic():
         source = _locked(conversation)
         text = join_summaries(active_checkpoints(source.pk))
@@ -83,14 +86,14 @@ def fresh(conversation: Conversation) -> Conversation:
 
 
 def _as_kind(source: Conversation, kind: str | None) -> dict[str, Any]:
-    """An agent plans with tools: where there were none, it has them now."""
+    """The columns that change if the copy is of another kind. An agent always uses tools, as it plans with them."""
     if kind is None or kind == source.kind:
         return {}
     return {"kind": kind} | ({"uses_tools": True} if kind == Conversation.Kind.AGENT else {})
 
 
 def _locked(conversation: Conversation) -> Conversation:
-    """The row as it is, and stays while it is copied."""
+    """Read the conversation's row and lock it while it is copied. Raises NotFound."""
     source = Conversation.objects.select_for_update().filter(pk=conversation.pk).first()
     if source is None:
         raise NotFound("No such conversation.")
@@ -115,7 +118,7 @@ def _state_at(conversation_id: UUID, moment: datetime) -> Snapshot:
 
 
 def _like(source: Conversation, **changed: Any) -> Conversation:
-    """A new conversation with the same settings, and nothing said in it."""
+    """Store a new conversation with the same settings and no messages."""
     return Conversation.objects.create(**{name: getattr(source, name) for name in COPIED} | changed)
 
 
@@ -124,7 +127,7 @@ def _titled(source: Conversation, ending: str) -> str:
 
 
 def _copy_goal(source: Conversation, copy: Conversation, state: Snapshot) -> Ids:
-    """The active goal, as far as it was in `state`."""
+    """Copy the active goal with its progress as of `state`; the ids of the goal and its copy."""
     goal = goals.active_goal(source.pk)
     if goal is None:
         return {}
@@ -134,7 +137,10 @@ def _copy_goal(source: Conversation, copy: Conversation, state: Snapshot) -> Ids
 
 
 def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime) -> Ids:
-    """The history with calls, files and pastes, and what its replies were asked with and cost."""
+    """Copy the history up to a moment, with its tool calls, files and pastes.
+
+    The copies of replies keep the records of their requests and their costs.
+    """
     ids: Ids = {}
     rows = Message.objects.filter(HISTORY, conversation=source, created_at__lte=up_to).order_by("created_at")
     for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
@@ -158,7 +164,7 @@ def _copy_messages(source: Conversation, copy: Conversation, *, up_to: datetime)
 
 
 def _copy_runs(source: Conversation, copy: Conversation, ids: Ids) -> None:
-    """An agent's runs, with their threads: those of which its planner said nothing after the last copied message."""
+    """Copy an agent's ended runs, with their threads, whose planner steps all belong to copied messages."""
     if source.kind != Conversation.Kind.AGENT:
         return
     rows = AgentRun.objects.filter(conversation=source).exclude(status=AgentRun.Status.RUNNING)
@@ -182,7 +188,7 @@ def _copy_run(run: AgentRun, steps: list[AgentStep], copy: Conversation, ids: Id
 
 
 def _copy_compression(state: Snapshot, copy: Conversation, ids: Ids) -> None:
-    """The state, the compactions in effect in it, and what their undoing needs."""
+    """Copy a state of compression, the compactions in effect in it, and the snapshots that undo these."""
     snapshots = list(Snapshot.objects.filter(compaction__in=state.compaction_ids, purpose__in=states.BEFORE_COMPACTION))
     used = {id for one in (state, *snapshots) for id in one.checkpoint_ids}
     _copy_compactions(state.compaction_ids, copy, ids)
@@ -203,7 +209,7 @@ def _copy_compression(state: Snapshot, copy: Conversation, ids: Ids) -> None:
 
 
 def _copy_compactions(chosen: list[str], copy: Conversation, ids: Ids) -> None:
-    """Nothing was spent on the copies."""
+    """Copy compactions. The copies have no tokens and no cost: the original has these already."""
     rows = list(Compaction.objects.filter(pk__in=chosen))
     for row in rows:
         _as_copy(row, copy, ids)
@@ -231,14 +237,14 @@ def _copy_checkpoints(chosen: set[str], copy: Conversation, ids: Ids, *, active:
 
 
 def _as_copy(row: Message | Compaction | Checkpoint | Snapshot, copy: Conversation, ids: Ids) -> None:
-    """Make a row that was read one of the copy's, to be stored anew."""
+    """Turn a loaded row into an unsaved row of the copy, and note its new id in `ids`."""
     old, row.pk = row.pk, uuid7()
     ids[str(old)] = str(row.pk)
     row.conversation_id = copy.pk
 
 
 def _point(state: Snapshot | Conversation, ids: Ids) -> None:
-    """At the copies of messages, of those that were copied."""
+    """Have a state's `verbatim_ids` and `elided` name the copies; messages that were not copied drop out."""
     state.verbatim_ids = _of_copies(state.verbatim_ids, ids)
     state.elided = {ids[id]: tokens for id, tokens in state.elided.items() if id in ids}
 

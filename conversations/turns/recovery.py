@@ -1,7 +1,7 @@
-"""Work whose worker is gone: taken up again, or ended, by whoever finds it first.
+"""Recovers replies and compactions whose worker is gone: each is taken up again, or ended.
 
-The rows say what there is to do, and until when somebody is at it; what is enqueued only wakes a worker up. All that
-is done here is a conditional update, so that any number of processes may look.
+The rows hold the work and its leases; a queue entry only wakes a worker up. Every change here is a conditional update,
+so any number of processes may sweep at the same time.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from conversations.runtime import queue
 Status = Message.Status
 
 TAKEOVERS = 3
-"""Workers that may go on with a turn whose worker has died, one after the other."""
+"""How many more workers may take up a turn, one after the other, after its worker has died."""
 NOBODY = "No worker took this up. Your message is kept. Try again, and tell the operator if it stays so."
 
 
 def sweep() -> int:
-    """See to everything whose lease has run out; how many there were."""
+    """Recover every reply and compaction whose lease has expired; returns their number."""
     now = timezone.now()
     replies_found = list(Message.objects.streaming().filter(_expired(now)))
     for reply in replies_found:
@@ -42,7 +42,7 @@ def sweep() -> int:
 
 
 def disown_all() -> None:
-    """Before the only server of a database begins: nobody else can be at work, whatever the leases say."""
+    """Expire all leases. The only server of a database calls this at its start, when no other worker can exist."""
     past = timezone.now() - timedelta(seconds=1)
     Message.objects.streaming().update(lease_expires_at=past)
     Compaction.objects.filter(status__in=Compaction.ACTIVE).update(lease_expires_at=past)
@@ -70,14 +70,14 @@ def _see_to(reply: Message, now: datetime) -> None:
 
 
 def _is_under_way(reply: Message) -> bool:
-    """Tools were called for it, and what they gave is stored: it goes on from there."""
+    """Whether tools were called for this reply; it can go on from their stored results."""
     earlier = Message.objects.filter(transcript.HISTORY, conversation=reply.conversation_id)
     last = earlier.filter(created_at__lt=reply.created_at).order_by("-created_at").first()
     return last is not None and last.role == Message.Role.ASSISTANT and last.tool_calls.exists()
 
 
 def give_up(reply: Message, *, status: str, error: str = "", error_code: str = "") -> bool:
-    """End it, and what was called for it."""
+    """End a reply without a worker, and abandon the tool calls made for it; False if a worker took it up meanwhile."""
     with transaction.atomic():
         reply_lease.in_order(reply.pk)
         ended = replies.give_up(reply, status=status, error=error, error_code=error_code)
@@ -87,7 +87,7 @@ def give_up(reply: Message, *, status: str, error: str = "", error_code: str = "
 
 
 def _woken(reply: Message) -> bool:
-    """Nobody else wakes a worker for it before this lease runs out too."""
+    """Take the right to wake a worker for this reply: no other process does until the new lease expires."""
     rows = Message.objects.filter(pk=reply.pk, lease_token=reply.lease_token, status=Status.STREAMING)
     anew = {"lease_token": None, "lease_expires_at": expiry(), "takeovers": (reply.takeovers or 0) + 1}
     return bool(rows.filter(lease_expires_at=reply.lease_expires_at).update(**anew))

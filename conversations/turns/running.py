@@ -1,4 +1,4 @@
-"""The replies that this process is writing: what each has so far, and how one is stopped."""
+"""Holds the replies that this process is writing: their text so far, and a way to stop each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ running_replies: dict[UUID, Running] = {}
 
 @dataclass(slots=True)
 class Running:
-    """A reply in the making, in this process; `token` says that it is ours to write."""
+    """A reply that this process is writing. `token` is the lease token that allows this process to write it."""
 
     conversation_id: UUID
     answer: Answer
@@ -25,9 +25,9 @@ class Running:
     task: asyncio.Task[Any]
     stopping: bool = False
     makes_room: bool = False
-    """It may wait for a compaction, its own or another one."""
+    """Whether the reply may be waiting for a compaction, started by itself or by another."""
     number: int = 1
-    """Of the requests that this turn has made."""
+    """The number of this request within the turn, from 1."""
 
     @property
     def reply_id(self) -> UUID:
@@ -48,12 +48,12 @@ def stop_here(conversation_id: UUID) -> bool:
 
 
 def text_so_far(reply: Message) -> str:
-    """What is known of a reply in the making, whoever writes it."""
+    """The text of a running reply as far as this process knows it, whichever process writes it."""
     return max(heard(reply.conversation_id, str(reply.pk)), reply.content, key=len)
 
 
 def heard(conversation_id: UUID, reply_id: str) -> str:
-    """What this process has written of it, or heard of from its beginning; else ""."""
+    """The reply's text that this process wrote, or received in full from another process; else ""."""
     running = running_replies.get(conversation_id)
     return running.text if running and str(running.reply_id) == reply_id else hub.draft(reply_id)
 

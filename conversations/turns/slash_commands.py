@@ -1,4 +1,4 @@
-"""Commands of the composer: what begins with a slash and a word is for the site, and not for the model."""
+"""Recognizes the composer's commands: text such as "/help" is for the site and not for the model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from conversations.errors import Invalid
 
 COMMANDS = ("compact", "help")
 LIKENESS = 0.75
-"""From which on a word is taken for a misspelt command, whatever follows on it; 1 is the same word."""
+"""At this similarity or more, a word counts as a misspelt command, whatever follows it; 1 is the same word."""
 AS_TEXT = "To send it as text, begin with a space."
 _COMMAND = re.compile(r"/(?P<name>[^\W\d_][\w-]{0,30})(?P<rest>[:,.!?]*(?:\s.*)?)", re.DOTALL)
 _PLAIN = re.compile(r"[\w\s.,:!?'\"’“”…–—-]*")
-"""Words as people write them; code has other signs."""
+"""Matches prose; code has other characters."""
 
 
 def is_help(typed: str) -> bool:
@@ -21,7 +21,10 @@ def is_help(typed: str) -> bool:
 
 
 def require_text(typed: str) -> None:
-    """Raises Invalid for what reads as a command that there is not. A path, code, and text behind a blank are text."""
+    """Raises Invalid for text that looks like an unknown or misused command.
+
+    A path, code, and text after a leading blank are text.
+    """
     found = _COMMAND.fullmatch(typed)
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""Stopping a reply, whichever process writes it, or none."""
+"""Stops a conversation's reply, whether this process, another one or none is writing it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from conversations.turns.running import running_replies, stop_here
 
 
 def stop(conversation: Conversation) -> bool:
-    """End the reply that is being written, and what it waits for, and keep its text; False where there is none."""
+    """End the running reply and any compaction it waits for, and keep its text; False if no reply is running."""
     running = running_replies.get(conversation.pk)
     if running is not None:
-        running.stopping = True  # first: a reply that waits for a compaction must not begin once that is cancelled
+        running.stopping = True  # first: a reply must not begin when the compaction that it waits for is cancelled
     if running is None or running.makes_room or running.answer.sent is None:
         # The model is not asked yet: the reply waits for a compaction, or is about to.
         cancel.cancel_waited_for(conversation.pk)
@@ -27,7 +27,7 @@ def stop(conversation: Conversation) -> bool:
 
 
 def _stop_elsewhere(conversation_id: UUID) -> bool:
-    """End a reply that no task of this process is writing; False where there is none."""
+    """End a reply that no task of this process is writing; False if there is none."""
     while reply := Message.objects.streaming().filter(conversation_id=conversation_id).first():
         if reply.lease_token is None or is_over(reply, timezone.now()):
             if give_up(reply, status=Status.STOPPED):
@@ -35,5 +35,5 @@ def _stop_elsewhere(conversation_id: UUID) -> bool:
         elif reply_lease.held(reply.pk, reply.lease_token).update(stopping_at=timezone.now()):
             relay.relay_event(relay.COMMANDS, conversation_id, Signal.REPLY_STOP)
             return True
-        # It has ended or was taken up just now; where it called tools, another one follows.
+        # The reply ended, or a worker took it up, just now. If it called tools, a next reply follows: look again.
     return False

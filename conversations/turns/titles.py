@@ -1,6 +1,6 @@
-"""Titles that conversations are given: the first words of the first question, then what a model makes of the beginning.
+"""Gives conversations titles: first the opening words of the first message, then a title suggested by a model.
 
-A model is asked once, in the background, after the first reply. A title that a person chose is never changed.
+The site asks a model once, in the background, after the first reply. A title that a person chose is never changed.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from conversations.runtime.events import publish
 from conversations.validation import one_line, visible
 
 LENGTH = 60
-"""Characters of a title that nobody typed."""
+"""The most characters of a generated title."""
 QUOTED = 1_500
-"""Characters that are quoted of the question, and of the reply."""
+"""The most characters quoted to the model from the message, and as many from the reply."""
 SECONDS = 20
 TOKENS = 24
 INSTRUCTIONS = (
@@ -42,7 +42,7 @@ INSTRUCTIONS = (
     "language of the conversation: the title alone, on one line, without quotation marks and without a full stop."
 )
 LONGEST_ANSWER = 1_000
-"""Characters of a title with what it is wrapped in, of which there is never so much."""
+"""The most characters of a usable answer: a title with its wrapping, such as quotation marks, is far shorter."""
 WRAPPING = re.compile(r"\A(?:\W*title\s*:)?[\s\"'“”„‟«»‹›「」`*_#]+|[\s\"'“”‟«»‹›「」`*_.。]+\Z", re.IGNORECASE)
 
 Role, Status = Message.Role, Message.Status
@@ -50,7 +50,7 @@ Role, Status = Message.Role, Message.Status
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A conversation as far as its title is made of it; `title` is what it is called meanwhile."""
+    """The parts of a conversation that a title is made from; `title` is its present, temporary title."""
 
     owner_id: int
     title: str
@@ -60,24 +60,24 @@ class Beginning:
 
 
 def from_words(words: str) -> str:
-    """What a conversation is called that begins with these words."""
+    """The temporary title of a conversation that begins with these words."""
     return one_line(words)[:LENGTH]
 
 
 def is_due(sent: Sent | None) -> bool:
-    """Whether the reply to what was `sent` is the first of its conversation; no query."""
+    """Whether to suggest a title: the reply to the request `sent` is the first of its conversation. No query."""
     if not settings.AUTO_TITLES or sent is None or sent.loaded.head.compressed_context is not None:
         return False
     return all(turn.role != Role.ASSISTANT or turn.tools for turn in sent.loaded.turns)
 
 
 def suggest_later(conversation_id: UUID, reply_id: UUID) -> None:
-    """Have a title made of the beginning, once this reply is stored whole."""
+    """Have a title suggested in the background; the complete reply is stored already."""
     queue.enqueue("suggest_title", str(conversation_id), str(reply_id))
 
 
 async def suggest(conversation_id: UUID, reply_id: UUID) -> None:
-    """Ask a model for a title, once; where that comes to nothing, the first words stay."""
+    """Ask a model once for a title; without a usable answer the temporary title stays."""
     beginning = await sync_to_async(_beginning)(conversation_id, reply_id)
     if beginning is None:
         return
@@ -93,7 +93,7 @@ async def suggest(conversation_id: UUID, reply_id: UUID) -> None:
 
 
 def cleaned(reply: Reply) -> str:
-    """The title that a model answered with; "" where it is none: several lines, too long, or with what is not seen."""
+    """The title in a model's answer; "" if the answer has several lines, is too long or has invisible characters."""
     answer = reply.text.strip()
     if len(answer) > LONGEST_ANSWER:
         return ""
@@ -104,7 +104,11 @@ def cleaned(reply: Reply) -> str:
 
 
 def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
-    """None where there is no title to be made: it was chosen, made before, or there is only the built-in model."""
+    """Read the beginning of a conversation.
+
+    None if no title is to be suggested: a person chose one, one was suggested before, or there is no model but the
+    built-in one.
+    """
     rows = Message.objects.filter(conversation_id=conversation_id).order_by("created_at")
     conversation = Conversation.objects.filter(pk=conversation_id).first()
     reply = rows.filter(pk=reply_id, status=Status.COMPLETE).first()
@@ -133,11 +137,11 @@ def _prompt(beginning: Beginning) -> Prompt:
 
 
 def _give(conversation_id: UUID, title: str, *, in_place_of: str) -> None:
-    """One conditional write: a title that a person has chosen meanwhile stays."""
+    """Set the title by one conditional update; a title that a person chose meanwhile stays."""
     if Conversation.objects.filter(pk=conversation_id, title=in_place_of).update(title=title):
         publish(conversation_id, EventType.TITLE_UPDATED, title=title)
 
 
 def _account(beginning: Beginning, reply: Reply) -> None:
-    with suppress(IntegrityError):  # the person is gone
+    with suppress(IntegrityError):  # the account was deleted
         Errand.objects.create(owner_id=beginning.owner_id, **spending_columns(beginning.profile, reply.spent))

@@ -1,4 +1,7 @@
-"""One chat turn: the question is stored, then answered in the background; the page may come and go meanwhile."""
+"""Runs one chat turn in the background: asks the model, streams and saves the reply, and goes on after tool calls.
+
+A turn does not depend on an open page.
+"""
 
 from __future__ import annotations
 
@@ -45,17 +48,18 @@ logger = logging.getLogger(__name__)
 Status = Message.Status
 STOPPED = Status.STOPPED, "", ""
 INTERRUPTED = Status.INTERRUPTED, replies.INTERRUPTED, ErrorCode.WORKER_STOPPED
-"""How a reply ends that was broken off: its status, error and code."""
+"""The status, error and error code of a reply whose worker was stopped."""
 
 
 async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) -> None:
-    """Answer a question: make room, assemble, stream, save. Whatever ends it, what was written is kept.
+    """Write a reply and those that follow from its tool calls: make room, assemble the request, stream, save.
 
-    `token` is that of a reply which was stored as this process's own; without one it is claimed first.
+    However a reply ends, its text so far is kept. `token` is the lease token of a reply that was stored as this
+    process's own; without a token the reply is claimed first.
     """
     running = await _taken_up(conversation_id, reply_id, token)
     if running is None:
-        return  # another worker has it, or it has ended
+        return  # another worker has the reply, or it has ended
     async with Toolbox() as belt:
         work = Work(conversation_id, running.token, belt)
         while running is not None:
@@ -63,7 +67,7 @@ async def run(conversation_id: UUID, reply_id: UUID, token: UUID | None = None) 
 
 
 async def _run(running: Running, work: Work) -> Running | None:
-    """One request and its reply; where that called tools, the next one, which is told what they gave."""
+    """Make one request and save its reply; returns the next reply if this one called tools, else None."""
     status, error, code = Status.FAILED, "", ""
     try:
         async with _renewed(running):
@@ -100,7 +104,7 @@ async def _ended(running: Running, status: str, error: str, code: str) -> Runnin
 
 
 async def _end_next(running: Running, ending: asyncio.Future[Running | None]) -> None:
-    """The reply that follows on one which ends just now, if any does."""
+    """End the follow-up reply that `ending` creates, if it creates one."""
     if following := await ending:
         status = Status.STOPPED if running.stopping or following.stopping else Status.INTERRUPTED
         await _end(following, status, "")
@@ -151,7 +155,7 @@ async def _answer(running: Running, work: Work) -> None:
 
 
 async def _make_room(running: Running, *, overflowed: bool = False) -> Loaded:
-    """The conversation as it can be sent. Raises CancelledError where a person pressed Stop in the meantime."""
+    """Load the conversation, compacted if it does not fit. Raises CancelledError if a person pressed Stop meanwhile."""
     running.makes_room = True
     loaded = await trigger.ensure_room(running.conversation_id, overflowed=overflowed)
     running.makes_room = False
@@ -161,14 +165,14 @@ async def _make_room(running: Running, *, overflowed: bool = False) -> Loaded:
 
 
 async def _end(running: Running, status: str, error: str, code: str = "") -> Running | None:
-    """Save the reply, publish it, and give the next reply of the turn, which follows on called tools."""
+    """Save and publish the reply; returns the turn's next reply if this one called tools, else None."""
     if status == Status.INTERRUPTED and not running.answer.pieces:
-        # The server stops before a word was written: the next one, or another, begins anew.
+        # The server stops before any text was written: another worker, or the next server, starts the reply anew.
         forget(running)
         await replies.hand_back(running.conversation_id, running.reply_id, running.token)
         return None
     saved, following = await _save(running, status, error, code)
-    if saved is None:  # it had ended already, or its conversation was deleted
+    if saved is None:  # the reply had ended already, or its conversation was deleted
         return None
     reply, pending = saved
     publish(reply.conversation_id, event_types.ended(failed=reply.is_failed), message=message_json(reply))
@@ -185,9 +189,9 @@ async def _end(running: Running, status: str, error: str, code: str = "") -> Run
 async def _save(
     running: Running, status: str, error: str, code: str
 ) -> tuple[tuple[Message, Message | None] | None, Running | None]:
-    """The reply and the pending one after it, as `replies.finish` stores them; and the latter as it runs from now on.
+    """Store the reply's end. Returns the result of `replies.finish`, and the follow-up reply as a running one, if any.
 
-    A reply that did not end well calls no tools, and abandons those that were called for it.
+    A reply that did not complete calls no tools, and abandons the tool calls that were made for it.
     """
     answer, also = running.answer, None
     if status != Status.COMPLETE:
@@ -197,14 +201,14 @@ async def _save(
     save = partial(finish, tokens=tokens, also=also)
     try:
         saved = await retry_on_database_error(save)
-        # At once: Stop finds a running reply at any time.
+        # Register the next reply without an await in between: Stop must find a running reply at any time.
         return saved, _next(running, saved[1]) if saved and saved[1] else None
     finally:
         forget(running)
 
 
 async def _look_ahead(running: Running, reply: Message) -> None:
-    """After a whole reply: have a summary prepared and a title suggested, where these are due."""
+    """After a complete reply, have an ahead-of-time summary and a title made in the background if they are due."""
     with suppress(Conversation.DoesNotExist):
         await sync_to_async(trigger.prepare_ahead)(reply.conversation_id)
     if titles.is_due(running.answer.sent):
@@ -212,7 +216,7 @@ async def _look_ahead(running: Running, reply: Message) -> None:
 
 
 def _next(running: Running, reply: Message) -> Running:
-    """The reply that a stop, or whoever looks for its words, finds from now on."""
+    """Register the turn's next reply as the conversation's running reply."""
     number = running.number + 1
     following = Running(reply.conversation_id, Answer(reply.pk), running.token, running.task, number=number)
     running_replies[reply.conversation_id] = following
@@ -221,7 +225,7 @@ def _next(running: Running, reply: Message) -> Running:
 
 @asynccontextmanager
 async def _renewed(running: Running) -> AsyncIterator[None]:
-    """Keep the lease, and what is written, while it is written."""
+    """Renew the reply's lease and store its text so far, as long as the block runs."""
 
     def end(why: Held) -> None:
         running.stopping = why is Held.STOPPING

@@ -1,7 +1,7 @@
-"""What was said before in the place of a message: read again, and gone back to.
+"""Reads and restores the earlier versions of a message.
 
-Rows never change: of a version that is used again copies are stored, and what stood there until then is kept as one of
-the earlier versions.
+Rows never change: restoring a version stores copies of its messages, and the version that stood there until then is
+kept as an earlier one.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from conversations.turns import branches
 Role = Message.Role
 BATCH = 500
 SHOWN = 20
-"""Messages that are shown of one version, at most."""
+"""The most messages shown of a version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """`messages` are what stood there, and after a question what answered it; `more` came after them."""
+    """A version of a message. `messages` are the message and, if a person wrote it, its answers; `more` came after."""
 
     number: int
     is_current: bool
@@ -42,9 +42,9 @@ class Version:
 
 
 def numbers(current: Message) -> dict[int, UUID]:
-    """The versions of a message that was not replaced, by their numbers.
+    """The versions of a message that was not replaced: version number -> message id.
 
-    One that was used again is known by its last copy, with what was said after that.
+    A restored version is represented by its latest copy, which has the messages after it.
     """
     found = {current.version or 1: current.pk}
     if current.place is None:
@@ -58,7 +58,7 @@ def numbers(current: Message) -> dict[int, UUID]:
 
 
 def version(current: Message, number: int) -> Version:
-    """One of them, as it was when another took its place. Raises NotFound."""
+    """A version of a message as it was when another version took its place. Raises NotFound."""
     head = _head(current, number)
     rows = with_parts(_group(current, head))[: SHOWN + 1]
     shown = tuple(_answered(list(rows))[:SHOWN])
@@ -66,7 +66,7 @@ def version(current: Message, number: int) -> Version:
 
 
 def leaving(current: Message) -> int:
-    """How many messages leave the conversation with it, but for what answers it."""
+    """How many messages would leave the history together with `current`, not counting its own answers."""
     rows = history(current.conversation).filter(created_at__gt=current.created_at).order_by("created_at")
     if current.role != Role.USER:
         return rows.count()
@@ -75,10 +75,11 @@ def leaving(current: Message) -> int:
 
 
 def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message:
-    """Go on from a version, with all that followed it, in place of the present one and everything after that.
+    """Restore a version with all that followed it, in place of the current version and everything after that.
 
-    No model is asked. What was protected stays so, as does the place of a protected one. Gives what stands there now.
-    Raises NotFound, or Conflict where it is the present one or a reply is being written.
+    No model is asked. Protected messages stay protected, and the message is protected if either version was. Returns
+    the message that stands there now. Raises NotFound, or Conflict if the version is the current one or a reply is
+    being written.
     """
     with transaction.atomic():
         branches.lock(conversation)
@@ -89,7 +90,7 @@ def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message
         begin = replies.next_moment(conversation.pk)
         branches.go_back(conversation, current.created_at)
         kept: dict[str, object] = {"is_protected": head.is_protected or current.is_protected}
-        count = current.replacement_columns["versions"] - 1  # nothing is added, and a reply that failed is none
+        count = current.replacement_columns["versions"] - 1  # no version is added; a failed reply counts as none
         fields = kept | {"place": current.place, "version": number, "versions": count}
         first = _copy(_group(current, head), current, begin, **fields)
         branches.replace(current, by=first)
@@ -106,7 +107,7 @@ def _head(current: Message, number: int) -> Message:
 
 
 def _group(current: Message, head: Message) -> QuerySet[Message]:
-    """It and what followed it, in order, when it left the history; or now."""
+    """A version's first message and all that followed it, in order: now, or when the version left the history."""
     if head.pk == current.pk:
         return history(current.conversation).filter(created_at__gte=head.created_at).order_by("created_at")
     return _span(current, head.created_at).filter(replaced_by=head.replaced_by_id).order_by("created_at")
@@ -118,13 +119,13 @@ def _span(current: Message, begin: datetime) -> QuerySet[Message]:
 
 
 def _answered(rows: list[Message]) -> list[Message]:
-    """The first, and after a question all that was said until the next one."""
+    """The first message and, if a person wrote it, the answers up to the next message of a person."""
     answers = takewhile(lambda row: row.role != Role.USER, rows[1:]) if rows[0].role == Role.USER else ()
     return [rows[0], *answers]
 
 
 def _copy(rows: QuerySet[Message], current: Message, begin: datetime, **fields: object) -> Message:
-    """Store them anew from `begin` on, in place of `current`; gives the first copy, which has these fields too."""
+    """Store copies of `rows` from `begin` on, in place of `current`; returns the first copy, with `fields` set."""
     first: Message | None = None
     moment = begin
     ids: Ids = {}
@@ -153,7 +154,7 @@ def _copy(rows: QuerySet[Message], current: Message, begin: datetime, **fields: 
 
 
 def _take_up_rules(conversation: Conversation, first: Message) -> None:
-    """What a person typed as an order in the messages that are in the history again."""
+    """Detect rules again in the user messages from `first` on, which are part of the history again."""
     window = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW
     said = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
     for message in said:
