@@ -1,1 +1,1 @@
-"""When a conversation is compacted, by which summariser, how it is put in force, and how it is undone."""
+"""Compacts conversations: when it is due, by which summariser, putting the summary in force, and undoing it."""

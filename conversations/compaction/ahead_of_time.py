@@ -1,7 +1,7 @@
-"""Summaries that are ready before they are needed: prepared after a reply, put in force when a compaction is due.
+"""Prepares summaries before they are needed: made after a reply, put in force when a compaction is due.
 
-A prepared one is a row with status ready: its figures are known, and `prepared` holds the state to be put in force. It
-is never put in force early, and never where the history that it stands for has changed.
+A prepared summary is a compaction row with status ready: its figures are known, and `prepared` holds the state to put
+in force. It is never put in force early, nor after a change of the history that it represents.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Status = Compaction.Status
 
 
 def store(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
-    """Keep a draft as ready, in place of an older one. Raises LeaseLost, or Superseded: see `states.Superseded`."""
+    """Store a draft as ready, in place of an older one. Raises LeaseLost, or `snapshots.Superseded`."""
     with transaction.atomic():
-        # A goal that was changed since would get the marks of the old one.
+        # If the goal was changed since, the new goal would get the marks of the old one.
         same = Conversation.objects.filter(pk=head.id, compression_version=head.version)
         if not same.update(compression_version=head.version):
             raise Superseded
@@ -43,11 +43,12 @@ def store(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figur
 
 
 def ready(conversation_id: UUID) -> Compaction | None:
+    """The conversation's prepared compaction, if it has one."""
     return Compaction.objects.filter(conversation_id=conversation_id, status=Status.READY).first()
 
 
 def holds(conversation_id: UUID) -> bool:
-    """Whether what is ready can still be put in force; it is discarded if it cannot."""
+    """Whether the prepared summary can still be put in force; discards it if it cannot."""
     row = ready(conversation_id)
     if row is None:
         return False
@@ -58,7 +59,7 @@ def holds(conversation_id: UUID) -> bool:
 
 
 def put_in_force(conversation_id: UUID) -> bool:
-    """Make what is ready the live state, in one short transaction; False where nothing is, or it holds no more."""
+    """Put the prepared summary in force, in one short transaction; False if there is none or it does not hold."""
     row = ready(conversation_id)
     if row is None:
         return False
@@ -67,15 +68,15 @@ def put_in_force(conversation_id: UUID) -> bool:
             _commit(row, conversation_id)
         return True
     except (IntegrityError, Conflict, LeaseLost):
-        return False  # a compaction runs, which will be waited for
+        return False  # a compaction is running; the caller waits for it
     except Superseded:
         version.discard_ready(conversation_id)
         return False
 
 
 def _commit(row: Compaction, conversation_id: UUID) -> None:
-    """Raises Superseded where it holds no more, IntegrityError where a compaction runs."""
-    snapshots.lock(conversation_id)  # first, as whoever changes a goal or deletes does
+    """Put a ready row in force. Raises Superseded if it does not hold any more, IntegrityError if a compaction runs."""
+    snapshots.lock(conversation_id)  # first: changing a goal and deleting lock in the same order
     taken = Compaction.objects.filter(pk=row.pk, status=Status.READY).update(
         status=Status.RUNNING, lease_expires_at=expiry()
     )
@@ -89,7 +90,10 @@ def _commit(row: Compaction, conversation_id: UUID) -> None:
 
 
 def _saved(head: Head, draft: Draft) -> dict[str, Any]:
-    """What `_draft` needs, as JSON. `lasting` of the `active` checkpoints are what the new ones are put behind."""
+    """The input of `_draft`, as JSON.
+
+    `active`: the numbers of the active checkpoints. `lasting`: how many of them stay, with the new ones after them.
+    """
     assert draft.cut is not None
     return {
         "active": [one.number for one in active_checkpoints(head.id)],
@@ -102,7 +106,7 @@ def _saved(head: Head, draft: Draft) -> dict[str, Any]:
 
 
 def _draft(row: Compaction, head: Head) -> Draft | None:
-    """The draft as it was, if what it was put behind is in force still and there is room for it."""
+    """The prepared draft; None if the active checkpoints have changed or the draft has no room any more."""
     saved, active = row.prepared, active_checkpoints(head.id)
     if not saved or head.window is None or [one.number for one in active] != saved["active"]:
         return None

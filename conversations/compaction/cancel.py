@@ -1,6 +1,6 @@
-"""Cancelling a compaction, wherever its worker is: its row is ended, and under its lease nothing can be committed more.
+"""Cancels a compaction, whichever process runs it: its row is ended, so its worker can commit nothing any more.
 
-The worker finds that its lease is lost within `lease.WATCH_SECONDS`, in its own process at once, and closes the
+The worker notices the lost lease within `lease.WATCH_SECONDS`, at once if it runs in this process, and closes the
 connection to its model.
 """
 
@@ -22,14 +22,17 @@ CANCELLED = "It was cancelled: nothing has changed."
 
 
 def cancel(row: Compaction) -> None:
-    """End it with nothing changed. Raises Conflict where it is over already: exactly one of both wins."""
+    """End a compaction with nothing changed. Raises Conflict if it has ended already; only one of both can happen."""
     if not _cancelled(row):
         row.refresh_from_db()
         raise Conflict(f"This compaction is over already: {row.status}.", code="compaction_over", status=row.status)
 
 
 def cancel_waited_for(conversation_id: UUID) -> None:
-    """Those that a reply waits for, if one is pending: of the conversation, or of the executor that works for it."""
+    """Cancel the compactions that a pending reply waits for: the conversation's own and those of its executors.
+
+    Ahead-of-time compactions go on: no reply waits for them.
+    """
     if not Message.objects.streaming().filter(conversation_id=conversation_id).exists():
         return
     for row in _of(conversation_id).filter(status__in=Compaction.ACTIVE).exclude(trigger=Compaction.Trigger.AHEAD):

@@ -1,4 +1,4 @@
-"""Putting a compaction in force: one transaction, if nothing that it stands on has changed."""
+"""Puts a compaction in force, in one transaction and only if the state that it was computed from is unchanged."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from conversations.models import Conversation, Message
 
 
 def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
-    """Put the draft in place of the state it was computed from, all of it or nothing.
+    """Replace the state that the draft was computed from by the draft, all of it or nothing.
 
-    Raises Superseded, or LeaseLost where another worker has taken over.
+    Raises Superseded if that state has changed, or LeaseLost if another worker has taken over.
     """
     with transaction.atomic():
         before = hold(head)
@@ -42,7 +42,7 @@ def commit(row: Compaction, head: transcript.Head, draft: Draft, *, summariser: 
 
 
 def _still_elided(head: transcript.Head, draft: Draft) -> dict[str, int]:
-    """Of the messages that are sent without results, those that are sent at all."""
+    """The elided messages (sent without their tools' results) that are still sent at all after the draft's cut."""
     live = Message.objects.filter(pk__in=head.elided, created_at__gt=draft.cut).values_list("pk", flat=True)
     sent = {*draft.verbatim_ids, *map(str, live)}
     return {id: tokens for id, tokens in head.elided.items() if id in sent}

@@ -1,4 +1,4 @@
-"""Compressing a conversation: claim, load, let the engine think, save. No transaction spans a model call."""
+"""Runs a compaction: claim, load, let the engine summarise, save. No transaction spans a model call."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ LATE = "Its worker was not heard of for too long."
 CHANGED = "The conversation changed while it was compacted."
 BROKEN = "Something went wrong; the log says what."
 EXPECTED = (LeaseLost, Superseded, Conversation.DoesNotExist, CompactionSkipped, CompactionFailed)
-"""Ways in which a compaction ends without an effect; anything else is raised on."""
+"""Exceptions that end a compaction without an effect; every other exception is raised again."""
 SAVE = {Compaction.Trigger.EMERGENCY: emergency.commit, Compaction.Trigger.AHEAD: ahead_of_time.store}
-"""What becomes of a draft, where it is not put in force as any other is."""
+"""How a draft is saved, by trigger; every other trigger uses `commit`."""
 
 
 def command(content: str) -> str | None:
-    """The instructions of a `/compact [instructions]`, "" where there are none; None for any other text."""
+    """The instructions in a `/compact [instructions]`, "" if there are none; None for any other text."""
     found = COMMAND.match(content)
     return (found["instructions"] or "").strip() if found else None
 
 
 def request(conversation: Conversation, *, trigger: str, steering: Steering) -> Compaction:
-    """Start a compaction in the background. Raises Conflict while one runs, TooMany for too many in a minute."""
+    """Start a compaction in the background. Raises Conflict while one runs, TooMany over the rate limit."""
     clean_text("instructions", steering.instructions, limit=MAX_INSTRUCTIONS, allow_blank=True)
     clean_prompt("prompt", steering.prompt)
     _require_rate(conversation.owner_id)
@@ -79,12 +79,12 @@ def request(conversation: Conversation, *, trigger: str, steering: Steering) -> 
 
 
 def active(conversation: Conversation) -> Compaction | None:
-    """The compaction of it that is pending or running."""
+    """The conversation's pending or running compaction, if any."""
     return lease.active(conversation.pk)
 
 
 async def run(compaction_id: UUID) -> None:
-    """Carry out a claimed compaction; its row says what came of it. Only a bug raises."""
+    """Carry out a claimed compaction; the outcome is in its row. Raises only for a bug or a cancelled task."""
     token = uuid7()
     try:
         row = await sync_to_async(start)(compaction_id, token)
@@ -107,13 +107,13 @@ async def run(compaction_id: UUID) -> None:
 
 
 async def _handed_back(row: Compaction, fault: BaseException) -> bool:
-    """Whether another worker goes on with it: what a person asked for is not lost with this worker, or its lease."""
+    """Whether another worker goes on with the row: a compaction that a person asked for survives a lost worker."""
     is_asked_for = row.trigger in BY_HAND
     if isinstance(fault, asyncio.CancelledError) and is_asked_for:
         await sync_to_async(lease.hand_back)(row)
         return True
     if isinstance(fault, LeaseLost) and (is_asked_for or await sync_to_async(_is_over)(row)):
-        await sync_to_async(lease.active)(row.conversation_id)  # has it taken up again, unless another has
+        await sync_to_async(lease.active)(row.conversation_id)  # recovers the row, unless another worker has it already
         return True
     return False
 
@@ -139,7 +139,7 @@ def _require_rate(owner_id: int) -> None:
     recent = Compaction.objects.filter(
         created_at__gt=since, trigger__in=BY_HAND, conversation__owner_id=owner_id
     ).order_by("created_at")
-    # Copies in a fork have the date of their original, and were not asked for.
+    # The copies in a fork have the dates of their originals and must not count: no person asked for them.
     times = list(recent.values_list("created_at", flat=True).distinct()[:RUNS_A_MINUTE])
     if len(times) == RUNS_A_MINUTE:
         wait = max(1, round((times[0] - since).total_seconds()))
@@ -147,7 +147,7 @@ def _require_rate(owner_id: int) -> None:
 
 
 def _is_over(row: Compaction) -> bool:
-    """Whether someone else has ended it: it was cancelled, or another one went before it."""
+    """Whether the row has ended already: it was cancelled, or discarded in favour of another compaction."""
     return not Compaction.objects.filter(pk=row.pk, status__in=Compaction.ACTIVE).exists()
 
 
@@ -210,7 +210,7 @@ async def _settle(rung: Summariser, *, accepted: bool) -> None:
 
 
 def source(loaded: Loaded, *, rebuild: bool) -> Transcript:
-    """What the engine starts from; see `transcript.transcript`."""
+    """The transcript that the engine compacts; see `transcript.transcript`."""
     window = loaded.head.window or DEFAULT_WINDOW
     return transcript.transcript(
         loaded, system_tokens=prompt.system_tokens(loaded.head), window=window, rebuild=rebuild

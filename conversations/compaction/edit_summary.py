@@ -1,4 +1,4 @@
-"""A summary that a person writes anew: a checkpoint of its own in place of the one that is in force."""
+"""Lets a person rewrite a summary: the text becomes a new checkpoint in place of an active one."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from conversations.runtime.events import publish
 from conversations.validation import clean_text
 
 EDITED = "edited by hand"
-"""Who wrote such a checkpoint, in place of a model's name."""
+"""Stands in place of a model's name in a checkpoint that a person wrote."""
 
 
 def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
-    """Put `text` in place of the active checkpoint `number`; a recovery snapshot keeps the state of before.
+    """Put `text` in place of the active checkpoint `number`; a recovery snapshot keeps the previous state.
 
-    Raises Invalid, naming what is wrong or the limit and the overage, and Conflict where the checkpoint is not
-    active any more or a compaction runs.
+    Raises Invalid, naming the fault or the limit and the overage, and Conflict if the checkpoint is not active any
+    more or a compaction runs.
     """
     summary = _cleaned(text)
     head = transcript.head_of(conversation.pk)
@@ -71,7 +71,7 @@ def _with(values: Sequence[CheckpointValue], number: int, summary: str) -> list[
 
 
 def _require_room(head: Head, tokens: int) -> None:
-    """All active summaries together keep to what the policy gives them. Raises Invalid."""
+    """Raises Invalid if all active summaries together would exceed the policy's budget for them."""
     window = head.window or DEFAULT_WINDOW
     limit = policy_of(head).context_budget(window, prompt.system_tokens(head)) + MESSAGE_OVERHEAD
     if tokens > limit:
@@ -85,7 +85,7 @@ def _require_room(head: Head, tokens: int) -> None:
 
 
 def _claim_version(head: Head, *, context: str, tokens: int) -> None:
-    """Write the new state over the one that was read, and no other. Raises Conflict."""
+    """Write the new state if the state is still the one that was read. Raises Conflict otherwise."""
     changed = Conversation.objects.filter(pk=head.id, compression_version=head.version).update(
         compressed_context=context, compressed_tokens=tokens, compression_version=head.version + 1
     )
@@ -94,7 +94,7 @@ def _claim_version(head: Head, *, context: str, tokens: int) -> None:
 
 
 def _replaced(conversation: Conversation, number: int, summary: str) -> Checkpoint:
-    """The new row; the old one stays, inactive."""
+    """Store the new checkpoint and deactivate the old one, which is kept; returns the new one."""
     rows = Checkpoint.objects.filter(conversation=conversation)
     row = rows.get(number=number, active=True)
     rows.filter(pk=row.pk).update(active=False)

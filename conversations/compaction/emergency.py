@@ -1,6 +1,7 @@
-"""What is done where a conversation does not fit even though it was compressed. Nothing of it is lost.
+"""Makes room when even a compacted conversation does not fit: shorter summaries, tool results left out, truncation.
 
-Each is a compaction of its own, that can be undone: the snapshot of before is kept with it.
+Nothing is lost: each measure is a compaction of its own that can be undone, as a snapshot of the state before it is
+kept.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ FAILED = "Something went wrong; the log says what."
 
 @dataclass(frozen=True, slots=True)
 class Relief:
-    """What makes room: the columns of the conversation that change, and what the row says of it, in tokens."""
+    """A measure that makes room.
+
+    `changed` are the conversation's columns that it changes; `before` and `after` are tokens, for the compaction's row.
+    """
 
     strategy: str
     before: int
@@ -46,7 +50,7 @@ class Relief:
     step: dict[str, Any]
     changed: dict[str, Any]
     draft: Draft | None = None
-    """Where the active checkpoints change: holds the new ones."""
+    """Holds the new checkpoints, if the active ones change."""
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -60,7 +64,7 @@ class Relief:
 
 
 def age(loaded: Loaded) -> bool:
-    """All summaries become a single short one. False, and no row, where that saves nothing."""
+    """Merge all summaries into a single short one. False, without a row, if that saves nothing."""
     head = loaded.head
     older = active_checkpoints(head.id)
     merged = emergency.merge_checkpoints(older, count=count_tokens)
@@ -75,7 +79,7 @@ def age(loaded: Loaded) -> bool:
 
 
 def elide(loaded: Loaded) -> bool:
-    """Results of tools are left out, as many as it takes. False, and no row, where there are none."""
+    """Leave out as many tool results as needed. False, without a row, if there are none."""
     head = loaded.head
     chosen = emergency.results_to_omit(_request(loaded), _costs(loaded))
     if not chosen:
@@ -89,7 +93,7 @@ def elide(loaded: Loaded) -> bool:
 
 @transaction.atomic
 def commit(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
-    """A truncation, committed as any compaction is. Raises Superseded or LeaseLost."""
+    """Commit a truncation as any compaction, with an emergency snapshot. Raises Superseded or LeaseLost."""
     number = len(draft.condensed)
     said = f"{number:,} message{pluralize(number)} left out, but for a note of their facts"
     figures["steps"] = [*figures["steps"], step(said)]
@@ -98,16 +102,16 @@ def commit(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figu
 
 
 def step(action: str, **more: Any) -> dict[str, Any]:
-    """What was done, in words, as a row of steps has it: they all name a summariser, and this is none's."""
+    """An entry of a row's `steps` that describes an action in words; its summariser is empty, as none was asked."""
     return {"summariser": "", "action": action, **more}
 
 
 def _carry_out(head: Head, relief: Relief) -> bool:
-    """Under a row of its own, which says what came of it; the turn goes on in any case."""
+    """Apply a measure as a compaction with its own row, which records the outcome; the turn goes on in any case."""
     try:
         claimed = lease.claim(head.id, trigger=Compaction.Trigger.EMERGENCY, steering=Steering())
     except Conflict:
-        return True  # someone else is at it, who will be waited for
+        return True  # another compaction is running; the caller waits for it
     row = lease.start(claimed.pk, claimed.lease_token)
     if row is None:
         return True
@@ -124,7 +128,7 @@ def _carry_out(head: Head, relief: Relief) -> bool:
 
 @transaction.atomic
 def _commit(row: Compaction, head: Head, relief: Relief) -> None:
-    """Put the new state in place of the one in `head`, all of it or nothing."""
+    """Replace the state in `head` by the new one, all of it or nothing. Raises Superseded or LeaseLost."""
     before = snapshots.hold(head)
     snapshots.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
     rows = Conversation.objects.filter(pk=head.id, compression_version=head.version)
@@ -142,7 +146,7 @@ def _end(row: Compaction, status: str, **fields: Any) -> None:
 
 
 def _request(loaded: Loaded) -> Transcript:
-    """The next request, as it is measured."""
+    """The next request as a transcript, with the figures that the meter uses."""
     assert loaded.head.window is not None, "a conversation without a model is over no budget"
     return Transcript(
         turns=loaded.turns,
@@ -154,15 +158,15 @@ def _request(loaded: Loaded) -> Transcript:
 
 
 def _costs(loaded: Loaded) -> dict[str, int]:
-    """What messages would cost without their tools' results, by id, where that is less."""
+    """The tokens of messages without their tools' results, by message id; only messages that get smaller."""
     with_results = (turn for turn in loaded.turns if not turn.elided and (turn.tools or turn.role == "tool"))
-    is_whole = loaded.head.kind == Conversation.Kind.GATEWAY  # its caller's results are counted as long as they are
+    is_whole = loaded.head.kind == Conversation.Kind.GATEWAY  # a gateway request's results are counted in full
     costs = {turn.id: _bare_tokens(turn, is_whole=is_whole) for turn in with_results}
     return {turn.id: costs[turn.id] for turn in loaded.turns if costs.get(turn.id, turn.tokens) < turn.tokens}
 
 
 def _bare_tokens(turn: Turn, *, is_whole: bool) -> int:
-    """What was counted for it, with a placeholder in place of each result; never less than what is sent takes."""
+    """A message's tokens with a placeholder in place of each result; never below the tokens that are sent then."""
     sent = message_tokens(turn.content, turn.tools, role=turn.role)
     beside = 0 if is_whole else max(turn.tokens - sent, 0)
     return beside + bare_tokens(turn.content, turn.tools, role=turn.role)

@@ -1,4 +1,4 @@
-"""Who summarises, in which order: the next one is tried where one fails, down to one that cannot."""
+"""Orders the summarisers and tries them one after the other; the last in the chain cannot fail."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from conversations.runtime.lease import LeaseLost
 logger = logging.getLogger(__name__)
 
 FAILURES = 3
-"""Compactions in a row for which a model failed: it is left alone for a while then."""
+"""After so many failed compactions in a row, a model is not asked for the time of `REST`."""
 REST = timedelta(minutes=5)
 LOOKED_AT = 20
 RESTING = f"resting after {FAILURES} failures"
@@ -46,12 +46,12 @@ UNKNOWN = "there is no such model, or it is not enabled; the usual one was taken
 BROKEN = "Something went wrong; the log says what."
 
 type Step = dict[str, Any]
-"""Why a summariser was not the one: its name, in words how it `failed`, and the `code` of that."""
+"""Why a summariser was not used: its name, the failure in words (`failed`) and the failure's error `code`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Who is asked, one after the other, and why others are not."""
+    """The summarisers to ask, in order, and the `steps` that explain why others are not asked."""
 
     rungs: tuple[Summariser, ...]
     steps: tuple[Step, ...] = ()
@@ -59,7 +59,7 @@ class Ladder:
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """What came of asking one after the other: the draft, who wrote it, and why others did not."""
+    """The result of the fallback chain: the draft, its summariser, and why the others were not used."""
 
     draft: Draft
     summariser: Summariser
@@ -68,7 +68,7 @@ class Climb:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A draft that could be taken, and the rules of a person that it lost."""
+    """A usable draft, its summariser, and the person's rules that it lost."""
 
     draft: Draft
     summariser: Summariser
@@ -91,10 +91,10 @@ class Tried:
 async def fallback_chain(
     head: Head, steering: Steering, *, policy: Policy, source: Transcript, with_model: bool
 ) -> Ladder:
-    """The models that are set for it, then selection from the text, then a note of what was left out.
+    """The summarisers for a conversation: its models, then extraction from the text, then truncation with a note.
 
-    The models share one budget of requests. The one from before a switch goes first where the new one could not read
-    all of it at once.
+    The models share one budget of requests. After a switch of models, the previous one goes first if the new one could
+    not read the whole text in one request.
     """
     if not with_model:
         return Ladder((Truncation(),))
@@ -112,8 +112,8 @@ async def first_good_draft(
 ) -> Climb:
     """The draft of the first summariser that succeeds, keeps the share `least` of the facts and loses no rule.
 
-    Where none does, the one that keeps most; a mere note is no improvement on any. A `pinned` rule cannot be lost,
-    and with a `least` of 0 none is looked for. Raises CompactionFailed.
+    If there is no such draft, the one that keeps most is used; truncation is only tried if no draft exists. A `pinned`
+    rule cannot be lost, and with a `least` of 0 rules are not checked. Raises CompactionFailed.
     """
     steps = list(on.steps)
     tried: list[Tried] = []
@@ -140,7 +140,7 @@ async def first_good_draft(
 
 
 def lost_rules(draft: Draft, pinned: Sequence[str]) -> tuple[str, ...]:
-    """Rules that a person set in what is condensed, and that stand neither in the summary nor among the pinned ones."""
+    """The person's rules in the summarised messages that are neither in the summary nor among the pinned rules."""
     words = (turn.typed for turn in draft.condensed)
     said = {normalised(rule) for text in (join_summaries(draft.folded), *words) for rule in find_rules(text)}
     said -= {normalised(rule) for rule in pinned}
@@ -164,7 +164,10 @@ def _best(tried: list[Tried], steps: list[Step]) -> Climb:
 def _models(
     head: Head, steering: Steering, policy: Policy
 ) -> tuple[list[ModelSummariser], ModelSummariser | None, list[Step]]:
-    """The models to summarise with, in order; the one from before a switch if that can read more than the first."""
+    """The models to summarise with, in order; the model before a switch; the steps for an unknown model.
+
+    The model before a switch is None if it cannot read more than the first.
+    """
     if policy.summariser == Extractive.name:
         return [], None, []
     own = named(policy.summariser)
@@ -199,12 +202,12 @@ def _usual(head: Head, steering: Steering) -> tuple[list[ModelProfile], ModelPro
 
 
 def _reads(profile: ModelProfile) -> float:
-    """Our own tokens that its window takes."""
+    """The size of a model's window in the site's own tokens."""
     return profile.usable_window.size / profile.token_correction
 
 
 def _holds(model: ModelSummariser, source: Transcript, policy: Policy, steering: Steering) -> bool:
-    """Whether all that is to be condensed fits a single request to it."""
+    """Whether all the text to summarise fits a single request to this model."""
     try:
         draft = identify(Draft(source), policy, steering)
         draft = prepare(draft, policy, steering, summariser=model, count=count_tokens)
@@ -216,7 +219,7 @@ def _holds(model: ModelSummariser, source: Transcript, policy: Policy, steering:
 
 
 def _is_resting(conversation_id: UUID, name: str) -> bool:
-    """Whether a model failed the last times it was asked, the last one just now; after a rest it gets one trial."""
+    """Whether a model failed its last FAILURES compactions, the latest within REST; after REST it gets one trial."""
     ended = Compaction.objects.filter(conversation_id=conversation_id, finished_at__isnull=False)
     rows = ended.exclude(status=Compaction.Status.CANCELLED).order_by("-created_at")
     tried = [

@@ -1,4 +1,4 @@
-"""The row of a compaction as its lock: claimed by insert, renewed while someone works, refused once it is lost."""
+"""Uses a compaction's row as its lock: claimed by an insert, renewed by its worker, refused once the lease is lost."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BY_HAND = (Compaction.Trigger.MANUAL, Compaction.Trigger.API)
 PREEMPTED = "A compaction that a person asked for went before it."
 ABANDONED = "The worker stopped before it was done."
 RESUMED = {"summariser": "", "action": "taken up again after its worker had stopped"}
-"""The step of a row that another worker goes on with: this is done once."""
+"""The step that marks a row as taken up by another worker, which happens once at most."""
 ANEW: dict[str, Any] = {
     "status": Compaction.Status.PENDING,
     "stage": "",
@@ -49,27 +49,27 @@ ANEW: dict[str, Any] = {
     "started_at": None,
 }
 GIVE_UP = timedelta(minutes=10)
-"""After which what no worker has taken up is not waited for any more."""
+"""Age at which work without a worker is failed instead of being taken up again."""
 WATCH_SECONDS = 1.0
-"""Between two looks of a worker at its row: whether it is still its own, and what it has to say of its progress."""
+"""Interval at which a worker checks that its row is still its own, and stores its progress."""
 _watches: dict[UUID, Lease] = {}
-"""Of the rows that workers of this process are at."""
+"""The leases of the rows that this process is working on, by row id."""
 
 
 RESULTS = (Compaction.Status.SUCCEEDED, Compaction.Status.READY)
 
 
 def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID | None = None) -> Compaction:
-    """A pending row of our own. Raises Conflict, with the running one's id, where there is one already.
+    """Insert a pending row. Raises Conflict, with the active row's id, if there is an active one already.
 
-    Whoever may be cancelled meanwhile chooses the `id` before, so as to be able to `release` it.
+    A caller that may be cancelled meanwhile chooses the `id` itself, so that it can `release` the row.
     """
     id = id or uuid7()
     if trigger in BY_HAND:
         preempt(conversation_id)
     row = _inserted(id, conversation_id, trigger, steering)
     if row is None and active(conversation_id) is None:
-        # The one that stood in the way has ended meanwhile, or was abandoned.
+        # The row that was in the way has ended meanwhile, or was abandoned and is failed now.
         row = _inserted(id, conversation_id, trigger, steering)
     if row is None:
         running = active(conversation_id)
@@ -83,7 +83,7 @@ def claim(conversation_id: UUID, *, trigger: str, steering: Steering, id: UUID |
 
 
 def _inserted(id: UUID, conversation_id: UUID, trigger: str, steering: Steering) -> Compaction | None:
-    """The row, unless the constraint says that another one is active."""
+    """Insert the row; None if the constraint refuses it because another one is active."""
     asked = {key: value for key, value in asdict(steering).items() if value not in (None, "")}
     with contextlib.suppress(IntegrityError), transaction.atomic():
         kind = Conversation.objects.filter(pk=conversation_id).values_list("kind", flat=True).first()
@@ -99,7 +99,7 @@ def _inserted(id: UUID, conversation_id: UUID, trigger: str, steering: Steering)
 
 
 def active(conversation_id: UUID) -> Compaction | None:
-    """The compaction that is pending or running; one whose worker is gone is taken up again or failed."""
+    """The pending or running compaction, if any; an abandoned one is taken up again or failed first."""
     row = Compaction.objects.filter(conversation_id=conversation_id, status__in=Compaction.ACTIVE).first()
     now = timezone.now()
     if row is not None and row.is_abandoned(now) and not recover(row, now=now):
@@ -108,19 +108,22 @@ def active(conversation_id: UUID) -> Compaction | None:
 
 
 def expired(now: datetime) -> QuerySet[Compaction]:
-    """Rows whose worker is gone."""
+    """Active rows whose lease has expired, as their worker is gone."""
     return Compaction.objects.active().filter(lease_expires_at__lt=now)
 
 
 def recover(row: Compaction, *, now: datetime) -> bool:
-    """Have an abandoned row taken up again, where a person waits for it and that can help; else fail it."""
+    """Have an abandoned row taken up again if a person waits for it and it was not taken up before; else fail it.
+
+    True if it is taken up again.
+    """
     waited_for = row.trigger in BY_HAND and row.created_at > now - GIVE_UP
     if waited_for and (row.status == Compaction.Status.PENDING or RESUMED not in row.steps):
         steps = row.steps if row.status == Compaction.Status.PENDING else [*row.steps, RESUMED]
         if unchanged(row).update(**ANEW, lease_token=uuid7(), lease_expires_at=expiry(), steps=steps):
             queue.enqueue("compact", str(row.pk))
         return True
-    with contextlib.suppress(LeaseLost):  # someone else has found it too
+    with contextlib.suppress(LeaseLost):  # another process has ended the row meanwhile
         finish(
             row, Compaction.Status.FAILED, among=unchanged(row), error=ABANDONED, error_code=ErrorCode.WORKER_STOPPED
         )
@@ -128,19 +131,19 @@ def recover(row: Compaction, *, now: datetime) -> bool:
 
 
 def hand_back(row: Compaction) -> None:
-    """Its worker stops in good order, with nothing written: another is woken up, or the next sweep finds it."""
+    """Make the row pending again, as its worker is stopping: another worker is woken up, or the next sweep finds it."""
     if owned(row).update(**ANEW, lease_token=uuid7(), lease_expires_at=timezone.now()):
         queue.enqueue("compact", str(row.pk))
 
 
 def is_blocked(conversation_id: UUID) -> bool:
-    """Whether a compaction is at it that others have to wait for."""
+    """Whether a compaction is active that others must wait for; they do not wait for an ahead-of-time one."""
     row = active(conversation_id)
     return row is not None and row.trigger != Compaction.Trigger.AHEAD
 
 
 def preempt(conversation_id: UUID) -> None:
-    """Let what a person asks for go before what is only prepared: its worker finds that it has lost its lease."""
+    """Discard an active ahead-of-time compaction in favour of a person's request; its worker loses the lease."""
     rows = Compaction.objects.filter(
         conversation_id=conversation_id, trigger=Compaction.Trigger.AHEAD, status__in=Compaction.ACTIVE
     )
@@ -149,7 +152,7 @@ def preempt(conversation_id: UUID) -> None:
 
 
 def release(compaction_id: UUID, *, error: str, token: UUID | None = None) -> None:
-    """Let go of a row that is pending, or ours by `token`: handed back where a person asked for it, else failed."""
+    """Give up a row that is pending or held by `token`: hand it back if a person asked for it, else fail it."""
     rows = Compaction.objects.filter(pk=compaction_id, status__in=Compaction.ACTIVE)
     row = rows.filter(Q(status=Compaction.Status.PENDING) | Q(lease_token=token)).first()
     if row is None:
@@ -157,12 +160,12 @@ def release(compaction_id: UUID, *, error: str, token: UUID | None = None) -> No
     if row.trigger in BY_HAND:
         hand_back(row)
         return
-    with contextlib.suppress(LeaseLost):  # someone else has found it too
+    with contextlib.suppress(LeaseLost):  # another process has ended the row meanwhile
         finish(row, Compaction.Status.FAILED, error=error, error_code=ErrorCode.WORKER_STOPPED)
 
 
 def start(compaction_id: UUID, token: UUID) -> Compaction | None:
-    """Take up a pending row, which is ours by `token` then; None where another worker has, or where it is over."""
+    """Take up a pending row with `token` as its lease; None if another worker has taken it or it has ended."""
     rows = Compaction.objects.filter(pk=compaction_id)
     rows.filter(status=Compaction.Status.PENDING).update(
         status=Compaction.Status.RUNNING, lease_token=token, lease_expires_at=expiry(), started_at=timezone.now()
@@ -171,22 +174,22 @@ def start(compaction_id: UUID, token: UUID) -> Compaction | None:
 
 
 def owned(row: Compaction) -> QuerySet[Compaction]:
-    """The row, as long as nobody else has taken it over."""
+    """The active row, if no other worker has taken it over."""
     return Compaction.objects.filter(pk=row.pk, lease_token=row.lease_token, status__in=Compaction.ACTIVE)
 
 
 def held(row: Compaction) -> QuerySet[Compaction]:
-    """The row, as long as the lease is ours and has not run out: what every result goes through."""
+    """The active row, if our lease has not expired; every result is written through this query."""
     return owned(row).filter(lease_expires_at__gt=timezone.now())
 
 
 def unchanged(row: Compaction) -> QuerySet[Compaction]:
-    """The row, as long as its worker has not been heard of since it was read."""
+    """The active row, if its lease was not renewed since it was read."""
     return owned(row).filter(lease_expires_at=row.lease_expires_at)
 
 
 def finish(row: Compaction, status: str, *, among: QuerySet[Compaction] | None = None, **fields: Any) -> None:
-    """End the row, if it is (`among` those that are) ours, and tell the page. Raises LeaseLost."""
+    """End the row if it is in `among` (default: if it is ours) and publish that. Raises LeaseLost."""
     if among is None:
         among = held(row) if status in RESULTS else owned(row)
     fields |= {"status": status, "finished_at": timezone.now(), "stage": "", "percent": 100}
@@ -205,7 +208,7 @@ def _ended(row: Compaction, fields: dict[str, Any]) -> None:
 
 
 async def advance(row: Compaction, stage: str, percent: int, *, summariser: str, **more: Any) -> None:
-    """Note how far the work is, and who is at it. Raises LeaseLost."""
+    """Store the stage, the percent and the summariser at work, and publish them. Raises LeaseLost."""
     if not await sync_to_async(held(row).update)(stage=stage, percent=percent, summariser=summariser, **more):
         raise LeaseLost
     row.stage = stage
@@ -217,16 +220,16 @@ def _tell(row: Compaction, percent: int) -> None:
 
 
 def wake(compaction_id: UUID) -> None:
-    """Have the worker of this process that is at a row, if any is, look at it now."""
+    """Have this process check the row's lease now, if it is working on that row."""
     if kept := _watches.get(compaction_id):
         kept.wake()
 
 
 @asynccontextmanager
 async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = dict) -> AsyncIterator[None]:
-    """Keep the lease for as long as the work takes; once it is lost the work is cut short, and LeaseLost raised.
+    """Renew the lease while the block runs; if it is lost, the block is cancelled and LeaseLost raised.
 
-    `news` gives the columns of the row that have changed since it was asked last.
+    `news` returns the columns of the row that have changed since its last call.
     """
     work, has_cut = asyncio.current_task(), False
     assert work is not None
@@ -235,7 +238,7 @@ async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = dict)
     async def watch() -> None:
         nonlocal has_cut
         await kept.watch(news, partial(_tell_news, row))
-        if row.is_active:  # else it is its worker that has ended it
+        if row.is_active:  # otherwise the worker itself has ended the row
             has_cut = True
             work.cancel()
 
@@ -246,7 +249,7 @@ async def renewed(row: Compaction, *, news: Callable[[], dict[str, Any]] = dict)
         except asyncio.CancelledError:
             if has_cut and work.cancelling() == 1:
                 raise LeaseLost from None
-            raise  # it is to end for another reason too
+            raise  # the task was cancelled for another reason too
         finally:
             if _watches.get(row.pk) is kept:
                 del _watches[row.pk]

@@ -1,4 +1,4 @@
-"""A model that summarises: the engine's port, over the port to models."""
+"""Summarises with a model: implements the engine's summariser port by the port to models."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ from conversations.models import ModelProfile
 logger = logging.getLogger(__name__)
 
 REPLY_SHARE = 2
-"""How much longer than asked a summary may get before it is cut off: a cut one is refused, a long one trimmed."""
+"""How many times the requested length a summary may reach before it is cut off.
+
+A summary that was cut off is refused; a longer one than requested is trimmed.
+"""
 
 
 class Answers(Protocol):
-    """Where good answers are kept, by a key that says what was asked of whom."""
+    """A store of accepted answers, by a key made of the model and the request."""
 
     async def get(self, key: str) -> str | None: ...
 
@@ -43,7 +46,7 @@ class Answers(Protocol):
 
 
 class NoAnswers:
-    """Nothing is kept: every request is made."""
+    """A store that keeps nothing, so that every request is made."""
 
     async def get(self, key: str) -> str | None:
         return None
@@ -56,9 +59,9 @@ class NoAnswers:
 
 
 class KeptAnswers:
-    """The answers that one person's requests got, as rows; nobody else is ever given them.
+    """Keeps one person's answers as database rows; no other person is ever given them.
 
-    They go with the conversation that they were first asked for.
+    An answer is deleted together with the conversation that it was first made for.
     """
 
     def __init__(self, owner_id: int, conversation_id: UUID) -> None:
@@ -72,7 +75,7 @@ class KeptAnswers:
     async def put(self, key: str, text: str) -> None:
         row = KeptSummary(owner_id=self._owner_id, conversation_id=self._conversation_id, key=key, text=text)
         try:
-            # Another run may have asked the same meanwhile: the first answer stays.
+            # Another run may have made the same request meanwhile: the first answer stays.
             await KeptSummary.objects.abulk_create([row], ignore_conflicts=True)
         except DatabaseError:
             logger.exception("an answer could not be kept")
@@ -82,12 +85,12 @@ class KeptAnswers:
 
 
 class ModelSummariser:
-    """Asks the model of `profile` for summaries. `window` is in our own tokens; `spent` is what it cost so far.
+    """Asks the model of `profile` for summaries. `window` is in the site's own tokens; `spent` is its usage so far.
 
-    In its whole life it makes at most ATTEMPTS requests, and one more for each passage after the first. Summarisers
-    that share `attempts` keep to that together. `template` is in place of the usual one, a passage's own before both.
-    What is among the `answers` is not asked again; `has_asked` says whether anything was. A request is left for each
-    of the `others` that share the attempts and come after it.
+    A summariser makes at most ATTEMPTS requests in all, and one more for each passage after the first. Summarisers
+    that share `attempts` share this limit, and one request is left for each of the `others` that come after this one.
+    `template` replaces the usual template; a passage's own prompt replaces both. A request whose answer is among the
+    `answers` is not made again; `has_asked` is True once any request was made.
     """
 
     provisional = False
@@ -122,12 +125,12 @@ class ModelSummariser:
         self._passages = 0
         self._written = 0
         self.on_share: Callable[[float], None] | None = None
-        """Told the share that is written of the summary that is expected of a passage."""
+        """Called with the written share of a passage's expected summary, while the model writes."""
         self._given: dict[str, str] = {}
         self._accepted: list[str] = []
 
     async def summarise(self, passage: Passage) -> Written:
-        """Raises CompactionFailed for every fault of the provider."""
+        """Summarise a passage. Raises CompactionFailed for every fault of the provider."""
         self._passages += 1
         self._attempts.allow(ATTEMPTS + self._passages - 1)
         self._attempts.reserved = self._others
@@ -140,7 +143,7 @@ class ModelSummariser:
         return Written(reply.text, finished=reply.finish_reason != "length")
 
     async def settle(self, *, accepted: bool) -> None:
-        """Keep the answers of a summary that was accepted; forget those of one that was not, wherever from."""
+        """Keep the answers of an accepted summary; forget those of a rejected one, kept ones included."""
         self._accepted = list(self._given) if accepted else []
         if accepted:
             for key, text in self._given.items():
@@ -151,7 +154,7 @@ class ModelSummariser:
 
     @property
     def answers(self) -> list[str]:
-        """The keys of the answers that the last accepted summary came from."""
+        """The keys of the answers that the last accepted summary was made of."""
         return self._accepted
 
     async def _asked(self, passage: Passage) -> Reply:
@@ -186,7 +189,7 @@ class ModelSummariser:
         return reply
 
     def _estimated(self, prompt_tokens: int, completion_tokens: float) -> Spent:
-        """What a request took that was broken off: its provider does not say any more."""
+        """The estimated tokens of a cancelled request, for which the provider reports no usage."""
         corrected = self.profile.usable_window.corrected
         return Spent(corrected(prompt_tokens), corrected(round(completion_tokens)))
 
@@ -194,9 +197,10 @@ class ModelSummariser:
         return summary_request(passage, template=passage.prompt or self._template, mode=self._mode, delimiter=delimiter)
 
     def _key(self, passage: Passage) -> str:
-        """A hash of the model and all that it is asked. Without the delimiter the parts could run into each other.
+        """The key of a request: a hash of the model, the quality and all parts of the request.
 
-        Of the quality too: with one model for both, a quick summary is not handed out for a better one.
+        The prompt is hashed without its random delimiter, so the parts are hashed separately too: joined ones could be
+        ambiguous. With the quality in the key, a fast summary is not reused where a better one is wanted.
         """
         model = (self.profile.provider, self.profile.base_url, self.profile.model_id, passage.max_tokens, self._quality)
         parts = (passage.earlier, passage.goal, passage.instructions)
@@ -209,10 +213,10 @@ def _excess(template: str) -> int:
 
 
 def _characters_a_token(passage: Passage) -> float:
-    """Of its text, as a summary of it is written alike."""
+    """The passage's characters per token, which its summary is expected to have too."""
     return max(1.0, len(passage.text) / max(1, sum(turn.tokens for turn in passage.turns)))
 
 
 def _delimiter() -> str:
-    """One that no text can have guessed."""
+    """A random delimiter, which no text can contain on purpose."""
     return f"=====[{secrets.token_hex(8)}]====="

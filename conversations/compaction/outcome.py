@@ -1,4 +1,4 @@
-"""What the row of a compaction says of it."""
+"""Computes the figures that a compaction's row records: tokens, facts and costs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conversations.llm.port import Spent
 
 
 def figures_of(row: Compaction, rungs: Sequence[Summariser], climbed: Climb) -> dict[str, Any]:
-    """What the row says of a compaction that succeeded."""
+    """The columns of a successful compaction."""
     draft, writer = climbed.draft, climbed.summariser
     pre = draft.condensed_tokens + draft.transcript.context_tokens
     post = draft.context_tokens
@@ -35,15 +35,15 @@ def figures_of(row: Compaction, rungs: Sequence[Summariser], climbed: Climb) -> 
 
 
 def record_spending(row: Compaction, rungs: Sequence[Summariser]) -> None:
-    """What a run was paid that comes to nothing, whoever has ended its row."""
+    """Store the cost of a run that has no result, whoever has ended its row."""
     if any(isinstance(rung, ModelSummariser) and rung.has_asked for rung in rungs):
         Compaction.objects.filter(pk=row.pk).update(**_spent(row, rungs))
 
 
 def _spent(row: Compaction, rungs: Sequence[Summariser]) -> dict[str, Any]:
-    """What was paid for, whether its summary was used or not, by an earlier worker of the row too.
+    """The columns with the tokens and cost of all models asked, used or not, with those of the row's earlier workers.
 
-    The cost is not known where a price is missing.
+    The cost is None if a model's price is not known.
     """
     models = [rung for rung in rungs if isinstance(rung, ModelSummariser)]
     if not models:

@@ -1,4 +1,4 @@
-"""How far a compaction is, and how long it will take: computed by its worker, stored in its row, read by everybody."""
+"""Measures a compaction's progress and remaining time: its worker computes them, its row stores them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from conversations.compaction.model_summariser import ModelSummariser
 
 RECENT_RUNS = 20
 ALIKE = 2
-"""Times that another run may have replaced more or fewer tokens to be of about the same size."""
+"""Factor by which the tokens of two runs may differ for the runs to count as about the same size."""
 LATE_SHARE = 0.1
-"""Of the time that it took so far: what is late takes at least that much longer."""
+"""Share of the elapsed time that a late run is expected to take still, at least."""
 
 
 class Progress:
-    """Of a run whose row is ours. Percent never goes back: a further summariser goes on from where the last one was."""
+    """The progress of a run whose row is ours. The percent never falls: the next summariser goes on from it."""
 
     def __init__(self, row: Compaction) -> None:
         self._row = row
@@ -37,13 +37,13 @@ class Progress:
         self._told = row.percent
 
     def begin(self, summariser: Summariser) -> None:
-        """Another one is asked."""
+        """Start measuring the next summariser of the fallback chain."""
         self._from, self._pace, self._name = self._percent, Pace(), summariser.name
         if isinstance(summariser, ModelSummariser):
             summariser.on_share = self._write
 
     async def on_stage(self, stage: str, percent: int) -> None:
-        """Raises LeaseLost."""
+        """Store and publish the stage and percent. Raises LeaseLost."""
         self._stage = stage
         if stage == "summarise":
             percent = self._at_parts
@@ -56,7 +56,7 @@ class Progress:
         self._pace.begin(number, of)
 
     def news(self) -> dict[str, Any]:
-        """The columns that have changed since they were stored last; none where nothing has moved."""
+        """The columns that have changed since they were last stored; empty if the percent is the same."""
         if self._percent == self._told:
             return {}
         return {"percent": self._percent, **self._figures()}
@@ -84,7 +84,7 @@ class Progress:
 
 
 def usual_seconds(summariser: str, tokens: int) -> float | None:
-    """The median of the last runs with that summariser which replaced about as many tokens; None: there are none."""
+    """The median seconds of this summariser's last runs of about as many tokens; None if there are none."""
     runs = Compaction.objects.filter(
         summariser=summariser,
         status__in=(Compaction.Status.SUCCEEDED, Compaction.Status.READY, Compaction.Status.UNDONE),
@@ -97,9 +97,9 @@ def usual_seconds(summariser: str, tokens: int) -> float | None:
 
 
 def eta_seconds(row: Compaction, *, now: datetime | None = None) -> int | None:
-    """Seconds that are left, by the parts that are done; never 0 while it runs, and more again once it is late.
+    """The estimated seconds left, from the parts done: at least 1 while it runs, and growing once it is late.
 
-    None where nobody is at it, or nothing is known yet; 0 where it is over.
+    None if no worker is running it or no estimate exists yet; 0 if it has ended.
     """
     now = now or timezone.now()
     if not row.is_active:
@@ -112,6 +112,6 @@ def eta_seconds(row: Compaction, *, now: datetime | None = None) -> int | None:
 
 
 def elapsed_seconds(row: Compaction, *, now: datetime | None = None) -> int:
-    """Since it was asked for, until it was over."""
+    """The seconds from the compaction's request to its end, or to now while it is active."""
     end = row.finished_at or now or timezone.now()
     return max(0, int((end - row.created_at).total_seconds()))

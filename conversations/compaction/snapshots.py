@@ -1,4 +1,4 @@
-"""The live state of compression: written in one transaction, kept in snapshots, and gone back to exactly."""
+"""Stores snapshots of a conversation's live state of compression and restores them exactly, each in one transaction."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from conversations.runtime.events import publish
 
 RECOVERIES_KEPT = 5
 LIVE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided")
-"""What a conversation and a snapshot of it both have."""
+"""The columns of the live state, which a conversation and its snapshots share."""
 BEFORE_COMPACTION = (Snapshot.Purpose.ROLLBACK, Snapshot.Purpose.EMERGENCY)
 
 
 class Superseded(Exception):
-    """The conversation has changed since it was loaded: what was computed from it is not written."""
+    """The conversation has changed since it was loaded, so a result computed from it is not written."""
 
 
 def hold(head: transcript.Head) -> int | None:
-    """Keep the state in `head` as it is until the end of the transaction; its tokens as the meter has them.
+    """Lock the state in `head` until the end of the transaction; returns the next request's tokens, as on the meter.
 
-    Raises Superseded where it is another one already.
+    Raises Superseded if the state has changed since `head` was read.
     """
     same = Conversation.objects.filter(pk=head.id, compression_version=head.version)
     if not same.update(compression_version=head.version):
@@ -41,14 +41,14 @@ def hold(head: transcript.Head) -> int | None:
 
 
 def take_snapshot(conversation: Conversation) -> Snapshot:
-    """Keep the state as it is now, to be gone back to by hand."""
+    """Store a snapshot of the present state, which a person can restore."""
     with transaction.atomic():
         Conversation.objects.filter(pk=conversation.pk).update(compression_version=F("compression_version"))
         return keep(transcript.head_of(conversation.pk), Snapshot.Purpose.MANUAL)
 
 
 def undo(conversation: Conversation, compaction_id: UUID) -> None:
-    """Go back to the state before a compaction: it and later ones are undone. Raises Refused."""
+    """Restore the state before a compaction, which undoes it and all later ones. Raises Refused."""
     with transaction.atomic():
         lock(conversation.pk)
         snapshot = in_effect(conversation.pk).filter(compaction_id=compaction_id).first()
@@ -58,9 +58,12 @@ def undo(conversation: Conversation, compaction_id: UUID) -> None:
 
 
 def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> Snapshot:
-    """Restore a snapshot exactly; None undoes the last compaction. Messages written since stay. Raises Refused."""
+    """Restore a snapshot exactly; None undoes the last compaction. Messages written since stay.
+
+    Returns the restored snapshot. Raises Refused.
+    """
     with transaction.atomic():
-        lock(conversation.pk)  # first: of two that undo the last compaction at once, the second undoes the one before
+        lock(conversation.pk)  # first: of two undos at once, the second then undoes the compaction before
         if snapshot_id is not None:
             snapshot = Snapshot.objects.filter(conversation=conversation, pk=snapshot_id).first()
         else:
@@ -81,7 +84,7 @@ def _go_back(conversation: Conversation, snapshot: Snapshot) -> None:
 
 
 def clear(conversation: Conversation) -> None:
-    """Compress nothing any more: every message is sent as it is. A snapshot brings the state back."""
+    """Remove all compression, so that every message is sent verbatim. A snapshot keeps the previous state."""
     with transaction.atomic():
         lock(conversation.pk)
         head = transcript.head_of(conversation.pk)
@@ -93,19 +96,19 @@ def clear(conversation: Conversation) -> None:
 
 
 def _forget_summaries(conversation: Conversation, snapshot: Snapshot) -> None:
-    """What a person undoes by going back to a state is not handed out again: the model is asked anew."""
+    """Delete the kept answers of the compactions that restoring `snapshot` undoes, so that the model is asked anew."""
     done = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.SUCCEEDED)
     keys = done.exclude(pk__in=snapshot.compaction_ids).values_list("answers", flat=True)
     KeptSummary.objects.filter(owner_id=conversation.owner_id, key__in={key for some in keys for key in some}).delete()
 
 
 def lock(conversation_id: UUID) -> None:
-    """Take the row by a write, and have what is being computed from the state as it was discarded."""
+    """Lock the conversation's row by writing to it; the results of running compactions will be discarded."""
     Conversation.objects.filter(pk=conversation_id).update(compression_version=F("compression_version") + 1)
 
 
 def in_effect(conversation_id: UUID) -> QuerySet[Snapshot]:
-    """The states before the compactions that are in effect, the latest compaction first."""
+    """The snapshots from before the compactions in effect, the latest compaction first."""
     return Snapshot.objects.filter(
         conversation_id=conversation_id,
         compaction__status=Compaction.Status.SUCCEEDED,
@@ -114,7 +117,7 @@ def in_effect(conversation_id: UUID) -> QuerySet[Snapshot]:
 
 
 def latest(conversation_id: UUID, *, up_to: datetime) -> Snapshot | None:
-    """The latest of them that is cut at or before `up_to` and represents the history there as it is now."""
+    """The latest snapshot of `in_effect` with a cut at or before `up_to` and a digest that fits the present history."""
     earlier = in_effect(conversation_id).filter(compressed_at__lte=up_to)
     found = list(earlier.values_list("pk", "compressed_at", "digest"))
     digests = _digests(conversation_id, {cut for _, cut, _ in found if cut})
@@ -123,7 +126,7 @@ def latest(conversation_id: UUID, *, up_to: datetime) -> Snapshot | None:
 
 
 def uncompressed(conversation_id: UUID) -> Snapshot:
-    """The state, not stored, in which nothing was compressed: before the first compaction in effect, or now."""
+    """An unsaved snapshot without any compression: the state before the first compaction in effect, or now."""
     first = in_effect(conversation_id).last()
     return Snapshot(
         conversation_id=conversation_id,
@@ -133,7 +136,10 @@ def uncompressed(conversation_id: UUID) -> Snapshot:
 
 
 def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
-    """Put a state that fits the history in place of the live one, which is kept; under `lock`."""
+    """Make `snapshot` the live state; a recovery snapshot keeps the replaced state.
+
+    The snapshot fits the present history, and the caller holds the `lock`.
+    """
     replaced = state(transcript.head_of(conversation_id))
     Conversation.objects.filter(pk=conversation_id).update(**{name: getattr(snapshot, name) for name in LIVE})
     goals.restore(conversation_id, snapshot)
@@ -142,7 +148,7 @@ def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
     checkpoints.filter(active=True).update(active=False)
     checkpoints.filter(pk__in=snapshot.checkpoint_ids).update(active=True)
     _mark_undone(conversation_id, snapshot)
-    # Stored last: what is restored may be the oldest one that is kept, and gives way to it.
+    # Stored last: the restored snapshot may be the oldest recovery, which is deleted in favour of this one.
     _store(replaced, Snapshot.Purpose.RECOVERY)
     transaction.on_commit(partial(publish, conversation_id, EventType.RESYNC))
 
@@ -157,7 +163,7 @@ def _require_same_history(conversation_id: UUID, snapshot: Snapshot) -> None:
 
 
 def _digests(conversation_id: UUID, cuts: Iterable[datetime]) -> dict[datetime, str]:
-    """The digest of the history up to each cut, as it stands in the database; every message is read once."""
+    """The digest of the stored history up to each cut; every message is read once."""
     found: dict[datetime, str] = {}
     after, digest = None, ""
     for cut in sorted(cuts):
@@ -167,7 +173,7 @@ def _digests(conversation_id: UUID, cuts: Iterable[datetime]) -> dict[datetime, 
 
 
 def keep_protected(conversation_id: UUID) -> None:
-    """What was protected since a state that was put in force, and stands before its cut, is sent word for word too."""
+    """Add the protected messages before the cut to `verbatim_ids`, as some may have been protected after that state."""
     rows = Conversation.objects.filter(pk=conversation_id)
     cut, verbatim = rows.values_list("compressed_at", "verbatim_ids").get()
     if cut is None:
@@ -181,7 +187,7 @@ def keep_protected(conversation_id: UUID) -> None:
 
 
 def _mark_undone(conversation_id: UUID, snapshot: Snapshot) -> None:
-    """Compactions are in effect as they were when the snapshot was taken."""
+    """Set which compactions are in effect as of the snapshot: mark all others as undone."""
     rows = Compaction.objects.filter(conversation_id=conversation_id)
     rows.filter(status=Compaction.Status.SUCCEEDED).exclude(pk__in=snapshot.compaction_ids).update(
         status=Compaction.Status.UNDONE
@@ -197,7 +203,7 @@ def keep(head: transcript.Head, purpose: str, *, compaction: Compaction | None =
 
 
 def state(head: transcript.Head) -> Snapshot:
-    """The state in `head` as a snapshot that is not stored."""
+    """The state in `head` as an unsaved snapshot."""
     checkpoints = Checkpoint.objects.filter(conversation_id=head.id, active=True)
     compactions = Compaction.objects.filter(conversation_id=head.id, status=Compaction.Status.SUCCEEDED)
     kept = list(checkpoints.order_by("last_message_at", "number").values_list("pk", "digest"))
@@ -214,7 +220,7 @@ def state(head: transcript.Head) -> Snapshot:
 def _store(snapshot: Snapshot, purpose: str, compaction: Compaction | None = None) -> Snapshot:
     snapshot.purpose, snapshot.compaction = purpose, compaction
     snapshot.save(force_insert=True)
-    if compaction is None:  # else it goes when its compaction goes, which could not be undone without it
+    if compaction is None:  # a snapshot with a compaction is needed to undo it, and is deleted with it
         rows = Snapshot.objects.filter(conversation_id=snapshot.conversation_id, purpose=purpose, compaction=None)
         older = rows.order_by("-created_at").values_list("pk", flat=True)[RECOVERIES_KEPT:]
         rows.filter(pk__in=list(older)).delete()

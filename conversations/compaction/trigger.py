@@ -1,4 +1,4 @@
-"""Room for the next request: compressed first where that is due, and by other means where it must be."""
+"""Makes room for the next request: compacts the conversation when that is due, and by last resorts if it must."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ MIN_PAUSE_SECONDS = 10
 
 
 async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loaded:
-    """The conversation as it can be sent now, compressed first where that is due.
+    """Load the conversation as it can be sent now, compacted first if that is due.
 
-    `overflowed` says that the provider found the last request too long. A compaction that a person cancels is gone
-    without, if that fits. Raises TooLarge, naming the parts, where it does not fit even so.
+    `overflowed`: the provider refused the last request as too long. If a person cancels the compaction, the request is
+    sent without it if it fits. Raises TooLarge, naming the parts, if the request does not fit in the end.
     """
     loaded = await sync_to_async(transcript.load)(conversation_id)
     if loaded.head.is_compacting:
@@ -61,7 +61,7 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
 
 
 def prepare_ahead(conversation_id: UUID) -> None:
-    """After a reply: have a summary prepared where one will soon be due and none is ready."""
+    """After a reply, start an ahead-of-time compaction if one will soon be due and none is ready."""
     loaded = transcript.load(conversation_id)
     policy, usage = policy_of(loaded.head), usage_of(loaded)
     if (
@@ -77,7 +77,10 @@ def prepare_ahead(conversation_id: UUID) -> None:
 
 
 async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:
-    """By what was prepared if that is enough; what is still being prepared is waited for. And: was it cancelled?"""
+    """Compact the conversation: by a prepared summary if that is enough, which is waited for, else by a new compaction.
+
+    Returns the conversation, and whether the compaction was cancelled.
+    """
     loaded = await _settled(conversation_id)
     if await sync_to_async(ahead_of_time.put_in_force)(conversation_id):
         loaded = await sync_to_async(transcript.load)(conversation_id)
@@ -86,16 +89,16 @@ async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:
     status = await _compress_now(conversation_id)
     loaded = await _settled(conversation_id)
     if status == Compaction.Status.DISCARDED and await sync_to_async(is_due)(loaded):
-        # A person undid or protected something meanwhile: what was computed no longer held.
+        # A person undid a compaction or protected a message meanwhile, so the result was discarded: compact once more.
         status = await _compress_now(conversation_id)
         loaded = await _settled(conversation_id)
     return loaded, status == Compaction.Status.CANCELLED
 
 
 async def _relieved(loaded: Loaded) -> tuple[Loaded, bool]:
-    """Over the budget even so: the last resorts, each once at most and only where it is still needed.
+    """Try the last resorts on a conversation over its budget, each at most once and only while it is still needed.
 
-    And: was the last one cancelled?
+    Returns the conversation, and whether the last resort was cancelled.
     """
     id, status = loaded.head.id, ""
     for resort in (emergency.age, emergency.elide):
@@ -114,7 +117,7 @@ def _is_over(loaded: Loaded) -> bool:
 
 
 async def _compress_now(conversation_id: UUID, *, trigger: str = Trigger.AUTO) -> str:
-    """How it ended; "" where someone else is at it, who will be waited for."""
+    """Run a compaction now; returns its final status, or "" if another one is running, which the caller waits for."""
     id, steering = uuid7(), Steering(keep_recent=0 if trigger == Trigger.EMERGENCY else None)
     try:
         await sync_to_async(lease.claim)(conversation_id, trigger=trigger, steering=steering, id=id)
@@ -126,27 +129,27 @@ async def _compress_now(conversation_id: UUID, *, trigger: str = Trigger.AUTO) -
     try:
         await compaction.run(id)
     except Exception:
-        # The turn goes on without it, if it fits.
+        # The turn goes on without the compaction, if the request fits.
         logger.exception("compaction %s failed", id)
     return (await Compaction.objects.aget(pk=id)).status
 
 
 async def _settled(conversation_id: UUID) -> Loaded:
-    """The conversation once nothing compresses it: a worker that died is given up on when its lease runs out."""
+    """Load the conversation once no compaction is active; a dead worker's compaction ends when its lease expires."""
     while await sync_to_async(lease.active)(conversation_id):
         await asyncio.sleep(SETTLE_SECONDS)
     return await sync_to_async(transcript.load)(conversation_id)
 
 
 def is_due(loaded: Loaded) -> bool:
-    """Whether the next request is to be preceded by a compaction."""
+    """Whether a compaction must run before the next request."""
     return is_full(loaded) and (_is_over(loaded) or not _is_resting(loaded, policy_of(loaded.head).cooldown))
 
 
 def is_full(loaded: Loaded) -> bool:
-    """Whether it would be, did automatic compactions not rest between two.
+    """Whether a compaction is due, without regard to the pause between two automatic ones.
 
-    A flow with a budget of its own, which does not rest, has to have something to condense.
+    A flow with a budget of its own has no such pause; there a compaction must be able to save tokens.
     """
     policy, usage = policy_of(loaded.head), usage_of(loaded)
     if usage is None:
@@ -158,8 +161,11 @@ def is_full(loaded: Loaded) -> bool:
 
 
 def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> bool:
-    """Just compressed of itself, or undone or cancelled by a person who has said nothing since; with `attempts`, or
-    just tried."""
+    """Whether automatic compactions pause now.
+
+    They do if one ran less than `cooldown` seconds ago, or if a person cancelled or undid a compaction and has
+    written no message since. With `attempts`, a recent ahead-of-time attempt counts too.
+    """
     rows = Compaction.objects.filter(conversation_id=loaded.head.id)
     since = timezone.now() - timedelta(seconds=cooldown)
     recent = Q(trigger=Trigger.AUTO, created_at__gt=since) | Q(
@@ -177,7 +183,7 @@ def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> boo
 
 
 def compacts_at(loaded: Loaded, used: Usage) -> Due | None:
-    """Where the next request is preceded by a compaction; None where that is only done once it overflows."""
+    """The usage at which a compaction runs before the next request; None if it only runs after an overflow."""
     policy = policy_of(loaded.head)
     if not policy.enabled:
         return None
