@@ -1,1 +1,1 @@
-"""What was said, as rows: messages, their tool calls, files and pastes, how they are read and searched."""
+"""Stores, reads and searches messages, with their tool calls, files and pastes."""

@@ -1,4 +1,4 @@
-"""A model's answer to one request, as it comes, and the columns of the message that it becomes."""
+"""Collects a model's answer to one request while it streams, and turns it into the columns of its message."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from conversations.runtime import endings
 
 @dataclass(slots=True)
 class Answer:
-    """A model's answer while it is written. `id` is that of its message, made when the answer was asked for.
+    """A model's answer while it is written.
 
-    `sent` is the request, None until there is one; `length` counts the characters of `pieces`.
+    `id` is the message's id, whose time is that of the request for a reply. `sent` is the request to the model, None
+    until it was sent; `length` counts the characters of `pieces`.
     """
 
     id: UUID
@@ -47,18 +48,18 @@ class Answer:
         self.finish_reason = delta.finish_reason or self.finish_reason
 
     def restart(self) -> None:
-        """Drop what was written, before the model is asked once more."""
+        """Drop the answer so far, before the model is asked once more."""
         self.pieces, self.length, self.calls, self.spent = [], 0, (), None
         self.first_token_ms, self.finish_reason = None, ""
 
     def tokens(self) -> int:
-        """Tokens of the message with its calls, by our own count; linear in its length."""
+        """The message's tokens with its tool calls, by the site's own count; takes time linear in its length."""
         return tool_calls.tokens_of(self.text, self.calls)
 
     def columns(self) -> dict[str, Any]:
-        """The columns of the message: its text, why it ended, the request behind it, and what the provider reported.
+        """The message's columns: its text, its end's reason, its request, and the usage that the provider reported.
 
-        Stores the texts that the request refers to, so that nothing may be locked meanwhile.
+        Stores the texts that the request refers to, so the caller must not hold any locks.
         """
         return {
             "content": self.text,
@@ -72,7 +73,7 @@ class Answer:
         }
 
     def teach_correction(self) -> None:
-        """Let the profile learn how its provider counts tokens, from what it reported of this request."""
+        """Update the profile's token correction from the usage that the provider reported for this request."""
         if self.sent and self.spent:
             owner_id = self.sent.loaded.head.owner_id
             learn_correction(self.sent.profile, owner_id, estimated=self.sent.estimated, reported=self.spent.prompt)

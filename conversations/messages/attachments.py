@@ -1,4 +1,4 @@
-"""Images and text files of messages: uploaded one by one, waiting until they are sent, and then part of a message."""
+"""Stores images and text files: uploaded one by one, they wait to be sent and then become part of a message."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from conversations.messages.text_files import Place, read_text_file
 from conversations.models import Attachment, Conversation, Message
 
 MAX_PENDING = 10
-"""Of a conversation, and so of a message."""
+"""The most files that wait in a conversation, and so the most files of a message."""
 MAX_NAME = 200
 MAX_ENDING_CHARS = 20
 MAX_FILE_BYTES = max(image_files.MAX_BYTES, text_files.MAX_BYTES)
 INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Categories of characters that a name is kept without: some turn what follows around, or hide it."""
+"""Unicode categories removed from file names: some such characters reverse or hide the text after them."""
 
 Kind = Attachment.Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A file that goes with a message: its row, and the text of one that is inlined."""
+    """A file of a message: its row and, for a text file, its text."""
 
     row: Attachment
     text: str = ""
@@ -45,11 +45,11 @@ class Attached:
 
 
 def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
-    """Keep a file for the next message of its owner; the same one again is the first one's row.
+    """Store a file for its owner's next message; the same bytes again return the first row.
 
-    Raises Invalid, with the field `file`: for an empty one, one that is neither an image nor text, one that is too
-    large, and one too many. Raises NotFound where the conversation was deleted meanwhile, TooMany or Busy where too
-    many images are being read.
+    Raises Invalid, with the field `file`, for an empty file, one that is neither an image nor text, one that is too
+    large, and one file too many. Raises NotFound if the conversation was deleted meanwhile, TooMany or Busy if too many
+    images are being read.
     """
     if not data:
         raise Invalid("file: is empty.", field="file")
@@ -68,18 +68,18 @@ def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
 
 
 def remove(conversation: Conversation, attachment_id: UUID) -> None:
-    """Forget a file that was not sent. Raises NotFound."""
+    """Delete a file that was not sent. Raises NotFound."""
     if not pending(conversation).filter(pk=attachment_id).delete()[0]:
         raise NotFound("No such attachment waits to be sent.")
 
 
 def pending(conversation: Conversation) -> QuerySet[Attachment]:
-    """Those that wait to be sent, in order."""
+    """The conversation's files that wait to be sent, in order."""
     return Attachment.objects.filter(conversation=conversation, message=None)
 
 
 def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | None = None) -> tuple[Attached, ...]:
-    """The waiting files of these ids, and those that are part of the message `of`, in the order of their uploads.
+    """The waiting files with these ids, in the order of their uploads; files of the message `of` are allowed too.
 
     Raises Invalid, naming `attachments`.
     """
@@ -98,7 +98,7 @@ def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | Non
 
 
 def copies_of(message: Message) -> tuple[Attached, ...]:
-    """The files of a message as rows that are not stored yet. No query where it is seen that it has none."""
+    """Unsaved copies of a message's files. No query if the message visibly has no files."""
     if not message.images and text_files.OPENING not in message.content:
         return ()
     copies = []
@@ -110,9 +110,9 @@ def copies_of(message: Message) -> tuple[Attached, ...]:
 
 
 def attach(message: Message, attached: Sequence[Attached], places: Iterable[Place]) -> None:
-    """Make files part of a message that was stored just now; `places` are those of the text files, in order.
+    """Make files part of a message that was stored just now; `places` are the text files' positions, in order.
 
-    Raises Invalid where one has been sent meanwhile.
+    Raises Invalid if a file was sent or removed meanwhile.
     """
     files = [one.row for one in attached if not one.is_image]
     for row, place in zip(files, places, strict=True):
@@ -128,12 +128,12 @@ def attach(message: Message, attached: Sequence[Attached], places: Iterable[Plac
 
 
 def bytes_of(row: Attachment) -> bytes:
-    """The file as it is kept; b"" where its bytes came in with no import."""
+    """The stored file; b"" if it was imported without its bytes."""
     return _text_of(row, row.message).encode() if row.start is not None else bytes(row.data or b"")
 
 
 def noted(rows: Iterable[Attachment]) -> list[dict[str, Any]] | None:
-    """The images among them, as the row of their message names them."""
+    """The images among the rows, in the format of their message's `images` column; None without images."""
     images = [row for row in rows if row.kind == Kind.IMAGE]
     return [{"id": str(row.pk), "hash": row.digest, "name": row.name, "size": row.size} for row in images] or None
 
@@ -148,7 +148,7 @@ def words_of(message: Message) -> str:
 
 
 def clean_name(name: str) -> str:
-    """Without a path and what cannot be seen; too long a one is cut before its ending."""
+    """A file name without its path and invisible characters; a too long one is cut before its ending."""
     visible = "".join(one if unicodedata.category(one) not in INVISIBLE else " " for one in name)
     last = " ".join(visible.replace("\\", "/").rsplit("/", 1)[-1].split())
     ending = last[last.rfind(".") :][:MAX_ENDING_CHARS] if len(last) > MAX_NAME and "." in last else ""
@@ -156,7 +156,7 @@ def clean_name(name: str) -> str:
 
 
 def _text_of(row: Attachment, message: Message | None, data: bytes = b"") -> str:
-    """Of a file that waits it is in its own row, of one that was sent in the message; "" of an image."""
+    """A file's text: `data` if the file waits, a part of the message if it was sent; "" for an image."""
     if row.start is None:
         return data.decode()
     return message.content[row.start : row.start + (row.length or 0)] if message else ""

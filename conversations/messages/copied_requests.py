@@ -1,7 +1,7 @@
-"""The records of requests, as copies of replies carry them: the same requests, made of the messages that stand there.
+"""Copies the request records of copied replies, so that they name the copied messages.
 
-A record names messages by their ids and dates. The records of the replies in a history name messages of that history
-alone; so do those of the copies.
+A record names messages by their ids and dates. The records of a history's replies name only messages of that history;
+so must the records of the copies.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from conversations.models import Conversation, Message, Wording
 
 Noted = dict[str, Any]
 Ids = dict[str, str]
-"""Of messages, and of their copies."""
+"""Ids of messages -> ids of their copies."""
 Moments = dict[datetime, datetime]
-"""Dates of messages, and of their copies."""
+"""Dates of messages -> dates of their copies."""
 DATES = ("after", "up_to")
 
 
 def carry_to_fork(rows: Sequence[Message], source: Conversation, copy: Conversation, ids: Ids) -> None:
-    """Copies of messages of `source` that are to be stored in `copy`, with the texts that their records refer to.
+    """Have the records of `rows`, unsaved copies for the conversation `copy`, name the copies; copy their texts too.
 
-    The dates of the copies are those of the originals. Summaries become texts of the copy's own: most of the
-    checkpoints that they were made of stay behind, and the copy numbers its own anew. A constant number of queries.
+    The copies have the dates of the originals. Summaries are stored as texts of the copy, because most of the
+    checkpoints that they came from are not copied, and the copied ones get new numbers. A constant number of queries.
     """
     requests = [row.request for row in rows if row.request]
     if not requests:
@@ -47,10 +47,10 @@ def carry_to_fork(rows: Sequence[Message], source: Conversation, copy: Conversat
 
 
 def carry_to_end(rows: Sequence[Message], current: Message, ids: Ids, moments: Moments) -> None:
-    """Copies that are to be stored in the conversation itself, in place of `current` and all after it.
+    """Have the records of `rows` name the copies; `rows` will replace `current` and all after it in its conversation.
 
-    `ids` and `moments` are those of the messages that were copied with them. What was said before these may stand in
-    the history as copies too, made since: `ids` and `moments` learn of those that are named. Three queries at most.
+    `ids` and `moments` map the messages copied so far. Earlier messages that a record names may have been replaced by
+    copies since; these are added to `ids` and `moments`. Three queries at most.
     """
     asked = [row.request for row in rows if row.request]
     named = {id for noted in asked for id in _ids_of(noted)} - ids.keys()
@@ -75,13 +75,13 @@ def _renamed(noted: Noted, ids: Mapping[str, str], moments: Mapping[datetime, da
 
 
 def _recalled(noted: Noted, ids: Mapping[str, str]) -> Noted:
-    """The passages that were quoted: from the copies of their messages, before the copy of the question."""
+    """A record's recalled passages with the ids of the copied messages."""
     quotes = [[ids.get(id, id), *place] for id, *place in noted["quotes"]]
     return {"before": ids.get(noted["before"], noted["before"]), "quotes": quotes}
 
 
 def _standing(current: Message, named: set[str], dated: set[datetime]) -> tuple[Ids, Moments]:
-    """The messages of the history before `current` that repeat replaced ones, by the ids and dates of these."""
+    """The copies, in the history before `current`, of replaced messages: by the ids and by the dates of the latter."""
     own = Message.objects.filter(conversation_id=current.conversation_id)
     replaced = own.filter(replaced_by__isnull=False).values_list("pk", "created_at", "copy_of")
     left = [*replaced.filter(created_at__in=dated)] if dated else []
@@ -96,7 +96,7 @@ def _standing(current: Message, named: set[str], dated: set[datetime]) -> tuple[
 
 
 def _summaries(source: Conversation, requests: Sequence[Noted]) -> dict[tuple[int, ...], str]:
-    """The texts that requests were sent with, by the numbers of their checkpoints; but for those that are not there."""
+    """The summary texts of requests by their checkpoints' numbers, as far as these checkpoints still exist."""
     chosen = {tuple(noted["checkpoints"]) for noted in requests if noted["checkpoints"] and "summary" not in noted}
     if not chosen:
         return {}
@@ -107,7 +107,7 @@ def _summaries(source: Conversation, requests: Sequence[Noted]) -> dict[tuple[in
 
 
 def _own_summary(noted: Noted, summaries: Mapping[tuple[int, ...], str]) -> Noted:
-    """What says which text was sent as the summary; one that is not there any more has no checkpoints in a copy."""
+    """The fields of a copied record that identify its summary text; a lost text leaves the record no checkpoints."""
     if not noted["checkpoints"] or "summary" in noted:
         return {}
     text = summaries.get(tuple(noted["checkpoints"]))

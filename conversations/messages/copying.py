@@ -1,4 +1,4 @@
-"""Files and pastes of messages that are copied to another conversation: rows of its own, bytes too."""
+"""Copies the files and pastes of copied messages: the copies are rows of their own, with the files' bytes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from compression.ids import uuid7
 from conversations.models import Attachment, Conversation, Paste
 
 FILES = 4
-"""That are in memory at a time."""
+"""The most files in memory at a time."""
 
 
 def name_copies(images: Sequence[Mapping[str, Any]] | None, ids: dict[str, str]) -> list[dict[str, Any]] | None:
-    """The images of a message's row as those of its copy; `ids` learns what each copy will be called."""
+    """The `images` column for a message's copy; adds the ids of the images' future copies to `ids`."""
     ids |= {image["id"]: str(uuid7()) for image in images or ()}
     return [{**image, "id": ids[image["id"]]} for image in images] if images else None
 
 
 def copy_files(copy: Conversation, ids: Mapping[str, str], *, of: Collection[UUID]) -> None:
-    """Those `of` messages whose copies are stored, under the `ids` of these."""
+    """Copy the files and pastes of the messages `of` to their copies, which are stored already.
+
+    `ids` maps the ids of messages and images to those of their copies.
+    """
     rows = Attachment.objects.defer(None).filter(message__in=of)
     for few in batched(rows.iterator(chunk_size=FILES), FILES):
         for row in few:

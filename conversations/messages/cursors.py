@@ -1,4 +1,4 @@
-"""Moments in cursors and ids of events: microseconds since 1970, which is as fine as rows have them."""
+"""Writes moments into cursors and event ids, as microseconds since 1970: the precision of the database."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def microseconds(moment: datetime) -> int:
 
 
 def moment_at(microseconds: int | str) -> datetime:
-    """Raises ValueError for what is no number, and OverflowError for one that is no moment."""
+    """The moment of a number of microseconds. Raises ValueError for no number, OverflowError for one out of range."""
     return EPOCH + int(microseconds) * MICROSECOND
 
 
 def not_ours() -> Invalid:
-    """For a cursor that no page has given."""
+    """The error for a cursor that no page returned."""
     return Invalid("cursor: take it from `next` of the page before.", field="cursor")

@@ -1,4 +1,4 @@
-"""Files of messages over HTTP: as they come in, and as they go out again."""
+"""Receives uploaded files over HTTP and serves stored ones."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from conversations.messages.attachments import MAX_FILE_BYTES, bytes_of
 from conversations.models import Attachment
 
 KEPT_FOR = "private, max-age=31536000, immutable"
-"""What an address leads to never changes."""
+"""A stored file never changes, so browsers may keep it."""
 NOTHING_RUNS = "sandbox; default-src 'none'"
 
 
 def received(request: HttpRequest) -> tuple[str, bytes]:
-    """Name and bytes of the one file of a form. Raises Invalid; one that is too large for any is not read."""
+    """The name and bytes of the form's only file. Raises Invalid, for a too large file without reading it."""
     try:
         files = request.FILES.getlist("file")
     except MultiPartParserError:
@@ -30,7 +30,10 @@ def received(request: HttpRequest) -> tuple[str, bytes]:
 
 
 def sent_out(row: Attachment) -> HttpResponse:
-    """An image to be seen, text to be kept; a browser takes neither for anything else. Raises Http404 for no bytes."""
+    """Serve an image to be shown or a text file to be downloaded; headers keep browsers from treating it as a page.
+
+    Raises Http404 if the file's bytes are missing.
+    """
     is_image = row.kind == Attachment.Kind.IMAGE
     if not (data := bytes_of(row)):
         raise Http404

@@ -1,4 +1,4 @@
-"""Queries of a conversation's messages, with what belongs to them, and how each stands to what the model is sent."""
+"""Queries a conversation's messages with their parts, and derives each message's state, such as live or compressed."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from conversations.models import AgentRun, AgentStep, Conversation, Message, Too
 
 PARTS = ("tool_calls", "attachments", "pastes")
 OPENING = 2_000
-"""Characters of a tool's result that a page has from the start."""
+"""The characters of a tool's result that a page shows at first."""
 State = Literal["live", "compressed", "protected", "replaced"]
 
 
 def state_of(conversation: Conversation, message: Message) -> State:
-    """How a message stands now."""
+    """The present state of a message."""
     if message.replaced_by_id:
         return "replaced"
     return state_at(conversation, message.id, message.created_at, message.is_protected)
 
 
 def state_at(conversation: Conversation, id: UUID, created_at: datetime, is_protected: bool) -> State:
-    """The same of one that is known by these alone, and was not replaced."""
+    """The present state of a message that was not replaced, from these columns alone."""
     if is_protected:
         return "protected"
     cut = conversation.compressed_at
@@ -33,44 +33,44 @@ def state_at(conversation: Conversation, id: UUID, created_at: datetime, is_prot
 
 
 def history(conversation: Conversation) -> QuerySet[Message]:
-    """All that was not replaced, unfinished replies too."""
+    """The conversation's messages that were not replaced, unfinished replies included."""
     return Message.objects.filter(conversation=conversation, replaced_by=None)
 
 
 def with_parts(rows: QuerySet[Message]) -> QuerySet[Message]:
-    """With all that belongs to them, in a constant number of queries; files without their bytes."""
+    """Messages with their tool calls, files and pastes, in a constant number of queries; files without their bytes."""
     return rows.prefetch_related(*PARTS)
 
 
 def load_parts(message: Message) -> None:
-    """The same for one that was read, or stored just now."""
+    """Load the parts of `with_parts` into a message that was read or stored already."""
     prefetch_related_objects([message], *PARTS)
 
 
 def with_visible_parts(rows: QuerySet[Message]) -> QuerySet[Message]:
-    """With what a bubble shows of them: of the results of tools the `opening`, and the `length` in characters."""
+    """Messages with the parts that a page shows; of a tool's result the `opening`, and its `length` in characters."""
     return rows.prefetch_related(*_legible())
 
 
 def load_visible_parts(message: Message) -> None:
-    """The same for one that was read, or stored just now."""
+    """Load the parts of `with_visible_parts` into a message that was read or stored already."""
     prefetch_related_objects([message], *_legible())
 
 
 def visible_calls() -> QuerySet[ToolCall]:
-    """Those that a page shows, with what each said to an executor; `place` is the call at which its run is shown."""
+    """Tool calls as a page shows them, with their steps to executors; `place` is the call at which a run is shown."""
     begun = said_to_executors().annotate(place=place_of_run(OuterRef("run"))).select_related("run")
     found = ToolCall.objects.annotate(opening=Left("result", OPENING), length=Length("result")).defer("result")
     return found.prefetch_related(Prefetch("steps", begun))
 
 
 def said_to_executors() -> QuerySet[AgentStep]:
-    """What planners said, by calls that are known still."""
+    """The steps that planners sent to executors, as far as their tool calls still exist."""
     return AgentStep.objects.filter(kind__in=AgentStep.BY_PLANNER, call__isnull=False)
 
 
 def place_of_run(run: OuterRef) -> Coalesce:
-    """The first call of a run that is shown in full, else the first of all."""
+    """The call at which a run is shown: its first call in a message shown in full, else its first call."""
     calls = said_to_executors().filter(run=run).order_by("number").values("call")
     is_live = Q(call__message__created_at__gt=F("run__conversation__compressed_at"))
     is_shown = is_live | Q(run__conversation__compressed_at=None) | Q(call__message__is_protected=True)
@@ -78,12 +78,12 @@ def place_of_run(run: OuterRef) -> Coalesce:
 
 
 def run_at(call: ToolCall) -> AgentRun | None:
-    """The run that is shown at a call."""
+    """The run that a page shows at this call, if any."""
     return next((step.run for step in call.steps.all() if _place(step) == call.pk), None)
 
 
 def _place(step: AgentStep) -> int | None:
-    """Of one that was read alone: where its run began."""
+    """The call at which a step's run is shown; without the annotation, the call that began the run."""
     begun = step.call_id if step.kind == AgentStep.Kind.ASSIGNMENT else None
     place: int | None = step.__dict__.get("place", begun)
     return place
@@ -94,6 +94,6 @@ def _legible() -> tuple[str | Prefetch[str], ...]:
 
 
 def set_parts(message: Message, **parts: list[Any]) -> Message:
-    """As if these parts of it had been read: for one that was stored just now, and is known to have no others."""
+    """Fill in the parts of a message that was stored just now and has no others, so that no query reads them."""
     message.__dict__.setdefault("_prefetched_objects_cache", {}).update(parts)
     return message

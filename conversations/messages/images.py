@@ -1,4 +1,4 @@
-"""Images as they come in: told by their bytes, never by their names, checked, and kept without what tells a place."""
+"""Checks uploaded images: recognized by their bytes, decoded in a bounded process, kept without private metadata."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from conversations.runtime.fair_turns import Turns
 
 MAX_BYTES = 5_000_000
 MAX_SIDE = 8_000
-"""Pixels."""
+"""Pixels of the longer side."""
 TOKENS = 1_105
-"""What an image adds to a request, whatever its size: OpenAI's 85, and 170 for each of the six tiles of 512 px that
-a large one is cut into, up to twice as wide as high (its guide to vision)."""
+"""The tokens that an image adds to a request, whatever its size.
+
+OpenAI's guide to vision: 85, and 170 for each of the six tiles of 512 px that a large image is cut into, up to twice
+as wide as high.
+"""
 MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
-"""By Pillow's names."""
+"""Pillow's names of formats -> media types."""
 MARKS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 SECONDS = 4.0
-"""Of a processor that reading one image may take: a photograph of 64 million pixels takes one to three."""
+"""CPU seconds that decoding one image may take; a photograph of 64 million pixels takes one to three."""
 MEGABYTES = 700
-"""Of memory: as many as the largest take that are read."""
+"""Memory that decoding may take: as much as the largest allowed images need."""
 
 _pool = Pool("conversations.messages.image_decoding", seconds=SECONDS, megabytes=MEGABYTES)
 _turns = Turns(at_once=2, a_person=3, waiting=3, seconds=20, what="images")
@@ -29,7 +32,7 @@ _turns = Turns(at_once=2, a_person=3, waiting=3, seconds=20, what="images")
 
 @dataclass(frozen=True, slots=True)
 class ImageFile:
-    """An image that can be decoded, as it is kept."""
+    """A decodable image as it is stored."""
 
     data: bytes
     media_type: str
@@ -38,15 +41,15 @@ class ImageFile:
 
 
 def is_image(data: bytes) -> bool:
-    """By its first bytes."""
+    """Whether the data are an image, by their first bytes."""
     return data.startswith(MARKS) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP")
 
 
 def read_image(data: bytes, *, by: Hashable = None) -> ImageFile:
-    """Read in a process of its own, in the turn of the person `by` whom it is from.
+    """Decode an image in a separate process; people take turns, and the image counts as a turn of the person `by`.
 
-    Raises Invalid, with the field `file`, for one that is too large, cannot be decoded, or takes too long to decode.
-    Raises TooMany and Busy where it is not this person's turn.
+    Raises Invalid, with the field `file`, for an image that is too large, cannot be decoded, or needs too much time or
+    memory. Raises TooMany and Busy if this person has no turn now.
     """
     require_size(data)
     with _turns.turn(by or object()):
@@ -62,12 +65,12 @@ def read_image(data: bytes, *, by: Hashable = None) -> ImageFile:
             ) from None
         except NotDone:
             raise Invalid("file: the image could not be read.", field="file") from None
-    require_size(image.data)  # written anew it can be larger
+    require_size(image.data)  # encoded anew, an image can be larger
     return image
 
 
 def require_size(data: bytes) -> None:
-    """Raises Invalid."""
+    """Raises Invalid for an image with too many bytes."""
     if len(data) > MAX_BYTES:
         raise Invalid(f"file: an image has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
 

@@ -1,4 +1,4 @@
-"""Messages for a query, the best first: what the index proposes, read and ranked."""
+"""Looks messages up for a query, the best first: reads the messages that the index proposes and ranks them."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from conversations.messages.search_terms import terms_of
 from conversations.models import Message, ToolCall
 
 POOL = 200
-"""Messages that are read and ranked, and so the most that are found for a query."""
+"""The most messages that are read and ranked for a query, and so the most that it finds."""
 MOST_TERMS = 16
-"""Terms of a query, the longest: the others are looked for in what these propose."""
+"""The most terms of a query that are looked up in the index: the longest."""
 CHARACTERS_OF_A_LINE = 60
-"""Lengths are compared by lines: of messages that differ by some letters the later one comes first."""
+"""Lengths are compared in lines of this size, so that of messages of nearly equal length the later comes first."""
 AMONG = 10_000
-"""Messages that a term is thought to be rare or common among."""
+"""The assumed number of messages, by which a term counts as rare or common."""
 SHORTEST_BEGINNING = 2
-"""Letters of the beginning of a word."""
+"""The least letters of an unfinished last word that is looked up as a word's beginning."""
 _PLAIN = re.compile(r"[^\W_]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked: any of `terms`, and all of the `literal` texts, as they are written in whatever case."""
+    """A parsed query: any of the `terms`, and all of the `literal` texts, which must occur verbatim in any case."""
 
     terms: tuple[str, ...]
     literal: tuple[str, ...]
     last: str = ""
-    """The term of the last word, which may not be written to its end."""
+    """The term of the last word, which may be unfinished."""
 
 
 def parsed(query: str) -> Query:
-    """Words, and what is to occur as it stands: what is in quotes, and words with signs in them."""
+    """Parse a query into terms and literal texts; phrases in quotes and words with signs in them are literal."""
     parts = terms_of(query)
     found = dict.fromkeys(term for part in parts for term in index_terms(part))
     telling = [term for term in found if not says_little(term)] or list(found)
@@ -55,11 +55,11 @@ def parsed(query: str) -> Query:
 def best(
     rows: QuerySet[Message], query: str, *, scope: str, is_own: Callable[[Message], bool], within: UUID | None = None
 ) -> list[Message] | None:
-    """At most POOL of `rows` that are the asker's own for a query, the best first; of equal ones the latest.
+    """At most POOL of `rows` for a query, the best first, of equal ones the latest; only rows that `is_own` accepts.
 
-    Whose a row is, is looked at when it was read by its id: a query with the owner or the conversation in it has SQLite
-    read all that is theirs in search of a few. `within` a conversation, the results of its tools are looked at too.
-    None where the index cannot say: it has no term of the query, proposes nothing, or is out of order.
+    The owner is checked after a row was read by its id: with the owner or the conversation in the query, SQLite would
+    read all of their rows in search of a few. `within` a conversation, its tools' results are searched too.
+    None if the index has no answer: the query has no terms, the index proposes nothing, or the index is broken.
     """
     asked = parsed(query)
     if not asked.terms:
@@ -107,7 +107,10 @@ def _ranked(rows: Sequence[Message], asked: Query, weights: dict[str, float], *,
 
 
 def _by_reading(text: str, asked: Query) -> dict[str, int]:
-    """Of a text in which no term stands as such: accents apart from their letters, the beginning of a word."""
+    """The counts for a text without a literal occurrence of any term.
+
+    It may have decomposed accents, or only the beginning of a word in common with the query.
+    """
     there = set(index_terms(text))
     return {
         term: int(term in there or (term == asked.last and any(one.startswith(term) for one in there)))
@@ -116,7 +119,7 @@ def _by_reading(text: str, asked: Query) -> dict[str, int]:
 
 
 def _texts(rows: Sequence[Message], *, results: bool) -> dict[UUID, str]:
-    """What is looked at of each: its speaker and words, and with `results` what its tools gave."""
+    """The searched text of each message: its speaker's name, its content and, with `results`, its tools' results."""
     texts = {row.pk: folded(f"{row.name}\n{row.content}") for row in rows}
     if results:
         calls = ToolCall.objects.filter(message__in=texts).exclude(name__in=message_index.LOOKING)

@@ -1,4 +1,4 @@
-"""Long texts that were pasted into a message: read from the composer's form, as parts of what it says."""
+"""Parses the composer's form into a message's text and the long texts pasted into it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conversations.validation import parse_json
 
 MAX_PARTS = 500
 MAX_NUMBER = 2**31 - 1
-"""What its row holds."""
+"""The largest number that the column holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Pasted:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the parts say together, and where its pastes are."""
+    """A message's text, joined from its parts, and the pastes in it."""
 
     content: str
     pastes: tuple[Pasted, ...] = ()
@@ -56,7 +56,7 @@ def parse_pastes(text: str) -> Written:
 
 
 def _number(place: int, part: Any) -> int | None:
-    """Of a paste; None for what was typed. Raises Invalid for what is neither."""
+    """The number of a paste; None for a typed part. Raises Invalid for anything else."""
     if not isinstance(part, dict) or not part.keys() <= {"text", "paste"} or not isinstance(part.get("text"), str):
         raise _invalid('must be {"text": …} or {"paste": …, "text": …}.', place)
     if "paste" not in part:

@@ -1,4 +1,4 @@
-"""Messages that a person wants sent word for word, wherever they stand."""
+"""Protects messages: a protected message is sent verbatim, wherever it stands in the conversation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from conversations.runtime.events import publish
 
 @transaction.atomic
 def protect(conversation: Conversation, message_id: UUID, *, on: bool) -> Message:
-    """Protect a message, or leave it to be condensed. Raises NotFound.
+    """Protect a message, or remove its protection. Raises NotFound.
 
-    One that is represented by the summary already is sent beside it; one that is no longer protected stays verbatim
-    until the next compaction condenses it. A compaction that runs meanwhile is discarded: it may have chosen it.
+    A message that is part of the summary already is sent beside it once it is protected. A message that loses its
+    protection stays verbatim until the next compaction summarises it. The result of a running compaction is discarded,
+    as it may have summarised the message.
     """
     rows = Conversation.objects.filter(pk=conversation.pk)
     rows.update(compression_version=F("compression_version") + 1)

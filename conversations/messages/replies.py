@@ -1,4 +1,4 @@
-"""Replies as rows: pending, ended once, abandoned, tried again."""
+"""Stores replies: creates pending ones, ends each exactly once, gives up abandoned ones, retries failed ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INTERRUPTED = "The server stopped before the reply was whole."
 
 
 def retry(conversation: Conversation, message_id: UUID) -> Message:
-    """A new reply in place of an unfinished one, which stays, out of the history. Raises Conflict."""
+    """Replace an unfinished reply by a new pending one; the old row is kept outside the history. Raises Conflict."""
     with transaction.atomic():
         lock_conversation(conversation)
         rows = Message.objects.filter(conversation=conversation, replaced_by=None)
@@ -58,22 +58,22 @@ def retry(conversation: Conversation, message_id: UUID) -> Message:
 
 
 def store_reply(conversation: Conversation, **fields: Any) -> Message:
-    """A pending reply to the history as it is; under `lock`. Raises Conflict while one runs."""
+    """Store a pending reply to the present history; under `lock_conversation`. Raises Conflict while a reply runs."""
     reply = pending(conversation, next_moment(conversation.pk), **fields)
     reply.save(force_insert=True)
     return reply
 
 
 def answer_later(reply: Message) -> None:
-    """Have a pending reply written, after the commit and what is published with it."""
+    """Have a pending reply written in the background, after the commit and the events published with it."""
     token = [str(reply.lease_token)] if reply.lease_token else []
     queue.enqueue("answer", str(reply.conversation_id), str(reply.pk), *token)
 
 
 async def hand_back(conversation_id: UUID, reply_id: UUID, token: UUID) -> None:
-    """This worker stops before a word was written: another one is woken up, or the next sweep finds the reply."""
+    """Give up an empty reply because this worker stops: another worker is woken up, or the next sweep finds it."""
     if await sync_to_async(reply_lease.hand_back)(reply_id, token):
-        # Not in the thread of the database: a broker that is away would hold up what else is handed back.
+        # Not in the database's thread: an unreachable broker would delay the other replies that are handed back.
         await asyncio.to_thread(queue.enqueue, "answer", str(conversation_id), str(reply_id))
 
 
@@ -96,13 +96,13 @@ def finish(
     error_code: str = "",
     also: Callable[[], None] | None = None,
 ) -> tuple[Message, Message | None] | None:
-    """End a reply that is ours to write, once. None where it has ended already, is another worker's, or is gone.
+    """End a reply once, if `token` still holds its lease; None if it has ended, is another worker's, or is gone.
 
-    `answer` is what was written of it, its `tokens` counted before. Where it called tools, it comes with the reply
-    that follows on what they give: pending, and ours by the same token. What is to be done `also` is done where it
-    was ours to end, in the same transaction.
+    `answer` is the reply as far as it was written, and `tokens` its tokens. Returns the reply and, if it called tools,
+    the pending reply that follows on their results, held by the same token. `also` runs in the same transaction, if
+    the reply was ended.
     """
-    # What is noted is stored by itself: in a transaction, a conversation that was deleted meanwhile would break that.
+    # The request's texts are stored before the transaction: if the conversation was deleted, they would break it.
     columns = answer.columns() | _over(answer.id)
     columns |= {"status": status, "token_count": tokens, "error": error, "error_code": error_code}
     following = None
@@ -124,9 +124,9 @@ def finish(
 
 
 def _followed(answer: Answer, token: UUID) -> Message:
-    """The calls of a reply that has ended just now, and the reply that they are carried out for.
+    """Store the tool calls of a reply that has ended just now, and the pending reply that will follow on them.
 
-    One that another process was asked to stop meanwhile hands that on, and how many workers have died of the turn.
+    The new reply takes over a pending request to stop, and the number of workers that have taken up the turn.
     """
     reply = Message.objects.get(pk=answer.id)
     tool_calls.store(reply, answer.calls)
@@ -143,7 +143,7 @@ def _followed(answer: Answer, token: UUID) -> Message:
 
 
 def give_up(reply: Message, *, status: str, error: str = "", error_code: str = "") -> bool:
-    """End a reply that nobody is writing, with what was saved of it; False where somebody has taken it up."""
+    """End a reply without a worker, keeping its saved text; False if a worker has taken it up meanwhile."""
     rows = Message.objects.filter(pk=reply.pk, status=Status.STREAMING, lease_token=reply.lease_token)
     ended = rows.filter(lease_expires_at=reply.lease_expires_at).update(
         status=status,
@@ -160,12 +160,12 @@ def give_up(reply: Message, *, status: str, error: str = "", error_code: str = "
 
 
 def _over(reply_id: UUID) -> dict[str, Any]:
-    """The columns of a reply that nobody writes any more: its time is from when it was asked for until now."""
+    """The columns of an ended reply: no lease, and the time from its request until now as its duration."""
     return {"duration_ms": milliseconds_since(reply_id), "lease_token": None, "lease_expires_at": None}
 
 
 def _report(reply: Message) -> None:
-    """Count and log a reply that has ended: ids and figures, and nothing that was said."""
+    """Count and log an ended reply: its ids and figures, never its text."""
     ms = reply.duration_ms or 0
     metrics.turn_ended(model=reply.model, status=reply.status, ms=ms, first_token_ms=reply.first_token_ms)
     ids = {"conversation_id": str(reply.conversation_id), "reply_id": str(reply.pk)}
@@ -174,9 +174,9 @@ def _report(reply: Message) -> None:
 
 
 def settle_model(conversation_id: UUID) -> None:
-    """Make sure that the window a request is measured against is that of the model it goes to.
+    """Replace a conversation's deleted or disabled model by the default one. Raises NotConfigured.
 
-    A model that is gone or disabled is replaced by the default one. Raises NotConfigured.
+    The next request is then measured against the window of the model that it is sent to.
     """
     rows = Conversation.objects.filter(pk=conversation_id)
     own = rows.values_list("model_id", flat=True).first()
@@ -186,7 +186,7 @@ def settle_model(conversation_id: UUID) -> None:
 
 
 def pending(conversation: Conversation, moment: datetime, **fields: Any) -> Message:
-    """A reply that is to be written, not stored yet; this process's own where it is the one to write it.
+    """An unsaved pending reply; this process holds its lease if it writes replies itself.
 
     Raises TooMany.
     """
@@ -203,7 +203,7 @@ def pending(conversation: Conversation, moment: datetime, **fields: Any) -> Mess
 
 
 def next_moment(conversation_id: UUID) -> datetime:
-    """Now, or just after the last message where the clock says less: strictly increasing within a conversation.
+    """The time for the next message: now, but always later than the conversation's last message.
 
     Raises Conflict while the last message is a reply that is still being written.
     """

@@ -1,4 +1,4 @@
-"""The row of a reply as its lock: claimed by one worker, renewed while it writes, given up when it falls silent."""
+"""Uses a reply's row as its lock: claimed by one worker, renewed while it writes, expired when the worker is gone."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ class Held(Enum):
 
 
 def claim(reply_id: UUID, token: UUID) -> Held:
-    """Make the reply ours to write; LOST where another worker has it, or where it has ended."""
+    """Claim the reply with `token`; LOST if another worker holds it or it has ended."""
     rows = Message.objects.filter(pk=reply_id, lease_token=None, status=Message.Status.STREAMING)
     taken = rows.update(lease_token=token, lease_expires_at=expiry())
     return Held.OURS if taken else Held.LOST
 
 
 def check(reply_id: UUID, token: UUID) -> Held:
-    """Whether it is ours still, and whether it is to be written at all."""
+    """Check whether `token` still holds the reply; STOPPING if a person asked to stop it."""
     stopping = held(reply_id, token).values_list("stopping_at", flat=True)
     return Held.LOST if not stopping else Held.STOPPING if stopping[0] else Held.OURS
 
 
 def held(reply_id: UUID, token: UUID) -> QuerySet[Message]:
-    """The row, as long as it is ours to write."""
+    """The reply's row, if it is running and `token` holds it."""
     return Message.objects.filter(pk=reply_id, lease_token=token, status=Message.Status.STREAMING)
 
 
 def in_order(reply_id: UUID) -> None:
-    """Before a transaction that writes a reply and more than that: its conversation's row is taken first.
+    """Lock the reply's conversation first, at the beginning of a transaction that writes the reply and other rows.
 
     Deletion locks in the same order, which prevents a deadlock.
     """
@@ -50,14 +50,14 @@ def in_order(reply_id: UUID) -> None:
 
 
 def hand_back(reply_id: UUID, token: UUID) -> bool:
-    """Nothing was written yet: whoever looks for work next may have it. False where it was not ours."""
+    """Release an empty reply, so that any worker may claim it; False if `token` does not hold it."""
     return bool(held(reply_id, token).update(lease_token=None, lease_expires_at=timezone.now()))
 
 
 async def heartbeat(reply_id: UUID, token: UUID, *, text: Callable[[], str], end: Callable[[Held], None]) -> None:
-    """Renew until the reply is to end, by a person's will or because another worker has taken over.
+    """Renew the lease until a person stops the reply or another worker takes it over; then call `end`.
 
-    What was written so far is kept with it: a machine that loses its power loses no more than one beat.
+    Each beat also stores the `text` so far, so that a power failure loses no more than one beat of it.
     """
     lease, found = Lease(lambda: held(reply_id, token).filter(stopping_at=None), f"reply {reply_id}"), Held.OURS
     while found is Held.OURS:

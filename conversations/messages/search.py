@@ -1,4 +1,4 @@
-"""Search over all that a person has: the titles of their conversations, and every message, folded or not."""
+"""Searches all of a person's conversations: their titles, and every message, compressed or not."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ LIMIT = 30
 MAX_QUERY_CHARS = 200
 """Characters of a query."""
 RANK = re.compile(r"best\.(\d{1,6})", re.ASCII)
-"""A place in the ranking, where a page of it ends."""
+"""The cursor of a ranked page: the number of hits before the next page."""
 CURSOR = re.compile(r"(-?\d{1,17})\.([0-9a-f]{32})\.(-?\d{1,17})?", re.ASCII)
 CONVERSATION = ("title", "kind", "archived", "updated_at", "compressed_at", "verbatim_ids")
 MESSAGE = ("role", "name", "content", "created_at", "is_protected", "replaced_by")
 
 
 class Piece(NamedTuple):
-    """A piece of a snippet, which is one of the words that were looked for, or not."""
+    """A piece of a snippet; `is_found` marks a word of the query."""
 
     text: str
     is_found: bool
@@ -41,7 +41,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message that was found, or (None) a conversation by its title; `pieces` of it, with what was looked for."""
+    """A found message, or (None) a conversation found by its title; `pieces` are its excerpt, with the found words."""
 
     conversation: Conversation
     message: Message | None
@@ -58,7 +58,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One page of hits; `next` is the `after` of the one that follows (None: there is none)."""
+    """One page of hits; `next` is the `after` of the next page (None: this is the last one)."""
 
     hits: tuple[Hit, ...]
     next: str | None = None
@@ -66,7 +66,7 @@ class Found:
 
 
 class Place(NamedTuple):
-    """Where a page ends: at a message (`said_at`), or at a conversation's title."""
+    """The end of a page: a message (dated `said_at`), or a conversation's title (`said_at` is None)."""
 
     updated_at: datetime
     conversation_id: UUID
@@ -78,10 +78,10 @@ def find_hits(
 ) -> Found:
     """The hits of `query`: titles with all of its words, by their conversation's last change; then messages.
 
-    Messages come with the best first, by the index: any of the words, in whatever form, makes a hit; "words in quotes"
-    and words with signs in them must occur as they stand, in whatever case. Of what the index has nothing, messages in
-    which all words occur anywhere are found, the latest first. Replaced messages are not found.
-    Raises Invalid for a query that is too long, no text, or takes too long, and for an `after` that no page had.
+    The index ranks messages, the best first: any of the words, in any form, makes a hit; "words in quotes" and words
+    with signs in them must occur verbatim, in any case. If the index finds nothing, messages that contain all words
+    anywhere are found, the latest first. Replaced messages are not found.
+    Raises Invalid for a query that is too long, no text, or takes too long, and for an `after` that no page returned.
     """
     query = clean_text("q", query, limit=MAX_QUERY_CHARS, allow_blank=True)
     terms = terms_of(query)
@@ -105,7 +105,7 @@ def find_hits(
 
 
 def _ranked(user: AbstractBaseUser | AnonymousUser, query: str, terms: list[str], start: int, limit: int) -> Found:
-    """The messages from number `start` of the ranking on; one that is not ranked has nothing to say."""
+    """A page of ranked messages from number `start` on; `is_ranked` is False if the index finds nothing."""
 
     def is_own(row: Message) -> bool:
         return row.conversation.owner_id == user.pk and row.conversation.kind in CHATS
@@ -128,8 +128,11 @@ def _titles(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: Pla
 
 
 def _messages(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: Place | None) -> QuerySet[Message]:
-    """By a join, which is walked along the indices of a person's conversations and of each one's messages: a query for
-    their ids within this one would have all that is found sorted."""
+    """Messages that contain all terms, by their conversation's last change, the latest first.
+
+    The join lets the database walk the indices of a person's conversations and their messages; with a subquery for
+    their ids, it would sort all hits.
+    """
     own = Q(conversation__owner_id=user.pk, conversation__kind__in=CHATS)
     rows = Message.objects.filter(own, contains("content", terms), replaced_by=None)
     if after:
@@ -140,7 +143,7 @@ def _messages(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: P
 
 
 def _beyond(after: Place, *, at: str) -> Q:
-    """Conversations that come later in the order."""
+    """The condition for conversations after the place in the order; `at` is the path to the conversation."""
     same = Q(**{f"{at}updated_at": after.updated_at, f"{at}id__lt": after.conversation_id})
     return Q(**{f"{at}updated_at__lt": after.updated_at}) | same
 
@@ -152,7 +155,7 @@ def _hit(row: Conversation | Message, terms: list[str]) -> Hit:
 
 
 def _pieces(text: str, terms: list[str]) -> tuple[Piece, ...]:
-    # Of a split by one group every other piece is what was found.
+    # The pattern has one group, so every second piece of the split is a found word.
     parts = pattern(terms).split(text)
     return tuple(Piece(part, number % 2 == 1) for number, part in enumerate(parts) if part)
 

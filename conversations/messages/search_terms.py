@@ -1,4 +1,4 @@
-"""What is looked for in texts: the words of a query, where they occur, and what stands around them."""
+"""Splits a query into terms, matches them in texts, and makes excerpts around the matches."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django.db.models import Q
 from compression.core.extractive.stemming import stem
 
 MARKS = re.compile(r"```\w*|`|\*\*(?=\S)|(?<=\S)\*\*|^#{1,6} ", re.MULTILINE)
-"""What is of no use where a text is shown in a line."""
+"""Signs of Markdown that are left out where a text is shown on one line."""
 
 SNIPPET = 120
 BEFORE = 40
-"""Characters of a snippet, and how many of them at most stand before the first word that was found."""
+"""SNIPPET: about the characters of a snippet. BEFORE: the most of them before the first found word."""
 
 PLAIN = re.compile(r"[^\W_]+\Z")
 SHORTEST_STEM = 4
@@ -21,13 +21,13 @@ TERM = re.compile(r'"([^"]+)"?|(\S+)')
 
 
 def terms_of(query: str) -> list[str]:
-    """The words of a query, and its phrases in quotes; a quote that was not closed yet goes on to the end."""
+    """The words of a query and its phrases in quotes, without repeats; an unclosed quote goes on to the end."""
     found = [" ".join((phrase or word).split()) for phrase, word in TERM.findall(query)]
     return list(dict.fromkeys(term for term in found if term))
 
 
 def contains(field: str, terms: list[str]) -> Q:
-    """That all of the terms occur in it, in whatever case."""
+    """The condition that all terms occur in a field, in any case."""
     found = Q()
     for term in terms:
         found &= Q(**{f"{field}__holds": term})
@@ -35,8 +35,10 @@ def contains(field: str, terms: list[str]) -> Q:
 
 
 def excerpt(text: str, terms: list[str], length: int = SNIPPET) -> str:
-    """About `length` characters around the first word that is in it: whole words on one line, without the signs of
-    Markdown, unless these are looked for."""
+    """About `length` characters of a text around the first match: whole words, on one line.
+
+    Signs of Markdown are left out, unless the terms contain some.
+    """
     found = pattern(terms).search(text)
     start = found.start() if found else 0
     at = max(0, start - BEFORE)
@@ -51,9 +53,9 @@ def excerpt(text: str, terms: list[str], length: int = SNIPPET) -> str:
 
 
 def pattern(terms: list[str]) -> re.Pattern[str]:
-    """Any of the terms, the longest that is there, or a word that begins as one's stem does; in whatever case.
+    """A pattern for any of the terms, the longest first, or a word that begins with a term's stem; in any case.
 
-    Of a split every other piece is one.
+    Its only group is the whole match, so that every second piece of a split is a match.
     """
     longest_first = sorted(terms, key=len, reverse=True)
     stems = (stem(term) for term in longest_first if PLAIN.match(term))
@@ -62,5 +64,5 @@ def pattern(terms: list[str]) -> re.Pattern[str]:
 
 
 def in_a_line(text: str) -> str:
-    """What it says, without the marks that would make it bold, code or a heading."""
+    """A text on one line, without the signs of Markdown for bold text, code and headings."""
     return " ".join(MARKS.sub("", text).split())

@@ -1,4 +1,4 @@
-"""Text files as they come in, and as they stand in a message: behind its words, each between its name and an end."""
+"""Reads uploaded text files and inlines them into a message: after its words, each between a heading and an end."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import NamedTuple
 from conversations.errors import Invalid
 
 MAX_BYTES = 1_000_000
-"""As it is kept, in UTF-8."""
+"""The most bytes of a text file as stored, in UTF-8."""
 MARK = "\ufeff"
-"""Of an encoding, which is no part of a text."""
+"""The byte order mark, which is not part of the text."""
 OPENING = '<file name="'
 ENDING = "\n</file>"
 APART = "\n\n"
-"""Between the words and each file."""
+"""Separates the words and the files."""
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Place(NamedTuple):
-    """Where the text of a file lies in a message's content, in characters."""
+    """The position of a file's text in a message's content, in characters."""
 
     start: int
     length: int
 
 
 def read_text_file(data: bytes) -> str:
-    """The text of a file, its lines ended by newlines alone. Raises Invalid, with the field `file`."""
+    """Decode a text file, with newlines as line ends. Raises Invalid, with the field `file`."""
     try:
         text = data.decode("utf-16" if data.startswith(WIDE) else "utf-8").lstrip(MARK)
     except UnicodeDecodeError:
@@ -44,7 +44,7 @@ def read_text_file(data: bytes) -> str:
 
 
 def inlined(words: str, files: Iterable[tuple[str, str]]) -> tuple[str, list[Place]]:
-    """A message's content of its words and the files (name, text), and where the text of each lies in it."""
+    """Join the words and the files (name, text) to a message's content; also returns each text's position in it."""
     content, places = words if words.strip() else "", []
     for name, text in files:
         content += (APART if content else "") + heading(name)
@@ -54,7 +54,7 @@ def inlined(words: str, files: Iterable[tuple[str, str]]) -> tuple[str, list[Pla
 
 
 def words_before(content: str, name: str, start: int) -> str:
-    """What stands before the first file, of this name, whose text begins at `start`."""
+    """The words before the first file, which has this name and whose text begins at `start`."""
     return content[: start - len(heading(name))].removesuffix(APART)
 
 

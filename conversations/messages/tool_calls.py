@@ -1,4 +1,4 @@
-"""A call as a row: stored with the message that made it, ended once, its message counted anew."""
+"""Stores tool calls: with the message that made them, and ended once with a result, which updates its tokens."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from conversations.llm.tools import ToolRequest
 from conversations.models import Message, ToolCall
 
 CUT_OFF = "This was going on when the conversation was copied."
-"""What became of a call that had not ended."""
+"""The error of a copied call that had not ended."""
 
 Status = ToolCall.Status
 
 ERROR = "Error: "
-"""What the model is told instead of a result begins so."""
+"""The prefix of an error that is sent to the model in place of a result."""
 
 
 def store(message: Message, asked: Sequence[ToolRequest]) -> None:
-    """The calls of a message that was stored just now, to be carried out."""
+    """Store the pending tool calls of a message that was stored just now."""
     ToolCall.objects.bulk_create(
         ToolCall(
             message=message,
@@ -38,7 +38,7 @@ def store(message: Message, asked: Sequence[ToolRequest]) -> None:
 
 
 def tokens_of(content: str, asked: Sequence[ToolRequest]) -> int:
-    """What a message costs whose calls have no results yet."""
+    """The tokens of a message with tool calls that have no results yet."""
     return transcript.message_tokens(content, [_use(one) for one in asked])
 
 
@@ -47,7 +47,7 @@ def unfinished(which: Q) -> QuerySet[ToolCall]:
 
 
 def end(row: ToolCall, result: str | None, *, error: str = "", **fields: Any) -> None:
-    """Store what came of a call, whole; within a transaction."""
+    """Store a call's result or error and count its message's tokens again; the caller opens a transaction."""
     row.status = Status.FAILED if error else Status.DONE
     row.error, row.result = error, f"{ERROR}{error}" if error else result
     row.token_count = transcript.tool_tokens(ToolUse(row.call_id, row.name, row.arguments, _sent(row)))

@@ -1,4 +1,4 @@
-"""The replies of one turn: each but the last called tools, and the next one was asked for with their results."""
+"""Reads the replies of one turn: each but the last called tools, and the next one was requested with their results."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from conversations.models import Message
 
 Role = Message.Role
 MAX_REPLIES = 100
-"""Replies of one turn: as many as all the workers that may go on with it can write."""
+"""The most replies of one turn: as many as all workers that may take it up can write."""
 
 
 def next_of(reply: Message) -> Message | None:
-    """The one that was asked for with what this one's tools gave; None where it was the last."""
+    """The reply requested with the results of this reply's tools; None if this is the turn's last one."""
     later = Message.objects.filter(conversation_id=reply.conversation_id, created_at__gt=reply.created_at)
     following = later.filter(replaced_by=reply.replaced_by_id).order_by("created_at").first()
     return following if following and following.role == Role.ASSISTANT else None
 
 
 def replies_of_turn(reply: Message) -> list[Message]:
-    """A reply and those of its turn that came after it, in order, with their calls: two queries."""
+    """A reply and the later ones of its turn, in order, with their tool calls: two queries."""
     later = Message.objects.filter(conversation_id=reply.conversation_id, created_at__gte=reply.created_at)
     found: list[Message] = []
     rows = later.filter(replaced_by=reply.replaced_by_id).order_by("created_at").prefetch_related("tool_calls")
