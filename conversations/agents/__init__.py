@@ -1,1 +1,1 @@
-"""Models that work: tools that they call, and a planner that hands tasks to an executor."""
+"""Carries out the tool calls of models, and runs agents: a planner that delegates tasks to an executor."""

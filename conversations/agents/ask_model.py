@@ -1,4 +1,4 @@
-"""One request to a model, for a chat's reply and for an executor's step alike: made ready, then asked."""
+"""Prepares and makes one request to a model, for the reply of a chat or the step of an executor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conversations.models import ModelProfile
 
 
 class MakeRoom(Protocol):
-    """Gives the conversation as it can be sent, compacted first where that is due, as `trigger.ensure_room` does."""
+    """Loads a conversation as it can be sent, compacted first if that is due, like `trigger.ensure_room`."""
 
     async def __call__(self, *, overflowed: bool = False) -> Loaded: ...
 
@@ -31,7 +31,7 @@ class MakeRoom(Protocol):
 async def prepare_request(
     conversation_id: UUID, work: Work, *, make_room: MakeRoom, planner: Planner | None = None
 ) -> Loaded:
-    """The conversation as its model is asked next: with room, and with the results of the calls that waited.
+    """Load the conversation for its next request: with room made, and pending tool calls carried out.
 
     Raises NotConfigured, TooLarge, LeaseLost.
     """
@@ -50,11 +50,11 @@ async def ask_model(
     count_request: Callable[[], bool],
     on_text: Callable[[str], None] | None = None,
 ) -> None:
-    """Ask the model of `loaded`, and collect what it answers in `answer`; once more where the request was too long.
+    """Ask the model of `loaded` and collect its reply in `answer`; asks once more if the request was too long.
 
-    `count_request` counts each request, and says whether its answer may call tools. `on_text` is given each piece of
-    the answer's text before it is added; an answer that was begun before somebody's eyes is not begun again.
-    Raises ModelError, and what `make_room` and `count_request` raise.
+    `count_request` counts each request and returns whether the reply may call tools. `on_text` is called with each
+    piece of text before it is added; with `on_text`, a reply that has begun already is not started again, as people
+    may have read it. Raises ModelError and the errors of `make_room` and `count_request`.
     """
     try:
         await _stream(answer, loaded, count_request=count_request, on_text=on_text)

@@ -1,4 +1,4 @@
-"""The tools that a model called, carried out: each call is a row, which says how far it is."""
+"""Carries out the tool calls of a model's reply; the row of each call stores its status."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ logger = logging.getLogger(__name__)
 Status = ToolCall.Status
 
 AT_ONCE = 4
-"""Calls of one message that are carried out at the same time."""
+"""The most calls of one message that are carried out at the same time."""
 STOPPED = "It was stopped."
 BROKEN = "Something went wrong on this site; the log says what."
 UNCERTAIN = "The server stopped while this was under way: it may have taken effect, or not."
 type Planner = Callable[[Work, ToolRequest, tuple[Spec, ...]], Awaitable[str]]
-"""Carries out a call of a planner's own tools, among the tools that it is offered: `planner.carry_out`."""
+"""Carries out a call of a planner's own tools, given its offered tools; see `planner.carry_out`."""
 
 
 async def carry_out(work: Work, loaded: Loaded, planner: Planner | None = None) -> bool:
-    """Every call of the last message that has not ended; False where there is none.
+    """Carry out all unfinished calls of the last message; False if there are none.
 
-    Several at the same time, but those for the `planner` one after the other: one task is open at a time.
+    Calls run at the same time, but those of the `planner` one after the other: only one task may be open at a time.
     Raises LeaseLost.
     """
     rows = [row async for row in tool_calls.unfinished(Q(message=UUID(loaded.live[-1].id)))]
@@ -65,7 +65,7 @@ async def carry_out(work: Work, loaded: Loaded, planner: Planner | None = None) 
 
 
 def abandon(conversation_id: UUID) -> None:
-    """A reply has ended before its calls have: neither they nor a task that was handed on go on."""
+    """End the conversation's unfinished calls, and its running task, because their reply has ended."""
     with transaction.atomic():
         for thread in runs.stop(conversation_id):
             _abandon(thread)
@@ -93,7 +93,7 @@ async def _carry_out(work: Work, loaded: Loaded, row: ToolCall, planner: Planner
         result = await _result(work, loaded, ToolRequest(row.call_id, row.name, row.arguments), planner)
     except ToolFailed as failure:
         error = str(failure)
-    except (LeaseLost, ObjectDoesNotExist):  # another worker's by now, or deleted
+    except (LeaseLost, ObjectDoesNotExist):  # another worker has taken over, or the row was deleted
         raise
     except Exception:
         logger.exception("the call %s of %s failed", row.pk, row.name)
@@ -127,7 +127,7 @@ def _finish(work: Work, row: ToolCall, result: str | None, *, error: str, durati
 
 
 def _tell(row: ToolCall) -> None:
-    """On the page of the conversation; what an executor calls is told as a step of its run."""
+    """Publish a call's present state to the conversation; an executor's call is published as a step of its run."""
     conversation = Conversation.objects.values_list("id", "parent_id").get(messages=row.message_id)
     if conversation[1] is not None:
         runs.tell_step(row.message_id)

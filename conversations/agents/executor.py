@@ -1,4 +1,4 @@
-"""An executor at its task: asked, given what its tools found, asked again, until it answers the planner."""
+"""Runs an executor on its task: asks its model and carries out its tool calls until it answers the planner."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from conversations.runtime.retry import retry_on_database_error
 
 Kind, Status = AgentStep.Kind, AgentRun.Status
 PARTIAL = re.compile(r"\A[\s*#_>`]*PARTIAL[ _-]RESULT\b[\s*#_:.`-]*", re.IGNORECASE)
-"""What a partial result begins with."""
+"""Matches the beginning of a partial result."""
 FAILED = "The executor could not go on: {}"
 
 
 async def go_on(work: Work, run: AgentRun) -> str:
-    """Until it has answered: what the planner is told. Raises ToolFailed where it cannot, and LeaseLost."""
-    if run.status == Status.FAILED:  # a worker stopped before it had said so
+    """Run the executor until it answers; returns its answer for the planner. Raises ToolFailed and LeaseLost."""
+    if run.status == Status.FAILED:  # a worker stopped before it had stored that as the call's result
         raise ToolFailed(FAILED.format(run.error))
     try:
         for left in reversed(range(MAX_REPLY_REQUESTS)):
@@ -50,7 +50,7 @@ def _failed(why: str) -> str:
 
 
 async def _step(work: Work, run: AgentRun, *, may_call: bool) -> None:
-    """One request, its answer stored; the calls of the last answer are carried out before."""
+    """Carry out the tool calls of the last answer, make one request and store its answer."""
 
     def count_request() -> bool:
         work.ask()
@@ -88,7 +88,7 @@ def _kind(run: AgentRun, answer: Answer) -> str:
 
 
 def _told(run: AgentRun) -> str:
-    """What the planner hears of the last step; "" where that is no answer to it."""
+    """The last step's answer to the planner; "" if that step is not an answer."""
     step = runs.last_step(run)
     text = PARTIAL.sub("", step.message.content, count=1)
     if step.kind == Kind.PARTIAL:

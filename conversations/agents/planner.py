@@ -1,4 +1,4 @@
-"""What a planner calls: a task handed to an executor, and what is said to it further."""
+"""Carries out a planner's own tools: delegate a task to an executor, and answer its questions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from conversations.runtime.retry import retry_on_database_error
 
 
 async def carry_out(work: Work, asked: ToolRequest, among: tuple[Spec, ...]) -> str:
-    """What the executor answers. Raises ToolFailed, and LeaseLost.
+    """Carry out a planner's call; returns the executor's answer. Raises ToolFailed and LeaseLost.
 
-    A call that a worker had begun before it stopped goes on where that one was.
+    A call that was begun by a worker that stopped is continued where that worker was.
     """
     arguments = await asyncio.to_thread(checked, asked, among)
     run = await sync_to_async(runs.begun_by)(work, asked.id)

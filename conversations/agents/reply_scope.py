@@ -1,4 +1,4 @@
-"""A reply in the making for which tools are called: whose it is, and how much it may ask for."""
+"""Holds the scope of a running reply's tool calls: its lease, its toolbox and its budget of requests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from conversations.messages import reply_lease
 from conversations.runtime.lease import LeaseLost
 
 MAX_REPLY_REQUESTS = 25
-"""To a model, until it has to answer without calling a tool."""
+"""The most requests to one model in a row; the last one must be answered without calling a tool."""
 MAX_TURN_REQUESTS = 100
-"""To all models in one turn: what a loop may cost."""
+"""The most requests to all models in one turn, which bounds the cost of a loop."""
 
 
 @dataclass(slots=True)
 class Work:
-    """`token` says that the reply is ours to write, and all that is done for it; `requests` counts the whole turn's."""
+    """The work for a running reply: `token` is the reply's lease, `requests` the number of the turn's requests so far."""
 
     conversation_id: UUID
     token: UUID
@@ -29,11 +29,11 @@ class Work:
 
     @property
     def may_ask(self) -> bool:
-        """Whether there can be further requests in this turn, but for the one that ends it."""
+        """Whether this turn has requests left, not counting the one that ends it."""
         return self.requests < MAX_TURN_REQUESTS
 
     def hold(self) -> None:
-        """Keep the lease, within a transaction: what is written in that is ours to write. Raises LeaseLost."""
+        """Renew the lease; called first in a transaction whose writes need it. Raises LeaseLost."""
         if self.reply_id is None:
             raise LeaseLost
         reply_lease.in_order(self.reply_id)
@@ -41,7 +41,7 @@ class Work:
             raise LeaseLost
 
     def ask(self) -> None:
-        """One request more. Raises ToolFailed where too many were made for one reply."""
+        """Count one more request. Raises ToolFailed if the turn has used all of its requests."""
         if not self.may_ask:
             raise ToolFailed(f"This turn has used its {MAX_TURN_REQUESTS} requests to models.")
         self.requests += 1

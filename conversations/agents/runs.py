@@ -1,4 +1,4 @@
-"""The rows of a run: begun with a task, step by step, ended once; each is told on the page of its conversation."""
+"""Stores an agent's runs: begun with a task, extended step by step, ended once; publishes each change."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from conversations.runtime.payloads import run_with_usage_json, step_json
 
 Status, Kind = AgentRun.Status, AgentStep.Kind
 TITLE = 80
-"""Characters of a task that its thread is called by."""
+"""The most characters of a thread's title, which is the beginning of its task."""
 INHERITED = ("owner_id", "model_id", "mode")
 
 
 def begun_by(work: Work, call_id: str) -> AgentRun | None:
-    """The run that a call of the planner's last message went to, where it was stored before a worker stopped."""
+    """The run that a call of the planner's last message has begun or continued already, before a worker stopped."""
     steps = AgentStep.objects.filter(call=_call(work, call_id))
     step = steps.select_related("run__thread").first()
     return step.run if step else None
 
 
 def begin(work: Work, call_id: str, task: str) -> AgentRun:
-    """A new run, its thread, and the assignment in it; one that still waited for the planner is over."""
+    """Store a new run with its thread and assignment; a run that still waits for the planner is ended."""
     with transaction.atomic():
         work.hold()
         close(work.conversation_id)
@@ -54,7 +54,7 @@ def begin(work: Work, call_id: str, task: str) -> AgentRun:
 
 
 def clarify(work: Work, call_id: str, message: str) -> AgentRun:
-    """Say more to the executor that waits for it. Raises ToolFailed where none does, or its turns are used."""
+    """Answer the waiting executor. Raises ToolFailed if none waits or its turns are used up."""
     with transaction.atomic():
         work.hold()
         run = open_run(work.conversation_id)
@@ -73,7 +73,7 @@ def clarify(work: Work, call_id: str, message: str) -> AgentRun:
 
 
 def answer(run: AgentRun, kind: str, message: Message) -> AgentStep:
-    """The executor's own step, whose message is stored already; a result ends the run. Within `work.hold`."""
+    """Store an executor's step for its stored message; a result ends the run. The caller has called `work.hold`."""
     found = _step(run, kind, message)
     if kind == Kind.RESULT:
         end(run, Status.DONE)
@@ -96,13 +96,13 @@ def open_run(conversation_id: UUID) -> AgentRun | None:
 
 
 def close(conversation_id: UUID) -> None:
-    """Whatever is open of it is over: the planner goes on to something else."""
+    """End the conversation's open run, if any, because the planner goes on to something else."""
     if run := open_run(conversation_id):
         end(run, Status.DONE if run.status == Status.WAITING else Status.STOPPED)
 
 
 def stop(conversation_id: UUID) -> list[UUID]:
-    """End the run whose executor is at work; gives its thread."""
+    """End the run whose executor is working; returns its thread's id, or nothing if no executor is working."""
     run = open_run(conversation_id)
     if run is None or run.status != Status.RUNNING:
         return []
@@ -115,7 +115,7 @@ def last_step(run: AgentRun) -> AgentStep:
 
 
 def publish_run(run: AgentRun) -> None:
-    """After the commit: how far the run is, and how much of its budget its executor uses."""
+    """Publish, after the commit, a run's state and how much of its budget the executor uses."""
     if hub.is_heard(run.conversation_id):
         used = usage.flow_usage(transcript.load(run.thread_id))
         told = run_with_usage_json(run, used)
@@ -123,7 +123,7 @@ def publish_run(run: AgentRun) -> None:
 
 
 def tell_step(message_id: UUID) -> None:
-    """After the commit: a step as it is now, cut as results are towards a model."""
+    """Publish, after the commit, a step as it is now; its text is cut to the length of tool results for a model."""
     step = AgentStep.objects.select_related("run", "message").filter(message=message_id).first()
     if step and hub.is_heard(step.run.conversation_id):
         told = step_json(step, most=settings.TOOL_RESULT_MAX_CHARS)
@@ -132,7 +132,7 @@ def tell_step(message_id: UUID) -> None:
 
 
 def _say(run: AgentRun, kind: str, content: str, *, call: ToolCall | None, **fields: Any) -> None:
-    """What the planner says, as a message of a person to the executor's model."""
+    """Store a planner's message to the executor, with the role of a user, and its step."""
     message = Message.objects.create(
         conversation_id=run.thread_id,
         role=Message.Role.USER,
@@ -156,6 +156,6 @@ def _step(run: AgentRun, kind: str, message: Message, *, call: ToolCall | None =
 
 
 def _call(work: Work, call_id: str) -> ToolCall | None:
-    """Of the planner's last message with calls."""
+    """The call with this id in the planner's last message with calls."""
     rows = ToolCall.objects.filter(message__conversation=work.conversation_id, call_id=call_id)
     return rows.order_by("-message__created_at", "-id").first()

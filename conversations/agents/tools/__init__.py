@@ -1,1 +1,1 @@
-"""What models can call. `catalogue` says what is offered to whom, `belt` carries a call out."""
+"""Implements the tools that models call. `toolbox` carries out a call; `mcp` connects to servers of tools."""

@@ -1,4 +1,4 @@
-"""The arguments of a call, checked by the schema of its tool. Imported when a tool is first called: it takes 8 MB."""
+"""Checks a call's arguments by its tool's schema. Imported when a tool is first called, as jsonschema takes 8 MB."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from referencing.exceptions import Unresolvable
 from conversations.llm.tools import ToolFailed
 
 QUOTED = 300
-"""Characters of a complaint."""
+"""The most characters of an error's description."""
 ForServers = extend(
     Draft202012Validator,
     dict.fromkeys(
         ("pattern", "patternProperties", "additionalProperties", "unevaluatedProperties"), lambda *_: iter(())
     ),
 )
-"""Checks all but regular expressions of a server, of which one can take for ever: the server does that by itself."""
+"""A validator that ignores a server's regular expressions, as one could take for ever; the server checks them."""
 
 
 def require_valid(name: str, arguments: dict[str, Any], schema: dict[str, Any], *, is_ours: bool) -> None:
-    """Raises ToolFailed, naming the argument that is wrong."""
+    """Raises ToolFailed, naming the argument, if they do not fit the schema. `is_ours`: the tool is built in."""
     checker = Draft202012Validator if is_ours else ForServers
     try:
         wrong: ValidationError | None = best_match(checker(schema, registry=Registry()).iter_errors(arguments))
@@ -37,7 +37,7 @@ def require_valid(name: str, arguments: dict[str, Any], schema: dict[str, Any], 
 
 
 def _complaint(wrong: ValidationError) -> str:
-    """In the words of the library; where those quote too much of what was wrong, the limit alone."""
+    """The error in the library's words; if these quote too much of the value, the violated limit alone."""
     if len(wrong.message) <= QUOTED:
         return wrong.message
     return f"{wrong.validator} is {json.dumps(wrong.validator_value)[:QUOTED]}"

@@ -1,4 +1,4 @@
-"""Arithmetic, which models get wrong."""
+"""Calculates arithmetic expressions for models, which often get them wrong."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from conversations.context.tools import MAX_EXPRESSION_CHARS
 from conversations.llm.tools import ToolFailed
 
 BITS = 6_000
-"""That a number may have: about 1,800 digits, which are shown whole."""
+"""The most bits of a number: about 1,800 digits, which are shown in full."""
 DIGITS, EXACT_DIGITS = 15, 50
-"""Of a value that decimals cannot write exactly, and of one that they can."""
+"""Digits shown of a value without an exact decimal notation, and the most of one with it."""
 
 
 Number = int | Fraction | float
-"""Whole numbers and decimals are exact, unless a function is taken of them or their fractions grow beyond BITS."""
+"""A value; integers and decimals stay exact, unless a function is applied or a fraction grows beyond BITS."""
 AS_TYPED = str.maketrans("×÷−·", "*/-*")
 
 
 def calculate(expression: str) -> str:
-    """Raises ToolFailed, within milliseconds whatever is asked."""
+    """The value of an expression, as text. Raises ToolFailed. Takes milliseconds, whatever the expression."""
     if len(expression) > MAX_EXPRESSION_CHARS:
         raise ToolFailed(f"The expression has more than {MAX_EXPRESSION_CHARS:,} characters.")
     try:
@@ -53,7 +53,7 @@ def calculate(expression: str) -> str:
 
 
 class _Arithmetic(SimpleEval):
-    """Numbers, operators and the functions that were told: no text, no attributes, no conditions."""
+    """Evaluates numbers, OPERATORS, NAMES and FUNCTIONS only: no text, no attributes, no conditions."""
 
     def __init__(self) -> None:
         super().__init__(operators=OPERATORS, functions=FUNCTIONS, names=NAMES)
@@ -93,7 +93,7 @@ def _literal(node: ast.Constant) -> Number:
 
 
 def _bounded(value: Any) -> Number:
-    """The same, with as many digits as are kept. Raises OverflowError, and ToolFailed for what is no real number."""
+    """The value within BITS; a longer fraction becomes a float. Raises OverflowError, or ToolFailed if it is not real."""
     if isinstance(value, float) and not math.isfinite(value):
         raise OverflowError
     if isinstance(value, int | Fraction) and _bits(value) > BITS:
@@ -177,7 +177,7 @@ FUNCTIONS: dict[str, Callable[..., Number]] = {
 
 
 def _shown(value: Number) -> str:
-    """Whole numbers and short decimals exactly, anything else with DIGITS digits."""
+    """Write integers and short decimals exactly, every other value with DIGITS digits."""
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
     if value.denominator == 1:

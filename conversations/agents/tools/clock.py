@@ -1,4 +1,4 @@
-"""The time, which models do not know."""
+"""Gives models the present time, which they do not know."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from conversations.llm.tools import ToolFailed
 
 
 def current_time(timezone: str = "UTC") -> str:
-    """As "Sunday, 2026-11-22 14:05:09, UTC+01:00 (Europe/Berlin)". Raises ToolFailed."""
+    """The time in a zone, as "Sunday, 2026-11-22 14:05:09, UTC+01:00 (Europe/Berlin)". Raises ToolFailed."""
     try:
         zone = ZoneInfo(timezone)
     except (LookupError, ValueError, OSError):

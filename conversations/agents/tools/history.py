@@ -1,6 +1,7 @@
-"""A conversation's own messages, the compressed ones too: found by their words, and read in full.
+"""Lets a model search its conversation's messages, compressed ones included, and read them in full.
 
-They are numbered from 1 in their order. Both results stay under TOOL_RESULT_MAX_CHARS, so that nothing of them is cut.
+Messages are numbered from 1 in their order. The results of both tools stay under TOOL_RESULT_MAX_CHARS, so that they
+are never cut.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from conversations.runtime.substring_lookup import time_limit
 
 MAX_HITS = 10
 SNIPPET_CHARS = 200
-"""Characters of an excerpt, about."""
+"""About the characters of an excerpt."""
 HIGHEST = 1_000_000_000
-"""Of a message's number: no database takes any integer there is."""
+"""The highest number of a message in a query; databases refuse larger integers."""
 COLUMNS = ("role", "name", "content", "created_at")
 KEPT_FREE = 100
-"""Characters of a result, for the line that says how to go on."""
+"""Characters of a result that are kept free for the line on how to read on."""
 
 
 def search_history(conversation_id: UUID, query: str) -> str:
-    """The messages that, with their tools' results, answer the query best: a line each. Raises ToolFailed.
+    """The messages that, with their tools' results, fit the query best: a line for each. Raises ToolFailed.
 
-    Found by the index as a person's search does; what the index has nothing of, by texts in which all words occur.
-    What these two tools gave is not searched: it would be found again with each search.
+    The index is used as for a person's search; if it finds nothing, messages in which all words occur are found. The
+    results of the two history tools are not searched, as every search would find earlier searches again.
     """
     terms = terms_of(query)
     if not terms:
@@ -56,8 +57,10 @@ def search_history(conversation_id: UUID, query: str) -> str:
 
 
 def read_history(conversation_id: UUID, first: int, count: int = 1, offset: int = 0) -> str:
-    """`count` messages from number `first` on, the first without `offset` characters: as many as fit into a result,
-    with a line that says how to read on. Raises ToolFailed where there are not so many."""
+    """`count` messages from number `first` on, the first one without its first `offset` characters.
+
+    A result has as many messages as fit, and a line on how to read on. Raises ToolFailed if no such message exists.
+    """
     first = min(first, HIGHEST)
     rows = list(_history(conversation_id).prefetch_related("tool_calls")[first - 1 : first - 1 + count])
     if not rows:
@@ -85,7 +88,7 @@ def _history(conversation_id: UUID) -> QuerySet[Message]:
 
 
 def _best(conversation_id: UUID, query: str, terms: list[str]) -> list[Message]:
-    """One more than are told at most."""
+    """The best messages for a query; at most one more than MAX_HITS, which shows that there are more."""
     rows = Message.objects.filter(HISTORY).select_related("conversation").only(*COLUMNS, "conversation__updated_at")
     ranked = lookup.best(
         rows,
@@ -108,7 +111,7 @@ def _with(terms: list[str]) -> QuerySet[ToolCall]:
 
 
 def _numbers(conversation_id: UUID, moments: Sequence[datetime]) -> list[int]:
-    """Which of the history the messages of these moments are: counted, in one query, without their content."""
+    """The numbers in the history of the messages of these moments; one query, which reads no content."""
     named = {f"number_{at}": Count("pk", filter=Q(created_at__lte=moment)) for at, moment in enumerate(moments)}
     rows = _history(conversation_id).order_by().filter(created_at__lte=max(moments))
     return list(rows.aggregate(**named).values())
@@ -122,7 +125,7 @@ def _line(number: int, message: Message, terms: list[str]) -> str:
 
 
 def _call_with(message: Message, terms: list[str]) -> ToolCall | None:
-    """The call of it whose result has any of the terms."""
+    """The message's first tool call whose result contains any of the terms."""
     calls = ToolCall.objects.filter(message=message, result__isnull=False).exclude(name__in=(SEARCH, READ))
     return next((call for call in calls if pattern(terms).search(call.result or "")), None)
 
@@ -143,7 +146,7 @@ def _fitting(lines: Iterable[str]) -> list[str]:
 
 
 def _whole(message: Message) -> str:
-    """All of a message: its words, the names of its pictures, and what it called with what came of it."""
+    """A message as text: its content, the names of its images, and its tool calls with their results."""
     images = [f"[image: {image['name']}]" for image in message.images or ()]
     calls = [f"[{call.name} {call.arguments}]\n{call.result or ''}" for call in message.tool_calls.all()]
     return "\n".join(part for part in (message.content, *images, *calls) if part)

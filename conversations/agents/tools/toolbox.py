@@ -1,4 +1,4 @@
-"""Carrying a call out: found by its name, its arguments checked, limited in time and size."""
+"""Carries out a tool call: finds the tool by name, checks the arguments, limits time and size."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from conversations.llm.tools import MAX_RESULT_CHARS, Spec, ToolFailed, ToolRequ
 from conversations.models import ToolServer
 
 OWN_TOOL_SECONDS = 10.0
-"""That a tool of our own may take; a server's has its own limit."""
+"""Time limit of a built-in tool; a server's tools have the server's limit."""
 MAX_QUOTED_CHARS = 300
-"""Characters of a complaint about arguments."""
+"""The most characters quoted of a wrong name or of a JSON error."""
 
 
 class Toolbox:
-    """The tools of one turn: `async with`, so that what they opened is closed with it."""
+    """The tools of one turn, to be used by `async with`, which closes the connections that they opened."""
 
     def __init__(self) -> None:
         self._open = AsyncExitStack()
@@ -39,8 +39,10 @@ class Toolbox:
         await self._open.aclose()
 
     async def call(self, asked: ToolRequest, *, among: tuple[Spec, ...], about: UUID) -> str:
-        """The result as text that can be stored. `among` are those that were offered, `about` is the conversation whose
-        history can be read. Raises ToolFailed."""
+        """Carry out a call; returns its result as storable text. Raises ToolFailed.
+
+        `among` are the offered tools; `about` is the conversation whose history the tools can read.
+        """
         arguments = await asyncio.to_thread(checked, asked, among)
         return _storable(await self._carried_out(asked.name, arguments, about))
 
@@ -59,7 +61,7 @@ class Toolbox:
 
 
 def checked(asked: ToolRequest, among: tuple[Spec, ...]) -> dict[str, Any]:
-    """The arguments of a call of an offered tool, by its schema. Raises ToolFailed, saying what is wrong."""
+    """Parse and check the arguments of an offered tool's call. Raises ToolFailed, naming the fault."""
     spec = next((one for one in among if one.name == asked.name), None)
     if spec is None:
         names = ", ".join(one.name for one in among) or "none"
@@ -90,12 +92,12 @@ async def _own(name: str, arguments: dict[str, Any], about: UUID) -> str:
 
 
 def _as_integer(value: Any) -> Any:
-    """1 for 1.0, which is an integer in JSON, and which some models write."""
+    """Turn 1.0 into 1: it is an integer by JSON schema, and some models write it so."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _as_stored(value: Any) -> Any:
-    """JSON without what no text that is stored may hold, and what escapes in JSON can bring."""
+    """A JSON value without the characters that stored text may not hold, which JSON escapes can contain."""
     match value:
         case str():
             return Storable().take(value)

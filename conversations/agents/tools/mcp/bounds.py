@@ -1,31 +1,31 @@
-"""How much a server of tools may send at once.
+"""Bounds how much a server of tools may send at once.
 
-What it sends is parsed on the loop that the site runs on, and a parser lets nothing else run: 8 MB of text takes
-0.03 s, but 8 MB of empty lists more than a second. Bytes are counted, and what makes values, before anything is parsed.
+Messages are parsed on the site's event loop, which a parser blocks: 8 MB of text take 0.03 s, but 8 MB of empty lists
+more than a second. So bytes, commas and brackets are counted before a message is parsed.
 """
 
 from __future__ import annotations
 
 LARGEST = 8_000_000
-"""Bytes of one message, and of one answer over HTTP."""
+"""The most bytes of one message, and of one HTTP response."""
 MAX_VALUES = 300_000
-"""Commas in it, those in texts included: about as many as there are values."""
+"""The most commas of a message, those in texts included: about as many as it has values."""
 MAX_NESTED = 10_000
-"""Lists and objects."""
+"""The most lists and objects of a message."""
 
 
 class TooMuch(Exception):
-    """In words that follow the server's name."""
+    """A message exceeds a bound; the text follows the server's name in a sentence."""
 
 
 class Allowance:
-    """What one message may still hold."""
+    """Counts how much one message may still hold."""
 
     def __init__(self) -> None:
         self._bytes, self._values, self._nested = LARGEST, MAX_VALUES, MAX_NESTED
 
     def take(self, part: bytes) -> None:
-        """Raises TooMuch."""
+        """Count a part of the message. Raises TooMuch."""
         self._bytes -= len(part)
         if self._bytes < 0:
             raise TooMuch(f"sent more than {LARGEST // 1_000_000} MB at once")

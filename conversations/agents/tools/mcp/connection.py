@@ -1,7 +1,7 @@
-"""A connection to one server of tools, kept open by a task of its own.
+"""Keeps a connection to one server of tools open, in a task of its own.
 
-The `mcp` package's contexts must be left by the task that entered them, and calls come from several. Only loaded once a
-server is called: the package takes 26 MB and most of a second.
+The `mcp` package's contexts must be left by the task that entered them, but calls come from several tasks. This module
+is only loaded once a server is called, as the package takes 26 MB and most of a second.
 """
 
 from __future__ import annotations
@@ -35,24 +35,26 @@ from conversations.models import ToolServer
 
 US = Implementation(name="chatsite", version="1")
 QUOTED = 300
-"""Characters of what a server says about a fault."""
+"""The most characters quoted of a server's error."""
 SECRET_FROM = 6
-"""Characters from which a value is left out where a server quotes it."""
+"""The shortest secret value, in characters, that is left out of a server's quoted text."""
 MAX_PAGES = 20
-"""Of a list of tools."""
+"""The most pages read of a server's list of tools."""
 MODES = {ToolServer.Transport.STDIO.value: "legacy", ToolServer.Transport.HTTP.value: "auto"}
-"""How the version of the protocol is agreed on. Many a program ends when its first message is not `initialize`; over
-HTTP there is nothing to be lost by asking for the newest version first."""
+"""How the protocol's version is negotiated, by transport.
+
+Many programs exit if their first message is not `initialize`; over HTTP, asking for the newest version first is safe.
+"""
 WITHOUT_WORDS = ("Server returned an error response", "Not Found", "Session terminated")
-"""What the `mcp` package says in place of a server that answered with a status alone."""
+"""The `mcp` package's own error messages for a response that has only a status."""
 
 
 class Forgotten(ToolFailed):
-    """The server knows nothing of this connection any more, and has carried nothing out."""
+    """The server does not know this connection's session any more, and has not carried out the call."""
 
 
 class Connection:
-    """Opened at once, in the background; it lasts until `close`, or until the server ends it."""
+    """A connection to a server. It opens at once in the background and lasts until `close` or until the server ends it."""
 
     def __init__(self, server: ToolServer) -> None:
         self._server, self._seconds = server, float(server.timeout_seconds)
@@ -66,14 +68,14 @@ class Connection:
 
     @property
     def is_over(self) -> bool:
-        """Whether a call would have to be made by another connection."""
+        """Whether this connection cannot be used any more, so that the next call needs another one."""
         return bool(self._fate.words) or self._fate.is_forgotten or self.task.done()
 
     def close(self) -> None:
         self._closing.set()
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> str:
-        """The result as text. Raises ToolFailed, and Forgotten."""
+        """Call a tool; returns its result as text. Raises ToolFailed and Forgotten."""
 
         async def ask(client: Client) -> CallToolResult:
             request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
@@ -82,7 +84,7 @@ class Connection:
             except MCPError as error:
                 if error.code != HEADER_MISMATCH:
                     raise
-            await client.session.list_tools()  # it tells which arguments go into headers, too
+            await client.session.list_tools()  # the list also defines which arguments go into headers
             return await client.session.send_request(request, CallToolResult)
 
         result = await self._asked(ask)
@@ -93,7 +95,7 @@ class Connection:
         return text
 
     async def tools(self) -> list[Tool]:
-        """Those that the server offers now. Raises ToolFailed, and Forgotten."""
+        """The tools that the server offers now. Raises ToolFailed and Forgotten."""
 
         async def ask(client: Client) -> list[Tool]:
             found: list[Tool] = []
@@ -119,7 +121,7 @@ class Connection:
             if self._fate.is_forgotten and isinstance(error, MCPError) and error.code != CONNECTION_CLOSED:
                 raise Forgotten(self._failed(error)) from None
             if isinstance(error, TimeoutError):
-                self._fate.end(self._too_late)  # it may be hung: the next call is made by another connection
+                self._fate.end(self._too_late)  # the server may hang: the next call is made by another connection
             raise self._failed(error) from None
         finally:
             self._calls -= 1
@@ -127,7 +129,7 @@ class Connection:
                 self.close()
 
     async def _live(self) -> None:
-        """Never raises: what went wrong is told to who opens and who calls."""
+        """Open the connection and keep it until it is closed. Never raises: waiting callers get the error."""
         try:
             async with AsyncExitStack() as stack:
                 late = asyncio.get_running_loop().call_later(self._seconds, self._fate.end, self._too_late)
@@ -181,7 +183,7 @@ class Connection:
             return f"answered with the HTTP status {self._fate.status}"
         if error.code == CONNECTION_CLOSED:
             return "broke off the connection"
-        said = self._without_secrets(error.message)[:QUOTED]  # not the other way round: half of one would be left
+        said = self._without_secrets(error.message)[:QUOTED]  # before the cut, which could leave half a secret
         return f"says: {' '.join(said.split()).rstrip('.')}"
 
     def _without_secrets(self, text: str) -> str:
@@ -191,7 +193,7 @@ class Connection:
 
 
 class _Secrets:
-    """What is never quoted: an object of its own, so that no list of fields shows it."""
+    """Secret values that are never quoted; an object of its own, so that no listing of fields shows them."""
 
     __slots__ = ("known",)
 
@@ -200,7 +202,7 @@ class _Secrets:
 
 
 def _secrets(server: ToolServer) -> _Secrets:
-    """The values of its environment and headers and the words of these, the longest first."""
+    """The values of a server's environment and headers, and the words of these values, the longest first."""
     lines = f"{server.environment}\n{server.headers}".splitlines()
     values = [line.partition("=")[2].strip() for line in lines]
     words = {word for value in values for word in (value, *value.split()) if len(word) >= SECRET_FROM}
@@ -208,7 +210,7 @@ def _secrets(server: ToolServer) -> _Secrets:
 
 
 def _first(error: BaseException) -> BaseException:
-    """What a group of errors began with."""
+    """The first error of a group, or the error itself."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

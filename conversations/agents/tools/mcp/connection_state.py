@@ -1,4 +1,4 @@
-"""What became of a connection, known to both who keeps it open and who uses it."""
+"""Shares a connection's state between its transport and its users."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass
 class Fate:
-    """`words` follow the server's name: "ended with status 1"; "" while it can be used."""
+    """A connection's state. `words` say how it ended, to follow the server's name: "ended with status 1"; "" while open."""
 
     words: str = ""
     is_forgotten: bool = False
-    """The server does not know the session any more: nothing was carried out."""
+    """The server does not know the session any more, and has not carried out the call."""
     status: int = 0
-    """The last HTTP status that told of a fault."""
+    """The last HTTP error status; 0 for none."""
 
     def end(self, words: str) -> None:
-        """The first reason counts."""
+        """Note why the connection ended; only the first reason is kept."""
         self.words = self.words or words

@@ -1,4 +1,4 @@
-"""What a server says of its tools, as far as a model may be told of it."""
+"""Checks a server's tool definitions: which tools models may be offered, and why others are refused."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, Protocol
 from conversations.llm.text_repair import Storable
 
 MAX_NAME_CHARS = 42
-"""Characters of a tool's name: with that of its server, providers take 64."""
+"""The most characters of a tool's name; with its server's name, providers accept 64."""
 MAX_DESCRIPTION_CHARS = 1_000
 MAX_SCHEMA_CHARS = 16_000
-"""Characters of the JSON of a tool's parameters."""
+"""The most characters of a tool's parameters as JSON."""
 MAX_TOOLS = 100
 NAME = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
 
 
 class Tool(Protocol):
-    """As the `mcp` package has one."""
+    """A tool definition of the `mcp` package."""
 
     name: str
     description: str | None
@@ -29,14 +29,14 @@ class Tool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`tools` are [{name, description, parameters}], `refused` are names of others with the reason."""
+    """A server's usable `tools`, as {name, description, parameters}; `refused`: names of the others -> reasons."""
 
     tools: list[dict[str, Any]]
     refused: dict[str, str]
 
 
 def look(tools: Iterable[Tool]) -> Look:
-    """Which of a server's tools can be offered, their descriptions cut to LONGEST_DESCRIPTION."""
+    """Sort a server's tools into usable and refused ones; descriptions are cut to MAX_DESCRIPTION_CHARS."""
     kept: dict[str, dict[str, Any]] = {}
     refused: dict[str, str] = {}
     for tool in tools:
@@ -51,13 +51,13 @@ def look(tools: Iterable[Tool]) -> Look:
 
 
 def changed(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> set[str]:
-    """Names of tools that are still there and say something else."""
+    """The names of the tools that still exist, but whose definition has changed."""
     told = {tool["name"]: tool for tool in before}
     return {tool["name"] for tool in now if tool["name"] in told and tool != told[tool["name"]]}
 
 
 def _refusal(tool: Tool) -> str:
-    """Why it cannot be offered, "" where it can."""
+    """Why a tool cannot be offered; "" if it can."""
     if not NAME.fullmatch(tool.name):
         return "its name has other signs than letters, digits, - and _"
     if len(tool.name) > MAX_NAME_CHARS:
@@ -66,7 +66,7 @@ def _refusal(tool: Tool) -> str:
 
 
 def _refusal_of_schema(schema: dict[str, Any]) -> str:
-    # Loaded on first use: 8 MB, and only who looks at a server needs it.
+    # Imported on first use: it takes 8 MB, and is only needed to inspect a server.
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
 

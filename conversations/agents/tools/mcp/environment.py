@@ -1,10 +1,10 @@
-"""Lines NAME=value, as an administrator writes down an environment or headers."""
+"""Parses lines of NAME=value, by which an administrator sets a server's environment or headers."""
 
 from __future__ import annotations
 
 
 def pairs(lines: str) -> dict[str, str]:
-    """By name; blank lines are none. Raises ValueError, which names the line by its number and never quotes it."""
+    """Values by name; blank lines are ignored. Raises ValueError, which gives the line's number and never quotes it."""
     found: dict[str, str] = {}
     for number, line in enumerate(lines.splitlines(), 1):
         name, equals, value = line.partition("=")

@@ -1,4 +1,4 @@
-"""A server of tools at an address: streamable HTTP by the `mcp` package, with bounds on what is read."""
+"""Connects to a server of tools by streamable HTTP, by the `mcp` package, with bounds on the responses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SESSION = "mcp-session-id"
 
 @asynccontextmanager
 async def http(url: str, headers: dict[str, str], fate: Fate, *, seconds: float) -> AsyncIterator[object]:
-    """`headers` go with each request to the address and with none to another, where it redirects to."""
+    """Open the streams of a server. `headers` are sent with each request to its address, but not after a redirect."""
 
     async def watch(response: httpx2.Response) -> None:
         if response.status_code >= 400 and response.request.method == "POST":  # many servers refuse the GET of a stream
@@ -40,8 +40,10 @@ async def http(url: str, headers: dict[str, str], fate: Fate, *, seconds: float)
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """What is answered, as far as it is allowed. Packed it is refused: nobody asked for that, and it can become any
-    amount."""
+    """A response's body within the bounds of Allowance.
+
+    A compressed body is refused: it was not requested, and it can expand to any size.
+    """
 
     def __init__(self, stream: httpx2.AsyncByteStream, fate: Fate, *, is_packed: bool) -> None:
         self._stream, self._fate, self._is_packed = stream, fate, is_packed

@@ -1,4 +1,4 @@
-"""An administrator looks at what a server offers: what is seen is what models are told of from then on."""
+"""Inspects a server for an administrator: the definitions stored then are those that models are offered."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from conversations.models import ToolServer
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`names` of the tools that can be offered; of those that were allowed, the `withdrawn` say something else now and
-    the `gone` are not there; `refused` are names of others with the reason."""
+    """The result of an inspection.
+
+    `names` are the tools that can be offered. Of the allowed tools, `withdrawn` have a changed definition and `gone`
+    do not exist any more. `refused` maps the names of the other tools to the reasons.
+    """
 
     names: list[str]
     withdrawn: list[str]
@@ -25,9 +28,9 @@ class Seen:
 
 
 def look_at(server: ToolServer) -> Seen:
-    """Ask the server, and store what it offers. Raises ToolFailed, and then all stays as it was.
+    """Ask the server for its tools and store them. Raises ToolFailed; nothing is changed then.
 
-    What says something else than before is not allowed any more: the administrator agreed to other words.
+    A tool with a changed definition is not allowed any more, as the administrator agreed to the old definition.
     """
     found = async_to_sync(definitions)(server)
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""What a server's tool gave, as text."""
+"""Turns the result of a server's tool into text."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ NOTHING = "[The tool gave nothing back.]"
 
 
 def result_text(result: CallToolResult, *, most: int, hidden: Callable[[str], str] = str) -> str:
-    """Its texts, the names of what is no text, and what is structured where no text says it; `most` characters, and a
-    line that says what was cut. `hidden` leaves out what is not to be told, before anything is cut."""
+    """A result as text: its texts, the names of other content, and its structured content unless a text has it.
+
+    The text is cut to `most` characters, and a line states the cut. `hidden` removes secrets before that.
+    """
     parts = [*map(_part, result.content), *_structured(result)]
     text = hidden("\n".join(part for part in parts if part) or NOTHING)
     if len(text) <= most:
@@ -59,7 +61,7 @@ def _structured(result: CallToolResult) -> Iterator[str]:
 
 
 def _says(text: str, value: Any) -> bool:
-    """Whether it is the same: servers send both, and one that gives a plain value wraps it as {"result": value}."""
+    """Whether a text is the structured value: servers send both, and wrap a plain value as {"result": value}."""
     plain = value["result"] if isinstance(value, dict) and value.keys() == {"result"} else value
     try:
         return text == plain or json.loads(text) in (value, plain)

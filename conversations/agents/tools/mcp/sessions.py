@@ -1,4 +1,4 @@
-"""Servers of tools that the administrator set up, by the Model Context Protocol."""
+"""Calls the administrator's servers of tools by the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from conversations.agents.tools.mcp.connection import Connection
 
 CLOSING = 5.0
-"""Seconds that servers have to end when they are not needed any more, before their connections are cut."""
+"""Time that servers have to end their connections before these are cut."""
 
 
 class Sessions:
     """Connections to servers of tools, opened when a tool is first called, closed together: `async with`.
 
-    One for each server, which calls of several tasks share; a new one is opened for the call that comes after a server
-    has died, hung or forgotten its session. Nothing is carried out twice.
+    The calls of several tasks share one connection per server. After a server has died, hung or forgotten its session,
+    the next call opens a new connection. No call is carried out twice.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Sessions:
         await _to_its_end(asyncio.create_task(self._close()))
 
     async def call(self, server: ToolServer, tool: str, arguments: dict[str, Any]) -> str:
-        """The tool's result as text. Raises ToolFailed, also where the server hangs, dies or cannot be started."""
+        """The tool's result as text. Raises ToolFailed, also if the server hangs, dies or cannot be started."""
         module = await _loaded()
         try:
             return await self._to(server, module).call(tool, arguments)
@@ -42,7 +42,7 @@ class Sessions:
             return await self._to(server, module).call(tool, arguments)
 
     async def look(self, server: ToolServer) -> Look:
-        """What the server offers now. Raises ToolFailed."""
+        """Read which tools the server offers now. Raises ToolFailed."""
         module = await _loaded()
         return look(await self._to(server, module).tools())
 
@@ -65,18 +65,18 @@ class Sessions:
 
 
 async def definitions(server: ToolServer) -> Look:
-    """What the server offers now, and what of it cannot be offered to models. Raises ToolFailed."""
+    """Read the tools that a server offers now, usable and refused ones. Raises ToolFailed."""
     async with Sessions() as sessions:
         return await sessions.look(server)
 
 
 async def _loaded() -> Any:
-    """In a thread, as it takes most of a second the first time."""
+    """Import the connection module in a thread, as the first import takes most of a second."""
     return await asyncio.to_thread(import_module, "conversations.agents.tools.mcp.connection")
 
 
 async def _to_its_end(task: asyncio.Task[None]) -> None:
-    """Wait for it, also when cancelled meanwhile, which is then passed on."""
+    """Wait for `task` to its end, even if this task is cancelled meanwhile; the cancellation is raised afterwards."""
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:

@@ -1,7 +1,7 @@
-"""A server of tools as a program of this machine: its messages are lines, on its standard input and output.
+"""Runs a server of tools as a program of this machine; messages are lines on its standard input and output.
 
-In place of the `mcp` package's own transport, which joins a long line anew with each part that arrives, keeps all of
-it, writes what it cannot read to the log and lets the server write to ours.
+This replaces the `mcp` package's own transport, which joins a long line anew with each part that arrives, sets no limit
+to it, logs lines that it cannot read, and lets the server write to this process's standard error.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from conversations.agents.tools.mcp.bounds import LARGEST, Allowance, TooMuch
 from conversations.agents.tools.mcp.connection_state import Fate
 
 GRACE = 1.0
-"""Seconds that a server has to end by itself, and again once it was asked to."""
+"""Time that a server has to end after its input is closed, and again after SIGTERM."""
 MAX_NOISE_LINES = 1_000
-"""Lines that are no messages: some servers write their log between them."""
+"""The most lines that are not messages; some servers write their log to their output."""
 
 Heard = MemoryObjectSendStream[SessionMessage | Exception]
 Told = MemoryObjectReceiveStream[SessionMessage]
@@ -35,8 +35,11 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 @asynccontextmanager
 async def stdio(command: str, environment: dict[str, str], fate: Fate) -> AsyncIterator[Streams]:
-    """The program runs with its `environment` and what is harmless of ours, and has ended when this has, with all that
-    it started. Raises OSError where it cannot be started."""
+    """Run the program while the block runs; yields the streams of its messages. Raises OSError if it cannot start.
+
+    The program has its `environment` and the harmless part of this process's. At the end of the block, the program and
+    all processes that it started are ended.
+    """
     process = await asyncio.create_subprocess_exec(
         *shlex.split(command),
         stdin=PIPE,
@@ -62,7 +65,7 @@ async def stdio(command: str, environment: dict[str, str], fate: Fate) -> AsyncI
 
 
 async def _hear(process: Process, heard: Heard, fate: Fate) -> None:
-    """Until the server has said all, or what nobody needs: then it is of no use any more, and is killed."""
+    """Pass on the server's messages until its output ends; a server that exceeds a bound is killed."""
     with heard, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         try:
             await _messages(process, heard)
@@ -88,7 +91,7 @@ async def _messages(process: Process, heard: Heard) -> None:
 
 
 async def _line(process: Process) -> bytes:
-    """One line, b"" at the end. Raises TooMuch."""
+    """Read one line; b"" at the end. Raises TooMuch."""
     assert process.stdout is not None
     try:
         return await process.stdout.readline()
@@ -117,7 +120,7 @@ async def _tell(process: Process, told: Told) -> None:
 
 
 async def _end(process: Process) -> None:
-    """Its input is closed, then it is asked to end, then it is killed, with all that it started."""
+    """End the program: close its input, send SIGTERM, then kill it with all processes that it started."""
     assert process.stdin is not None
     try:
         process.stdin.close()
@@ -127,13 +130,13 @@ async def _end(process: Process) -> None:
     finally:
         _signal(process, signal.SIGKILL)
     await _has_ended(process)
-    # Nothing public closes it: it would stay open as long as anything that left the group has the other end of a pipe.
+    # No public API closes the transport: it stays open while a process outside the group holds an end of a pipe.
     getattr(process, "_transport").close()  # noqa: B009 - not declared
     await asyncio.sleep(0)
 
 
 async def _has_ended(process: Process) -> bool:
-    """Within GRACE. Not by `wait`, which waits for all that have its output open."""
+    """Whether the program ends within GRACE. `wait` would wait for every process that has its output open."""
     for _ in range(int(GRACE / 0.01)):
         if process.returncode is not None:
             return True
@@ -142,6 +145,6 @@ async def _has_ended(process: Process) -> bool:
 
 
 def _signal(process: Process, number: signal.Signals) -> None:
-    """To the server and to what it started, which are a group of their own."""
+    """Send a signal to the server and the processes that it started, which form a group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
