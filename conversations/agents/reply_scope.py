@@ -19,7 +19,7 @@ MAX_TURN_REQUESTS = 100
 
 @dataclass(slots=True)
 class Work:
-    """The work for a running reply: `token` is the reply's lease, `requests` the number of the turn's requests so far."""
+    """The work for a running reply. `token` is the reply's lease; `requests` counts the whole turn's requests."""
 
     conversation_id: UUID
     token: UUID

@@ -93,7 +93,7 @@ def _literal(node: ast.Constant) -> Number:
 
 
 def _bounded(value: Any) -> Number:
-    """The value within BITS; a longer fraction becomes a float. Raises OverflowError, or ToolFailed if it is not real."""
+    """The value within BITS; a longer fraction becomes a float. Raises OverflowError; ToolFailed if it is not real."""
     if isinstance(value, float) and not math.isfinite(value):
         raise OverflowError
     if isinstance(value, int | Fraction) and _bits(value) > BITS:

@@ -54,7 +54,7 @@ class Forgotten(ToolFailed):
 
 
 class Connection:
-    """A connection to a server. It opens at once in the background and lasts until `close` or until the server ends it."""
+    """A connection that opens at once, in the background, and lasts until `close` or until the server ends it."""
 
     def __init__(self, server: ToolServer) -> None:
         self._server, self._seconds = server, float(server.timeout_seconds)

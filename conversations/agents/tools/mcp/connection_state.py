@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass
 class Fate:
-    """A connection's state. `words` say how it ended, to follow the server's name: "ended with status 1"; "" while open."""
+    """A connection's state.
+
+    `words` say how the connection ended, to follow the server's name: "ended with status 1"; "" while it can be used.
+    """
 
     words: str = ""
     is_forgotten: bool = False
