@@ -1,4 +1,4 @@
-"""The one gate of permission: a person reaches their own conversations, and others do not exist for them."""
+"""Checks access to conversations, for all callers: a person reaches their own; others do not exist for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conversations.runtime import log_context
 
 CHATS = (Conversation.Kind.CHAT, Conversation.Kind.AGENT)
 TO_READ = (*CHATS, Conversation.Kind.GATEWAY, Conversation.Kind.EXECUTOR)
-"""Those of the gateway are written by it alone, those of an executor by the run that they belong to."""
+"""Kinds that a person can read. Only the gateway writes its conversations, and only a run writes its executor's."""
 
 
 def own_conversations(
@@ -58,7 +58,7 @@ def writable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> C
 
 
 def readable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
-    """For what is only looked at: anybody's, of every kind, where an administrator may view conversations; else own.
+    """A conversation that can be read: a person's own; any, for administrators with the permission to view them.
 
     Raises Http404.
     """

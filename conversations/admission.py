@@ -1,9 +1,8 @@
-"""Who may go on receiving: connections that stay open are asked about again, all of a process at once.
+"""Closes open connections whose session or API key is no longer valid.
 
-A socket, a stream, or a request that waits for a reply was let in by a session or by a key. Both can be taken back
-while it is open: by signing out, a new password, an account that is disabled, a key that is revoked. Every
-CHECK_SECONDS, and at once where this site itself did one of these, three queries find those that would not be let in
-any more.
+A socket, a stream, or a request that waits for a reply was admitted by a session or a key. Either can end while the
+connection is open: by signing out, a new password, a disabled account or a revoked key. Every CHECK_SECONDS, and at
+once if this site itself made such a change, three queries check all open connections of a process.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from conversations.runtime.event_types import Signal
 from conversations.runtime.events import hub, publish
 
 CHECK_SECONDS = 3.0
-"""Between two looks, at most. With the time of a look it stays below the 5 seconds that are promised."""
+"""The longest pause between two checks. With the time of a check, it stays below the promised 5 seconds."""
 SOONEST = 0.2
-"""Between two looks, at least, however many changes are told of."""
+"""The shortest pause between two checks, however many changes are announced."""
 AT_ONCE = 5_000
-"""Connections that one query asks about."""
+"""The most connections that one query checks."""
 EVERYONE = UUID(int=0)
-"""What is said to it is said to every process; no conversation has this id."""
+"""Events published to this id reach every process; no conversation has it."""
 
 logger = logging.getLogger(__name__)
 
 
 class Admission:
-    """What one open connection was let in by; `close` is called on its loop once that holds no more."""
+    """The session or key that admitted an open connection; `close` is called on its loop once that is not valid."""
 
     __slots__ = ("close", "key_id", "loop", "password", "session", "user_id")
 
@@ -52,16 +51,16 @@ class Admission:
         self.password, self.session, self.key_id = 0, "", 0
 
     def by_session(self, user: AbstractBaseUser, session: str | None) -> None:
-        """From any thread. A session ends with the password that it was begun with."""
+        """Note that a session admits the connection, until the password changes. Called from any thread."""
         self.password, self.session, self.user_id = hash(user.password), session or "", user.pk
 
     def by_key(self, key: ApiKey) -> None:
-        """From any thread."""
+        """Note that an API key admits the connection. Called from any thread."""
         self.key_id, self.user_id = key.pk, key.user_id
 
 
 def admission_of(request: HttpRequest) -> Admission | None:
-    """What is noted of a request of the server; None in a test that has no server."""
+    """The admission of a request to the server; None in a test without a server."""
     found: Admission | None = getattr(request, "scope", {}).get("admission")
     return found
 
@@ -71,7 +70,7 @@ _open: set[Admission] = set()
 
 @contextmanager
 def watched(admission: Admission) -> Iterator[Admission]:
-    """Have it asked about for as long as it is open."""
+    """Have the connection checked while the block runs."""
     _open.add(admission)
     try:
         yield admission
@@ -80,7 +79,7 @@ def watched(admission: Admission) -> Iterator[Admission]:
 
 
 async def run() -> None:
-    """Close what is not to stay open, for as long as the process lives."""
+    """Check the open connections for as long as the process lives."""
     with hub.listen(EVERYONE) as listener:
         while True:
             with contextlib.suppress(TimeoutError):
@@ -95,7 +94,7 @@ async def run() -> None:
 
 
 async def check() -> None:
-    """One look at all that are open."""
+    """Check all open connections once and close those that are not valid any more."""
     asked = [admission for admission in list(_open) if admission.user_id is not None]
     if not asked:
         return
@@ -105,7 +104,7 @@ async def check() -> None:
 
 
 def ended(asked: list[Admission]) -> list[Admission]:
-    """Those whose session, key or person would not be let in any more."""
+    """The admissions whose session, key or account is not valid any more."""
     passwords = dict[int, int]()
     for ids in batched({one.user_id for one in asked if one.user_id is not None}, AT_ONCE):
         rows = User.objects.filter(pk__in=ids, is_active=True).values_list("pk", "password")
@@ -128,17 +127,17 @@ def _is_good(one: Admission, passwords: dict[int, int], sessions: set[str], keys
 
 
 def tell(**_: object) -> None:
-    """Something was taken back, or may have been: every process looks at once."""
+    """Have every process check its connections after the commit, as a session, key or account may have ended."""
     transaction.on_commit(partial(publish, EVERYONE, Signal.ACCESS_CHANGED))
 
 
 def _person_saved(*, created: bool, update_fields: frozenset[str] | None, **_: object) -> None:
-    if not created and update_fields != {"last_login"}:  # each sign-in writes that
+    if not created and update_fields != {"last_login"}:  # each sign-in writes only last_login
         tell()
 
 
 def begin() -> None:
-    """Listen to what this process changes itself."""
+    """Connect the signals of the changes that this process makes itself."""
     post_save.connect(_person_saved, sender=User, dispatch_uid="admission")
     for sender in (User, Session, ApiKey):
         post_delete.connect(tell, sender=sender, dispatch_uid="admission")

@@ -1,4 +1,4 @@
-"""Keys that a person gives to programs: made, listed, taken back, and what lets a program in."""
+"""Creates, lists, revokes and checks the API keys by which programs act for a person."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from conversations.validation import clean_text
 
 MAX_NAME = 100
 MAX_KEYS = 50
-"""Keys that are in use at once."""
+"""The most keys of a person in use at once."""
 REVOKED_SHOWN = timedelta(days=30)
-"""After which one that was revoked leaves the list; its row stays."""
+"""Time after which a revoked key leaves the list; its row stays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A new key, and its plain text, which is known only now."""
+    """A new key with its plain text, which is not stored."""
 
     key: ApiKey
     plain: str = field(repr=False)
 
 
 def create_key(user: AbstractBaseUser, name: str) -> Made:
-    """Raises Invalid, or Conflict where there are as many as may be."""
+    """Create a key. Raises Invalid, or Conflict if the person has MAX_KEYS already."""
     name = " ".join(clean_text("name", name, limit=MAX_NAME).split())
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)  # one's own are counted one after the other
+        User.objects.select_for_update().get(pk=user.pk)  # a person's requests count one after the other
         if _mine(user).filter(revoked_at=None).count() >= MAX_KEYS:
             raise Conflict(
                 f"You have {MAX_KEYS} keys, as many as may be. Revoke one first.", code="too_many_keys", limit=MAX_KEYS
@@ -45,9 +45,9 @@ def create_key(user: AbstractBaseUser, name: str) -> Made:
 
 
 def revoke_key(user: AbstractBaseUser, key_id: int) -> ApiKey:
-    """From now on it lets nobody in; one that was revoked before stays as it is. Raises NotFound."""
+    """Revoke a key, at once; a key that was revoked before stays unchanged. Raises NotFound."""
     if _mine(user).filter(pk=key_id, revoked_at=None).update(revoked_at=timezone.now()):
-        admission.tell()  # what it has open is closed
+        admission.tell()  # closes the connections that this key has opened
     key = _mine(user).filter(pk=key_id).first()
     if key is None:
         raise NotFound("You have no such key.")
@@ -55,9 +55,9 @@ def revoke_key(user: AbstractBaseUser, key_id: int) -> ApiKey:
 
 
 def let_in(plain: str, *, address: str) -> ApiKey | None:
-    """The key with this text, one request of its owner counted; None, and a guess counted, where there is none.
+    """The valid key with this text, counting one request of its owner; None if there is none, counting a guess.
 
-    Raises TooMany for too many of either.
+    Raises TooMany for too many requests or guesses.
     """
     hashed = digest(plain)
     limits.require_guesses(address, digest=hashed)
@@ -72,7 +72,7 @@ def let_in(plain: str, *, address: str) -> ApiKey | None:
 
 
 def listed_keys(user: AbstractBaseUser) -> QuerySet[ApiKey]:
-    """Those in use, the newest first, then those that were revoked lately."""
+    """A person's keys in use, the newest first, then the recently revoked ones."""
     shown = Q(revoked_at=None) | Q(revoked_at__gt=timezone.now() - REVOKED_SHOWN)
     return _mine(user).filter(shown).order_by(F("revoked_at").desc(nulls_first=True), "-created_at", "-pk")
 

@@ -16,7 +16,7 @@ class ConversationsConfig(AppConfig):
         from conversations import admission
         from conversations.runtime import substring_lookup
 
-        import_module("conversations.checks")  # registers them
+        import_module("conversations.checks")  # registers the checks
         connection_created.connect(substring_lookup.prepare, dispatch_uid="holding")
         pre_migrate.connect(free_search_index, sender=self, dispatch_uid=INDEX)
         post_migrate.connect(keep_search_index, sender=self, dispatch_uid=INDEX)

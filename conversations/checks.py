@@ -1,4 +1,4 @@
-"""Settings that cannot work stop the start, and are named."""
+"""Checks the settings at the start, which fails with the name of a setting that cannot work."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MINIMUMS = {
     "BODY_SECONDS": 1,
     "UNREAD_SECONDS": 1,
 }
-"""Of settings that only have a lower bound."""
+"""The least values of settings that only have a lower bound."""
 SMALLEST_WINDOW = 1_024
-"""Tokens: the least that holds a system prompt, a message and a reply."""
+"""The least tokens of a window that holds a system prompt, a message and a reply."""
 
 
 @register
@@ -64,7 +64,7 @@ def _faults() -> Iterator[str]:
 
 
 def _faults_of_many() -> Iterator[str]:
-    """What several processes need, to be one site."""
+    """The faults in settings that several processes of one site need."""
     on_sqlite = settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
     if settings.REDIS_URL and not _is_address(settings.REDIS_URL, schemes=("redis", "rediss")):
         yield "REDIS_URL must look like redis://:password@host:6379/0."

@@ -1,4 +1,4 @@
-"""Why a request is not carried out: one shape for the page and the API."""
+"""Defines the refusals of requests, in one format for the pages and the API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MEDIA_TYPE = "Send the body as application/json."
 
 
 class Refused(Exception):
-    """The request was understood and is not carried out; nothing was stored.
+    """A request was understood but is not carried out; nothing was stored.
 
     `message` is a sentence for a person, `code` a word for a program, `detail` the figures behind both.
     """
@@ -32,44 +32,44 @@ class Refused(Exception):
 
 
 def as_json(refusal: Refused, **more: Any) -> dict[str, Any]:
-    """The body of a refusal towards programs; `more` is said of the error beside."""
+    """The JSON body of a refusal; `more` are further fields of its error."""
     error = {"code": refusal.code, "message": refusal.message, "detail": refusal.detail}
     return {"error": error | more}
 
 
 def headers_of(refusal: Refused) -> dict[str, str]:
-    """What an answer says beside its body, whoever asked."""
+    """The HTTP headers of a refusal's response."""
     after = refusal.detail.get("retry_after")
     return {"Retry-After": str(after)} if after else {}
 
 
 class Invalid(Refused):
-    """A field holds what it may not; `detail` names the field and the limit."""
+    """A field has an invalid value; `detail` names the field and the limit."""
 
 
 class Conflict(Refused):
-    """Right in itself, but not now."""
+    """The request is valid, but not in the present state."""
 
     code = "conflict"
     status = 409
 
 
 class NotFound(Refused):
-    """It does not exist for this person."""
+    """The object does not exist, or not for this person."""
 
     code = "not_found"
     status = 404
 
 
 class TooLarge(Refused):
-    """It fits no request; `detail` holds the figures."""
+    """The content does not fit a request to the model; `detail` holds the figures."""
 
     code = "context_too_large"
     status = 413
 
 
 class TooMany(Refused):
-    """Asked too often; `retry_after` in seconds."""
+    """The person or address has made too many requests; `retry_after` is in seconds."""
 
     code = "rate_limited"
     status = 429
@@ -80,7 +80,7 @@ class TooMany(Refused):
 
 
 class UnsupportedMediaType(Refused):
-    """The body is declared as something else than is read here."""
+    """The body's content type is not supported."""
 
     code = "unsupported_media_type"
     status = 415

@@ -1,4 +1,4 @@
-"""How much of the site one person may have at once."""
+"""Limits how much of the site one person or address may use at once, and how often."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ from conversations.runtime.bounded import BoundedCache
 
 MINUTE = 60
 GUESSES_A_MINUTE = 30
-"""Of one address, with keys and sessions that are not valid."""
+"""The most attempts of one address with invalid keys and sessions."""
 SIGN_INS_A_MINUTE = 30
-"""Of one address, with wrong passwords or a wrong token for the first account, whatever the names."""
+"""The most attempts of one address with wrong passwords, or a wrong token for the first account, for any names."""
 RIGHT_KEPT = 10_000
 _right: BoundedCache[str, None] = BoundedCache(RIGHT_KEPT)
-"""Digests of keys."""
+"""The digests of recently used valid keys."""
 
 RETRY_SECONDS = 5
 
 _sockets: Counter[int] = Counter()
-"""Of this process, by their users."""
+"""The open sockets of this process, by user id."""
 _calls: Counter[int] = Counter()
 
 
 def require_turn(owner_id: int) -> None:
-    """In the transaction that stores the reply. Raises TooMany where this person, or everyone together, has as many
-    replies in the making as may be; the first is exact, the second may be passed by a few at one moment.
+    """Raises TooMany if this person, or the whole site, has as many running replies as allowed.
+
+    Called in the transaction that stores the reply. The person's limit is exact; the site's may be exceeded by a few
+    replies that begin at the same moment.
     """
-    database.lock_rows(User.objects.filter(pk=owner_id))  # one's own turns are counted one after the other
+    database.lock_rows(User.objects.filter(pk=owner_id))  # a person's turns are counted one after the other
     own = Count("pk", filter=Q(conversation__owner_id=owner_id))
     found = Message.objects.streaming().order_by().aggregate(own=own, all=Count("pk"))
     if found["own"] >= settings.MAX_TURNS_PER_USER:
@@ -53,7 +55,7 @@ def require_turn(owner_id: int) -> None:
 
 
 def require_compaction(owner_id: int) -> None:
-    """Raises TooMany where this person has as many compactions under way as may be."""
+    """Raises TooMany if this person has as many running compactions as allowed."""
     running = Compaction.objects.filter(status__in=Compaction.ACTIVE, conversation__owner_id=owner_id).count()
     if running >= settings.MAX_COMPACTIONS_PER_USER:
         raise TooMany(
@@ -65,7 +67,7 @@ def require_compaction(owner_id: int) -> None:
 
 @contextmanager
 def one_more_call(user_id: int) -> Iterator[None]:
-    """Of the gateway, in this process; counted while it lasts. Raises TooMany."""
+    """Count a gateway call of this process while the block runs. Raises TooMany."""
     if _calls[user_id] >= settings.MAX_CALLS_PER_USER:
         raise TooMany(
             f"{_calls[user_id]} of your calls are being answered; at most {settings.MAX_CALLS_PER_USER} may be at "
@@ -83,7 +85,7 @@ def one_more_call(user_id: int) -> Iterator[None]:
 
 @contextmanager
 def one_more_socket(user_id: int) -> Iterator[bool]:
-    """Whether this person may have another one open in this process; counted while it is."""
+    """Count a socket of this process while the block runs; yields whether the person may open another one."""
     may = _sockets[user_id] < settings.MAX_SOCKETS_PER_USER
     _sockets[user_id] += may
     try:
@@ -95,17 +97,17 @@ def one_more_socket(user_id: int) -> Iterator[bool]:
 
 
 def require_rate(user_id: int) -> None:
-    """Count one request of this person, by whatever way it came. Raises TooMany beyond API_REQUESTS_PER_MINUTE."""
+    """Count one request of this person, by any way. Raises TooMany beyond API_REQUESTS_PER_MINUTE."""
     most = settings.API_REQUESTS_PER_MINUTE
     if _count(f"requests:{user_id}") > most:
         raise _too_many(f"At most {most:,} requests a minute.")
 
 
 def require_guesses(address: str, *, digest: str = "") -> None:
-    """Before a key is looked up. Raises TooMany where this address has sent too many that were wrong.
+    """Raises TooMany if this address has sent too many wrong keys; called before a key is looked up.
 
-    A key that was right lately, by its `digest`, is looked up all the same: whoever guesses beside its owner, behind
-    one proxy, must not lock them out.
+    A recently valid key, known by its `digest`, passes all the same: a person who guesses keys behind a proxy must not
+    lock out the owners of valid keys behind the same proxy.
     """
     if (cache.get(_minute(f"guesses:{_source(address)}")) or 0) < GUESSES_A_MINUTE:
         return
@@ -114,28 +116,28 @@ def require_guesses(address: str, *, digest: str = "") -> None:
 
 
 def require_sign_ins(address: str) -> None:
-    """Before a password is hashed. Raises TooMany where this address has failed to sign in too often."""
+    """Raises TooMany if this address has failed to sign in too often; called before a password is hashed."""
     if (cache.get(_minute(f"sign-ins:{_source(address)}")) or 0) >= SIGN_INS_A_MINUTE:
         raise _too_many("Too many attempts to sign in came from this address.")
 
 
 def note_sign_in(address: str) -> None:
-    """An attempt from this address was wrong."""
+    """Count a failed attempt of this address to sign in."""
     _count(f"sign-ins:{_source(address)}")
 
 
 def note_right(digest: str) -> None:
-    """This key was right, in this process."""
+    """Remember, in this process, that the key with this digest is valid."""
     _right.put(digest, None)
 
 
 def note_guess(address: str) -> None:
-    """A key from this address was wrong."""
+    """Count a wrong key from this address."""
     _count(f"guesses:{_source(address)}")
 
 
 def _count(name: str) -> int:
-    """One more in this minute: how many that makes; 0 where the cache is away."""
+    """Count one more in this minute; returns the new count, 0 if the cache is unreachable."""
     key = _minute(name)
     try:
         return cache.incr(key) or 0
@@ -149,7 +151,7 @@ def _minute(name: str) -> str:
 
 
 def _source(address: str) -> str:
-    """The address, or of a version 6 one its network: whoever has one address there has 2^64."""
+    """The address; for IPv6, its /64 network, as one customer usually has all 2^64 addresses of it."""
     try:
         found = ip_address(address)
     except ValueError:

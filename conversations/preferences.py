@@ -1,7 +1,7 @@
-"""How one person wants the pages, and what their new conversations begin with.
+"""Stores a person's preferences: the pages' appearance, and the settings of new conversations.
 
-What every page needs is kept in cookies too, set when it is saved and at sign-in: a page is drawn as it is wanted from
-its first byte, the sign-in page included, and no page makes a query for it.
+The preferences that every page needs are kept in cookies too, set on saving and at sign-in. So each page, the sign-in
+page included, has its appearance from its first byte without a query.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ Theme = Preference.Theme
 
 
 class Appearance(NamedTuple):
-    """What a page is drawn by: one of Theme's values, and whether Enter sends a message (else Ctrl+Enter does)."""
+    """A page's appearance: a value of Theme, and whether Enter sends a message (else Ctrl+Enter does)."""
 
     theme: str
     enter_sends: bool
 
 
 def preference_of(user: AbstractBaseUser) -> Preference:
-    """A person's own; where they have chosen nothing, one that is not stored."""
+    """A person's stored preferences, or unsaved default ones."""
     found = Preference.objects.select_related("model").filter(user_id=user.pk).first()
     return found or Preference(user_id=user.pk)
 
 
 def change(user: AbstractBaseUser, **fields: Any) -> Preference:
-    """Store these of them; the others stay."""
+    """Store these fields of a person's preferences; the other fields stay."""
     Preference.objects.update_or_create(user_id=user.pk, defaults=fields)
     return preference_of(user)
 
 
 def begin_with(user: AbstractBaseUser) -> dict[str, Any]:
-    """The fields of a person's new conversation: `model` is the site's where theirs cannot be had any more."""
+    """The fields of a person's new conversation; `model` is the site's default if theirs is not available."""
     chosen = preference_of(user)
     own = chosen.model
     is_there = own is not None and own in chat_profiles()
@@ -49,7 +49,7 @@ def begin_with(user: AbstractBaseUser) -> dict[str, Any]:
 
 
 def remember[R: HttpResponse](response: R, preference: Preference) -> R:
-    """The response, which tells the browser how its pages are to be drawn."""
+    """Set the cookies of a person's appearance on a response, which is returned."""
     told = {THEME: preference.theme, ENTER: "sends" if preference.enter_sends else "breaks"}
     for name, value in told.items():
         response.set_cookie(
@@ -59,7 +59,7 @@ def remember[R: HttpResponse](response: R, preference: Preference) -> R:
 
 
 def appearance(request: HttpRequest) -> Appearance:
-    """As the browser's cookies have it; what they may not hold counts as nothing."""
+    """The appearance in the browser's cookies; invalid values count as missing."""
     theme = request.COOKIES.get(THEME, "")
     return Appearance(theme if theme in Theme.values else Theme.SYSTEM.value, request.COOKIES.get(ENTER) != "breaks")
 

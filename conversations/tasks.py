@@ -1,4 +1,4 @@
-"""What can be enqueued, by name. Arguments are ids as text, so that a broker could carry them."""
+"""Defines the tasks that can be enqueued by name. Arguments are ids as text, which a broker can carry."""
 
 from uuid import UUID
 

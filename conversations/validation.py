@@ -1,4 +1,4 @@
-"""What may come in from outside, whatever way it comes."""
+"""Validates input from outside, for the pages, the API and imports alike."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from compression.policy_fields import FIELDS, PolicyField
 from conversations.errors import Invalid
 
 HIDDEN = {
-    *(0x00AD, 0x115F, 0x180E, 0x200B, 0x2060, 0x3164, 0xFEFF),  # of no width
-    *(*range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # which way text runs
+    *(0x00AD, 0x115F, 0x180E, 0x200B, 0x2060, 0x3164, 0xFEFF),  # without width
+    *(*range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # control the direction of text
     *(code for code in (*range(0x20), *range(0x7F, 0xA0)) if not chr(code).isspace()),
 }
-"""Not those that scripts and emoji need: joiners, and marks that only say which way one character goes."""
+"""Codes of invisible characters; without joiners and marks for one character's direction, which scripts need."""
 _SEEN = {code: f"[U+{code:04X}]" for code in HIDDEN}
 
 MAX_CONTENT = 200_000
-"""Characters of one message."""
+"""The most characters of a message."""
 MAX_VALUES = 1_000_000
-"""Commas and brackets of a request's JSON."""
+"""The most commas and brackets of a request's JSON."""
 MAX_PROMPT = MAX_TEMPLATE_CHARS
-"""Characters of a summary's prompt."""
+"""The most characters of a summary's prompt."""
 
 
 def clean_text(field: str, value: object, *, limit: int = MAX_CONTENT, allow_blank: bool = False) -> str:
@@ -56,7 +56,7 @@ def one_line(text: str) -> str:
 
 
 def clean_prompt(field: str, value: object) -> str:
-    """`value`, unchanged, if it can take the place of a summary's prompt; "" asks for the usual one. Raises Invalid."""
+    """`value`, unchanged, if it is a valid prompt for summaries; "" means the usual prompt. Raises Invalid."""
     text = clean_text(field, value, limit=MAX_PROMPT, allow_blank=True)
     if text and (fault := template_fault(text)):
         raise Invalid(f"{field}: {fault}.", field=field)
@@ -64,10 +64,10 @@ def clean_prompt(field: str, value: object) -> str:
 
 
 def parse_json(text: str, *, most: int = MAX_VALUES) -> Any:
-    """JSON and nothing looser: no key twice, no NaN, no number beyond a float. Raises Invalid, naming the place.
+    """Parse strict JSON: no repeated keys, no NaN, no number beyond a float. Raises Invalid, naming the place.
 
-    `most` is for the commas and brackets of the text, those within its strings too: numbers without end are read in
-    one piece, in which nothing else is done.
+    `most` limits the commas and brackets of the text, those within strings included, because the parser blocks all
+    other work until it has read the whole text.
     """
     if len(text) > most and sum(map(text.count, ",{[")) > most:
         raise Invalid(f"not JSON that is read here: more than {most:,} commas and brackets.", limit=most)
@@ -77,7 +77,7 @@ def parse_json(text: str, *, most: int = MAX_VALUES) -> Any:
 
 @contextmanager
 def json_faults() -> Iterator[None]:
-    """What `STRICT` does not read becomes Invalid."""
+    """Turn the errors of `STRICT` into Invalid."""
     try:
         yield
     except json.JSONDecodeError as error:
@@ -90,7 +90,7 @@ def json_faults() -> Iterator[None]:
 
 
 def clean_policy(field: str, value: object) -> dict[str, Any]:
-    """A conversation's own settings of compression. Raises Invalid for an unknown one or one out of range."""
+    """`value`, unchanged, if it is a valid policy of a conversation. Raises Invalid for unknown or invalid settings."""
     if not isinstance(value, dict):
         raise Invalid(f"{field}: must be an object.", field=field)
     for key, setting in value.items():
@@ -105,7 +105,7 @@ def clean_policy(field: str, value: object) -> dict[str, Any]:
 
 
 def _rule(field: PolicyField) -> tuple[Callable[[object], bool], str]:
-    """What a setting may be: a question to a value, and the answer in words."""
+    """The rule for a setting: a predicate for its values, and a description of the valid ones."""
     low, high, also = field.low, field.high, field.also
     match field.kind:
         case "switch":
@@ -158,7 +158,7 @@ STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, p
 
 
 def host_of(base_url: str) -> str:
-    """The host that can be asked at an address, "" where it is none."""
+    """The host of an http or https address; "" if it is not one."""
     try:
         parts = urlsplit(base_url)
         return parts.hostname or "" if parts.scheme in ("http", "https") and parts.port != 0 else ""
@@ -167,5 +167,5 @@ def host_of(base_url: str) -> str:
 
 
 def visible(text: str) -> str:
-    """For names, titles and the words of links, which must be what they look like: hidden characters as their codes."""
+    """A text with hidden characters as their codes, for names, titles and links, which must be what they look like."""
     return text.translate(_SEEN)
