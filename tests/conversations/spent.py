@@ -7,9 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
-
 from compression.ids import first_id
 from compression.models import Compaction
 from conversations.models import Conversation, GatewayCall, Message
@@ -41,24 +38,3 @@ def call(owner: Any, at: datetime = NOON, **fields: Any) -> GatewayCall:
 def run(conversation: Conversation, at: datetime = NOON, **fields: Any) -> Compaction:
     known = {"trigger": "auto", "status": "succeeded", "summariser": "fast", "created_at": at, "finished_at": at}
     return Compaction.objects.create(id=id_at(at), conversation=conversation, **known | fields)
-
-
-def plans(ran: CaptureQueriesContext) -> list[str]:
-    """How the database goes about each query that was made.
-
-    PostgreSQL reads a table of a test whole where that is as quick, by what tests before have left: here it does so
-    only where no index serves, as it would with many rows.
-    """
-    is_sqlite = connection.vendor == "sqlite"
-    prefix = "EXPLAIN QUERY PLAN " if is_sqlite else "EXPLAIN "
-    found = []
-    with connection.cursor() as cursor:
-        if not is_sqlite:
-            cursor.execute("SET enable_seqscan = off")
-        for query in ran.captured_queries:
-            if query["sql"].startswith("SELECT"):
-                cursor.execute(prefix + query["sql"])
-                found.append("\n".join(str(row) for row in cursor.fetchall()))
-        if not is_sqlite:
-            cursor.execute("RESET enable_seqscan")
-    return found

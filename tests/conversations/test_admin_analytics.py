@@ -14,7 +14,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from conversations.models import Conversation, ModelProfile
-from tests.conversations.spent import call, failed, plans, reply, run
+from tests.conversations.plans import plans
+from tests.conversations.spent import call, failed, reply, run
 
 PAGE = "/admin/analytics/"
 

@@ -15,6 +15,7 @@ from conversations.context.usage import usage_of
 from conversations.models import Conversation, Message, ToolCall
 from conversations.turns import begin, recovery
 from tests.conversations.chat import START, fill
+from tests.conversations.plans import plans
 
 
 def prepare(conversation: Conversation) -> None:
@@ -63,20 +64,13 @@ def test_the_queries_of_a_turn_seek_and_never_scan(conversation: Conversation) -
         begun.reply.refresh_from_db()  # where there is no server, what is enqueued runs at once
         assert begun.reply.status == "complete"
         assert recovery.sweep() == 0
-    selects = [query["sql"] for query in ran.captured_queries if query["sql"].startswith(("SELECT", "UPDATE"))]
-    assert len(selects) > 4
-    for sql in selects:
+    found = plans(ran, of=("SELECT", "UPDATE"))
+    assert len(found) > 4
+    for plan in found:
         # The index of replies in the making holds these alone: reading all of it is no scan of the messages.
-        plan = explained(sql).replace("SCAN conversations_message USING INDEX one_reply_at_a_time", "")
-        assert "SCAN conversations_message" not in plan, plan
-        assert "Seq Scan on conversations_message" not in plan, plan
-
-
-def explained(sql: str) -> str:
-    prefix = "EXPLAIN QUERY PLAN " if connection.vendor == "sqlite" else "EXPLAIN "
-    with connection.cursor() as cursor:
-        cursor.execute(prefix + sql)
-        return "\n".join(str(row) for row in cursor.fetchall())
+        scanned = plan.replace("SCAN conversations_message USING INDEX one_reply_at_a_time", "")
+        assert "SCAN conversations_message" not in scanned, plan
+        assert "Seq Scan on conversations_message" not in scanned, plan
 
 
 def test_prepared_queries_read_what_the_orm_reads(conversation: Conversation) -> None:

@@ -16,7 +16,8 @@ from conversations.analytics import ledger, person
 from conversations.analytics.totals import Kind, Tally, grouped, total
 from conversations.models import ApiKey, Conversation, GatewayCall, Message, ModelProfile
 from tests.conversations.chat import fill
-from tests.conversations.spent import NOON, call, failed, plans, reply, run
+from tests.conversations.plans import plans
+from tests.conversations.spent import NOON, call, failed, reply, run
 
 pytestmark = pytest.mark.once
 

@@ -13,7 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from conversations.models import ApiKey, Conversation
 from tests.conversations.api import Api, refused
 from tests.conversations.pages import Pages
-from tests.conversations.spent import call, failed, plans, reply, run
+from tests.conversations.plans import plans
+from tests.conversations.spent import call, failed, reply, run
 
 
 def today() -> datetime:
