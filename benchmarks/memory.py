@@ -113,7 +113,6 @@ def live(chat: dict[str, Any], window: int) -> tuple[Any, int]:
 
 def ask(conversation: Any, question: dict[str, Any], answer: frozenset[str], recalls: bool) -> Told:
     """What the request for a question tells; it is not kept, so that each finds the same conversation."""
-    from conversations.compaction import trigger as room
     from conversations.context import prompt, recall
     from conversations.context.transcript import message_tokens
     from conversations.context.usage import usage_of
@@ -126,7 +125,7 @@ def ask(conversation: Any, question: dict[str, Any], answer: frozenset[str], rec
         conversation=conversation, role="user", content=text, token_count=message_tokens(text),
         created_at=last.created_at + timedelta(minutes=1),
     )  # fmt: skip
-    loaded = recall.recalling(room.transcript.load(conversation.pk))
+    loaded = recall.load_for_request(conversation.pk)
     used = usage_of(loaded)
     told = content("\n".join(str(one["content"]) for one in prompt.assemble(loaded).messages[:-1]))
     row.delete()

@@ -104,8 +104,21 @@ FIELDS = (
         unit="seconds", high=86_400, setting="COMPRESSION_COOLDOWN_SECONDS",
     ),
     PolicyField(
-        "summary_max_tokens", "whole", "Summary length", "Tokens that a summary is asked for.",
-        unit="tokens", low=100, high=MAX_SUMMARY_TOKENS, setting="COMPRESSION_SUMMARY_MAX_TOKENS",
+        "summary_max_tokens", "whole", "Summary length",
+        "Tokens that a new summary is asked for; null: a sixteenth of what a request may use, from 300 to 3,000.",
+        unit="tokens", low=100, high=MAX_SUMMARY_TOKENS, unset="by the window", setting="COMPRESSION_SUMMARY_MAX_TOKENS",
+        nullable=True,
+    ),
+    PolicyField(
+        "summary_share", "share", "All summaries",
+        "Share of what a request may use (the window without the room for the reply) that all summaries together may "
+        "take: at least 900 tokens, at most 16,000.",
+        unit="% of a request", low=0.02, high=0.5,
+    ),
+    PolicyField(
+        "recall_share", "share", "Recalled passages",
+        "Share of what a request may use that passages quoted from the compacted part may take.",
+        unit="% of a request", low=0.02, high=0.5,
     ),
     PolicyField(
         "level", "level", "Detail", "3 detailed, 2 moderate, 1 compact; null: by size.",

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.db.models import Max
 
-from compression.core.extractive.summariser import Extractive
 from compression.core.values import Checkpoint as CheckpointValue
 from compression.core.values import Draft
 from compression.models import Checkpoint, Compaction
@@ -34,13 +33,15 @@ def value_of(row: Checkpoint) -> CheckpointValue:
         age=row.age,
         provisional=row.provisional,
         stragglers=tuple(row.stragglers),
+        author=row.model,
     )
 
 
 def store_checkpoints(compaction: Compaction, draft: Draft, *, model: str) -> None:
     """Make the draft's checkpoints the active ones: unchanged rows stay, replaced ones become inactive.
 
-    `model` is the author of the last checkpoint; the other new ones are older summaries, shortened or merged.
+    `model` is the author of the last checkpoint; the other new ones are older summaries, shortened or merged, and keep
+    the author of their headline.
     """
     rows = Checkpoint.objects.filter(conversation_id=compaction.conversation_id)
     unchanged = [value.number for value in draft.checkpoints if value.number]
@@ -48,7 +49,7 @@ def store_checkpoints(compaction: Compaction, draft: Draft, *, model: str) -> No
     last = rows.aggregate(last=Max("number"))["last"] or 0
     new = [value for value in draft.checkpoints if not value.number]
     Checkpoint.objects.bulk_create(
-        _row(compaction, value, number=number, model=model if value is draft.checkpoints[-1] else Extractive.name)
+        _row(compaction, value, number=number, model=model if value is draft.checkpoints[-1] else value.author)
         for number, value in enumerate(new, start=last + 1)
     )
 

@@ -1,31 +1,56 @@
-"""Shortens summaries as they age, then merges the two oldest; no model is asked."""
+"""Makes older summaries shorter where all of them need more room than there is; no model is asked.
+
+Nothing is shortened while there is room. What must give way is made anew from its messages, where these can be read:
+the headline and the decisions that a model wrote stay, the rest is selected from what was said.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from compression.core.extractive.summariser import extract
+from compression.core.extractive.summariser import Extractive, extract
+from compression.core.sections import DECISIONS, SUMMARY
 from compression.core.tokens import TokenCounter
-from compression.core.truncation import merge_notes
-from compression.core.values import Checkpoint
+from compression.core.truncation import Truncation, merge_notes
+from compression.core.values import Checkpoint, Turn
 
-AGE_SHARES = (1.0, 0.6, 0.3)
-"""The share of its first length that a summary may have at age 0, 1 and 2."""
-
-OLDEST_AGE = len(AGE_SHARES) - 1
+OLDEST_AGE = 2
+SELECTING = (Extractive.name, Truncation.name)
+"""Summarisers whose sentences are the messages' own: nothing is lost if they are selected again."""
+LEAST_TOKENS = 60
+"""Tokens of a headline with a date and the critical facts: the least of a summary. Below it, neighbours are merged."""
 MIN_SUMMARY_TOKENS = 8
-"""No summary is shortened below this many tokens: a few words."""
-
+"""A few words: the least of the only summary, in a window that has no room for LEAST_TOKENS."""
+MAX_STANDING = 1.5
+"""The headline and decisions that a model wrote stay up to this many times the fair length of their summary."""
+YIELD = 0.7
+"""A summary that gives way comes down to this share of its fair length: it does not give way at each compaction."""
+MERGED_SHARE = 0.3
+"""The share of their first lengths that summaries take which are merged into a single one in an emergency."""
+MAX_REREAD_TOKENS = 200_000
+"""Tokens of messages that one compaction reads again to make older summaries anew."""
 SEPARATOR_TOKENS = 2
 """The most tokens that the blank line between two summaries takes."""
 
+_SECTION = re.compile(r"^## .*$", re.MULTILINE)
 
-def aged(checkpoint: Checkpoint, *, count: TokenCounter) -> Checkpoint:
-    """The checkpoint one age older and shortened to fit it; a checkpoint of the last age is returned unchanged."""
-    if checkpoint.age == OLDEST_AGE:
-        return checkpoint
-    return replace(_shortened(checkpoint, _limit(checkpoint), count), number=0, age=checkpoint.age + 1)
+
+@dataclass(frozen=True, slots=True)
+class Shortening:
+    """A summary that gives way: the neighbours it is made of (one or more), and its `limit` in tokens.
+
+    `rereads`: it is made anew from their messages. Otherwise it is selected from their own sentences.
+    """
+
+    checkpoints: tuple[Checkpoint, ...]
+    limit: int
+    rereads: bool = False
+
+
+Planned = Checkpoint | Shortening
 
 
 def cost(checkpoints: Sequence[Checkpoint]) -> int:
@@ -33,71 +58,128 @@ def cost(checkpoints: Sequence[Checkpoint]) -> int:
     return sum(checkpoint.tokens + SEPARATOR_TOKENS for checkpoint in checkpoints)
 
 
-def aged_tokens(checkpoints: Sequence[Checkpoint]) -> int:
-    """The most tokens that the checkpoints can take once each is one age older, separators included."""
-    return sum(min(checkpoint.tokens, _limit(checkpoint)) + SEPARATOR_TOKENS for checkpoint in checkpoints)
+def total_original_tokens(checkpoints: Sequence[Checkpoint]) -> int:
+    """Tokens of the messages that the checkpoints cover."""
+    return sum(checkpoint.original_tokens for checkpoint in checkpoints)
 
 
-def fitted(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter) -> tuple[Checkpoint, ...]:
-    """The checkpoints within `room` tokens: the two oldest are merged, then the oldest are shortened.
+def least_cost(checkpoints: Sequence[Checkpoint]) -> int:
+    """The tokens that the checkpoints can be brought down to without being merged, separators included."""
+    return sum(min(checkpoint.tokens, LEAST_TOKENS) + SEPARATOR_TOKENS for checkpoint in checkpoints)
 
-    No checkpoint is shortened to less than an equal share of the room. More than two are merged only where an equal
-    share would be less than MIN_SUMMARY_TOKENS, as after a switch to a small window.
+
+def planned(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter) -> tuple[Planned, ...]:
+    """Which of the checkpoints give way so that all take at most `room` tokens, and to which lengths.
+
+    Those that take the most tokens for what they cover give way first. The fair share of each is in proportion to the
+    tokens of its messages. Neighbours are merged, the smallest first, where the least lengths would not fit.
     """
-    kept = tuple(checkpoints)
-    if cost(kept) > room and len(kept) > 1:
-        kept = _merged(kept, room, count)
-    while len(kept) > 1 and len(kept) * (MIN_SUMMARY_TOKENS + SEPARATOR_TOKENS) > room:
-        kept = _merged(kept, room, count)
-    for index, checkpoint in enumerate(kept):
-        if (over := cost(kept) - room) <= 0:
-            break
-        limit = max(checkpoint.tokens - over, _share(room, kept))
-        kept = (*kept[:index], _shortened(checkpoint, limit, count), *kept[index + 1 :])
-    return kept
+    if cost(checkpoints) <= room:
+        return tuple(checkpoints)
+    runs = _merged_runs(checkpoints, room)
+    whole = sum(map(total_original_tokens, runs)) or 1
+    space = room - SEPARATOR_TOKENS * len(runs)
+    least = min(LEAST_TOKENS, space // len(runs))
+    fair = [max(space * total_original_tokens(run) / whole, least) for run in runs]
+    floors = [
+        max(min(_standing_tokens(run, count), MAX_STANDING * own), least) for run, own in zip(runs, fair, strict=True)
+    ]
+    lengths = [_tokens(run) for run in runs]
+    limits: dict[int, int] = {}
+    yielding = sorted(range(len(runs)), key=lambda index: -lengths[index] / fair[index])
+    # What stands and what has a fair length give way only where nothing else can.
+    for share, floor in ((YIELD, floors), (0.0, floors), (0.0, [least] * len(runs))):
+        for index in yielding:
+            over = sum(lengths) - space
+            limit = max(int(share * fair[index]), int(floor[index]), MIN_SUMMARY_TOKENS)
+            if over > 0 and limit < lengths[index]:
+                lengths[index] = limits[index] = limit if share else max(limit, lengths[index] - over)
+    return _with_rereading(runs, limits)
 
 
-def _limit(checkpoint: Checkpoint) -> int:
-    """The most tokens that the checkpoint may take at its next age."""
-    return max(MIN_SUMMARY_TOKENS, int(AGE_SHARES[min(checkpoint.age + 1, OLDEST_AGE)] * checkpoint.birth_tokens))
+def shortened(shortening: Shortening, turns: Sequence[Turn], *, count: TokenCounter) -> Checkpoint:
+    """The checkpoint that stands for those of `shortening`; `turns` are their messages, () where they are not read."""
+    merged = _merged(shortening.checkpoints)
+    limit = max(shortening.limit, MIN_SUMMARY_TOKENS)
+    if turns:
+        stays = "" if merged.author in SELECTING else _standing(merged.summary)
+        text = extract(turns, earlier=stays, max_tokens=limit, count=count, sparse=True, covers=True)
+    else:
+        text = extract((), earlier=merged.summary, max_tokens=limit, count=count, sparse=True)
+    text = text or _beginning(merged.summary, limit, count)
+    return replace(merged, number=0, summary=text, tokens=count(text), age=min(merged.age + 1, OLDEST_AGE))
 
 
-def _share(room: int, checkpoints: Sequence[Checkpoint]) -> int:
-    return room // len(checkpoints) - SEPARATOR_TOKENS
+def merged_into_one(checkpoints: Sequence[Checkpoint], *, count: TokenCounter) -> Checkpoint:
+    """A single checkpoint for all, selected from their own sentences, at MERGED_SHARE of their first lengths."""
+    limit = int(MERGED_SHARE * sum(checkpoint.birth_tokens for checkpoint in checkpoints))
+    one = shortened(Shortening(tuple(checkpoints), limit), (), count=count)
+    # The messages of several begin with the conversation: none can come before them.
+    return replace(one, age=OLDEST_AGE, stragglers=() if len(checkpoints) > 1 else one.stragglers)
 
 
-def _merged(checkpoints: tuple[Checkpoint, ...], room: int, count: TokenCounter) -> tuple[Checkpoint, ...]:
-    """The checkpoints with the two oldest merged into one, within its age's limit and the room the others leave."""
-    first, second, *others = checkpoints
-    birth_tokens = first.birth_tokens + second.birth_tokens
-    merged = replace(
-        second,
-        level=min(first.level, second.level),
-        summary=merge_notes(f"{first.summary}\n\n{second.summary}"),
-        birth_tokens=birth_tokens,
-        original_tokens=first.original_tokens + second.original_tokens,
+def _merged_runs(checkpoints: Sequence[Checkpoint], room: int) -> list[tuple[Checkpoint, ...]]:
+    """The checkpoints, each alone or with neighbours, so few that LEAST_TOKENS of each fit the room."""
+    runs = [(checkpoint,) for checkpoint in checkpoints]
+    while len(runs) > 1 and len(runs) * (LEAST_TOKENS + SEPARATOR_TOKENS) > room:
+        sizes = [total_original_tokens(first) + total_original_tokens(second) for first, second in pairwise(runs)]
+        at = sizes.index(min(sizes))
+        runs[at : at + 2] = [(*runs[at], *runs[at + 1])]
+    return runs
+
+
+def _with_rereading(runs: Sequence[tuple[Checkpoint, ...]], limits: dict[int, int]) -> tuple[Planned, ...]:
+    """The plan; a summary is made anew from its messages if all that are read again are within MAX_REREAD_TOKENS.
+
+    A provisional note is no selection, and stays one.
+    """
+    planned: list[Planned] = []
+    left = MAX_REREAD_TOKENS
+    for index, run in enumerate(runs):
+        if index not in limits and len(run) == 1:
+            planned.append(run[0])
+            continue
+        size = total_original_tokens(run)
+        rereads = size <= left and not any(checkpoint.provisional for checkpoint in run)
+        left -= size if rereads else 0
+        planned.append(Shortening(run, limits.get(index, _tokens(run)), rereads))
+    return tuple(planned)
+
+
+def _standing_tokens(run: Sequence[Checkpoint], count: TokenCounter) -> int:
+    """Tokens of the headlines and decisions of neighbours that were not selected from messages."""
+    return sum(count(_standing(one.summary)) + SEPARATOR_TOKENS for one in run if one.author not in SELECTING)
+
+
+def _tokens(run: Sequence[Checkpoint]) -> int:
+    return cost(run) - SEPARATOR_TOKENS
+
+
+def _merged(checkpoints: Sequence[Checkpoint]) -> Checkpoint:
+    """The checkpoint of all the messages that neighbours cover; its summary is theirs, one after the other."""
+    first, last = checkpoints[0], checkpoints[-1]
+    if first is last:
+        return first
+    return replace(
+        last,
+        level=min(checkpoint.level for checkpoint in checkpoints),
+        summary=merge_notes("\n\n".join(checkpoint.summary for checkpoint in checkpoints)),
+        birth_tokens=sum(checkpoint.birth_tokens for checkpoint in checkpoints),
+        original_tokens=total_original_tokens(checkpoints),
         first_id=first.first_id,
         age=OLDEST_AGE,
-        provisional=first.provisional or second.provisional,
-        stragglers=(),  # the merged run begins at the conversation's first message: none can come before it
+        provisional=any(checkpoint.provisional for checkpoint in checkpoints),
+        stragglers=tuple(id for checkpoint in checkpoints for id in checkpoint.stragglers),
+        author=next((one.author for one in checkpoints if one.author not in SELECTING), first.author),
     )
-    left = max(room - cost(others) - SEPARATOR_TOKENS, _share(room, checkpoints[1:]))
-    return _extracted(merged, min(int(AGE_SHARES[OLDEST_AGE] * birth_tokens), left), count), *others
 
 
-def _shortened(checkpoint: Checkpoint, limit: int, count: TokenCounter) -> Checkpoint:
-    return checkpoint if checkpoint.tokens <= limit else _extracted(checkpoint, limit, count)
-
-
-def _extracted(checkpoint: Checkpoint, limit: int, count: TokenCounter) -> Checkpoint:
-    """The checkpoint with a summary selected from its own sentences, of at most `limit` tokens.
-
-    The limit is never less than MIN_SUMMARY_TOKENS.
-    """
-    limit = max(limit, MIN_SUMMARY_TOKENS)
-    text = extract((), earlier=checkpoint.summary, max_tokens=limit, count=count, sparse=True)
-    text = text or _beginning(checkpoint.summary, limit, count)
-    return replace(checkpoint, number=0, summary=text, tokens=count(text))
+def _standing(summary: str) -> str:
+    """The headline and the decisions of a summary that a model wrote."""
+    places = [*_SECTION.finditer(summary)]
+    ends = [place.start() for place in places[1:]] + [len(summary)]
+    parts = (summary[place.start() : end].strip() for place, end in zip(places, ends, strict=True))
+    return "\n\n".join(part for part in parts if part.splitlines()[0].strip() in (SUMMARY, DECISIONS))
 
 
 def _beginning(summary: str, limit: int, count: TokenCounter) -> str:

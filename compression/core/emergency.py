@@ -5,9 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
 
-from compression.core.aging import OLDEST_AGE, aged, cost, fitted
+from compression.core.aging import merged_into_one
 from compression.core.measure import usage_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import Checkpoint, Transcript, Turn
@@ -19,8 +18,7 @@ def merge_checkpoints(checkpoints: Sequence[Checkpoint], *, count: TokenCounter)
 
     Its summary takes at most the last age's share of their first lengths, and at least a few words. Never raises.
     """
-    oldest = [_oldest(checkpoint, count) for checkpoint in checkpoints]
-    return (reduce(partial(_both, count=count), oldest),) if oldest else ()
+    return (merged_into_one(checkpoints, count=count),) if checkpoints else ()
 
 
 def results_to_omit(transcript: Transcript, costs: Mapping[str, int]) -> dict[str, int]:
@@ -36,17 +34,6 @@ def results_to_omit(transcript: Transcript, costs: Mapping[str, int]) -> dict[st
 
     number = bisect_left(range(len(order)), True, key=fits)
     return {id: costs[id] for id in order[:number]}
-
-
-def _oldest(checkpoint: Checkpoint, count: TokenCounter) -> Checkpoint:
-    """The checkpoint aged to the last age in one step, so that its sentences are selected only once."""
-    return checkpoint if checkpoint.age == OLDEST_AGE else aged(replace(checkpoint, age=OLDEST_AGE - 1), count=count)
-
-
-def _both(first: Checkpoint, second: Checkpoint, *, count: TokenCounter) -> Checkpoint:
-    """The two checkpoints merged, by fitting them into one token less than they take."""
-    pair = first, second
-    return fitted(pair, cost(pair) - 1, count=count)[0]
 
 
 def _order(turns: Sequence[Turn], costs: Mapping[str, int]) -> list[str]:

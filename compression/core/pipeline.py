@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from dataclasses import replace
 
+from compression.core.aging import MAX_REREAD_TOKENS, total_original_tokens
 from compression.core.policy import Policy
-from compression.core.ports import OnPart, OnStage, Summariser, ignore_parts
+from compression.core.ports import OnPart, OnStage, Originals, Summariser, ignore_parts, no_originals
 from compression.core.retention import repaired
-from compression.core.stages.checkpoint import checkpoint
+from compression.core.stages.checkpoint import checkpoint, originals_of
 from compression.core.stages.identify import identify
 from compression.core.stages.prepare import prepare
 from compression.core.stages.summarise import TO_PERCENT, summarise
@@ -26,6 +28,7 @@ async def compact(
     count: TokenCounter,
     on_stage: OnStage,
     on_part: OnPart = ignore_parts,
+    originals: Originals = no_originals,
 ) -> Draft:
     """Condense the older part of `transcript` into a summary, and return the new state without storing it.
 
@@ -34,11 +37,13 @@ async def compact(
     await on_stage("identify", 5)
     draft = await to_thread(identify, Draft(transcript), policy, steering)
     await on_stage("prepare", 10)
+    if summariser.fills_budget and 0 < total_original_tokens(draft.folded) <= MAX_REREAD_TOKENS:
+        draft = replace(draft, originals=await originals_of(draft.folded, draft, originals))
     draft = await to_thread(prepare, draft, policy, steering, summariser=summariser, count=count)
     draft = await summarise(draft, summariser=summariser, count=count, on_stage=on_stage, on_part=on_part)
     await on_stage("checkpoint", TO_PERCENT)
     draft = await to_thread(repaired, draft, count=count)
-    draft = await to_thread(checkpoint, draft, summariser=summariser, count=count)
+    draft = await checkpoint(draft, summariser=summariser, originals=originals, count=count)
     await on_stage("update", 90)
     draft = await to_thread(update, draft, count=count)
     await on_stage("validate", 95)

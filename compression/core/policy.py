@@ -32,6 +32,16 @@ LOCAL_REPLY_TOKENS = 1_000
 """Tokens reserved for a local model's reply."""
 MIN_HISTORY_TOKENS = 200
 """The smallest budget of history: room for a summary, its frame, and a few words."""
+SUMMARY_SHARE, MIN_SUMMARIES, MAX_SUMMARIES = 0.15, 900, 16_000
+"""All summaries together may take this share of what a request may use, and from MIN_ to MAX_SUMMARIES tokens."""
+MAX_SUMMARIES_SHARE = 0.25
+"""In a window so small that MIN_SUMMARIES would be more, all summaries together may take this share."""
+RECALL_SHARE = 0.18
+"""Recalled passages may take this share of what a request may use."""
+NEW_SUMMARY_SHARE, MIN_NEW_SUMMARY, MAX_NEW_SUMMARY = 1 / 16, 300, 3_000
+"""The length of a new summary where no policy names one: a share of what a request may use, within these tokens."""
+FLOW_SUMMARY_SHARE = 0.2
+"""The length of a new summary in a flow with its own budget, where no policy names one: a share of that budget."""
 MIN_SUMMARY_ROOM = 100
 """Tokens of a flow's own budget that its latest messages leave to its summaries at least."""
 
@@ -79,7 +89,9 @@ class Due:
 class Policy:
     """When a conversation is compacted, and how much of it stays verbatim.
 
-    Ratios are shares of the window; `cooldown` is in seconds; `summary_max_tokens` is the length asked of a summary.
+    Ratios are shares of the window; `cooldown` is in seconds. `summary_max_tokens` is the length asked of a summary;
+    None means NEW_SUMMARY_SHARE. `summary_share` and `recall_share` are what all summaries together and all recalled
+    passages may take, as shares of what a request may use: the window without the room for the reply.
     `threshold` None means DEFAULT_THRESHOLD, and for a local model also LOCAL_SHARE; a named threshold is the only
     limit, for local models too. `keep_user_tokens` of a person's latest condensed messages stay verbatim. The smaller
     of `target_ratio` and `target_tokens` is the target. `level` (3 detailed, 2 moderate, 1 compact; None: by size),
@@ -101,7 +113,9 @@ class Policy:
     target_ratio: float = 0.5
     target_tokens: int | None = None
     cooldown: int = 30
-    summary_max_tokens: int = 500
+    summary_max_tokens: int | None = None
+    summary_share: float = SUMMARY_SHARE
+    recall_share: float = RECALL_SHARE
     level: int | None = None
     summariser: str = ""
     prompt: str = ""
@@ -144,13 +158,33 @@ class Policy:
         """The policy for truncation without a model: a disabled flow keeps its latest `history_messages`."""
         return replace(self, keep_recent=self.history_messages) if self.has_budget and not self.enabled else self
 
-    def max_new_summary_tokens(self, condensed: int) -> float:
+    @property
+    def keeps_to_target(self) -> bool:
+        """Whether a compaction that nobody asked for keeps as many of the latest messages as the target has room for.
+
+        A flow with its own budget keeps `keep_recent`, and a continuation keeps none.
+        """
+        return self.strategy != "continuation" and not self.has_budget
+
+    def new_summary_tokens(self, window: Window) -> int:
+        """The length asked of a new summary, in tokens by our own count, before the density of facts is known."""
+        if self.summary_max_tokens is not None:
+            return self.summary_max_tokens
+        if self.history_tokens is not None:
+            return int(FLOW_SUMMARY_SHARE * self.history_tokens)
+        return int(min(max(NEW_SUMMARY_SHARE * _usable(window), MIN_NEW_SUMMARY), MAX_NEW_SUMMARY))
+
+    def recall_budget(self, window: Window) -> int:
+        """The most tokens, by our own count, of passages that are recalled for one message."""
+        return int(self.recall_share * _usable(window)) if self.recall else 0
+
+    def max_new_summary_tokens(self, window: Window, condensed: int) -> float:
         """The most tokens of a new summary of `condensed` tokens, whatever room there is; inf without a budget.
 
         A flow's summary takes the asked length or a sixth of its messages: of 20 equal messages, 4 of them kept, a
         third of the tokens is left.
         """
-        return max(self.summary_max_tokens, condensed // 6) if self.has_budget else inf
+        return max(self.new_summary_tokens(window), condensed // 6) if self.has_budget else inf
 
     def target(self, window: Window) -> float:
         """The size, in the model's tokens, that a request should not exceed after a compaction."""
@@ -185,13 +219,14 @@ class Policy:
         )
         return min(limits, key=lambda due: due.tokens)
 
-    def context_budget(self, window: Window, system_tokens: int, *, verbatim: int = 0) -> int:
-        """The most tokens that all summaries together may take, their frame included.
+    def context_budget(self, window: Window, *, verbatim: int = 0) -> int:
+        """The most tokens, by our own count, that all summaries together may take, their frame included.
 
         In a flow with its own budget, the summaries have the tokens that its `verbatim` messages leave.
         """
-        spare = tier_budget(window.size) - system_tokens
-        budget = max(spare, min(window.size // 8, 4 * self.summary_max_tokens))
+        usable = _usable(window)
+        least = min(MIN_SUMMARIES, MAX_SUMMARIES_SHARE * usable)
+        budget = int(min(max(self.summary_share * usable, least), MAX_SUMMARIES))
         if self.history_tokens is None:
             return budget
         left = self._own_budget(window) - MESSAGE_OVERHEAD - verbatim
@@ -227,6 +262,11 @@ class Policy:
         """The most verbatim tokens of a local model's history; inf for other models or with a named threshold."""
         room = _local_room(window)
         return LOCAL_SHARE * room if local and self.threshold is None and room > 0 else inf
+
+
+def _usable(window: Window) -> float:
+    """Tokens of a request, by our own count, that leave room for the reply."""
+    return window.budget / window.correction
 
 
 def _local_room(window: Window) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Protocol
 
-from compression.core.values import Passage, Written
+from compression.core.values import Passage, Turn, Written
 
 OnStage = Callable[[str, int], Awaitable[None]]
 """Called when a stage begins, with the stage's name and the percentage that is done."""
@@ -17,6 +18,16 @@ tokens that the whole summary replaces. At the end it is called with the number 
 
 async def ignore_parts(*_: object) -> None:
     """The callback for callers that need no progress of parts."""
+
+
+Originals = Callable[[datetime | None, datetime, Sequence[str]], Awaitable[tuple[Turn, ...]]]
+"""Reads the messages of a stretch of history again: those after a moment (None: the beginning) up to another, and some
+from before by their ids."""
+
+
+async def no_originals(*_: object) -> tuple[Turn, ...]:
+    """The port for callers that have no messages but those of the transcript: summaries are made of their own text."""
+    return ()
 
 
 class Summariser(Protocol):

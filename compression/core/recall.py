@@ -20,8 +20,6 @@ from compression.core.statements import message_speaker
 from compression.core.tokens import TokenCounter
 from compression.core.values import MESSAGE_OVERHEAD, Turn, split_quotations
 
-SHARE = 0.18
-"""Of what a request may use: the most that recalled passages take."""
 LEAST_BUDGET = 80
 """Tokens under which nothing is recalled: the frame takes most of them."""
 PASSAGE = 900

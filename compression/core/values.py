@@ -91,7 +91,9 @@ Group = tuple[Turn, ...]
 class Checkpoint:
     """One summary of a run of messages. `digest` is the running hash of the history up to the run's end.
 
-    `number` is 0 until the checkpoint is stored. `birth_tokens` is the summary's size at age 0; ages are 0, 1 and 2.
+    `number` is 0 until the checkpoint is stored. `birth_tokens` is the summary's size at age 0; `age` is how often it
+    was shortened or merged since, at most OLDEST_AGE. `author` names the summariser, or says that a
+    person has edited it ("": not known).
     `stragglers` are ids of older messages that the summary covers too: they were kept when the cut passed them, and
     condensed later. A provisional checkpoint is to be rebuilt from its messages.
     """
@@ -109,6 +111,7 @@ class Checkpoint:
     age: int = 0
     provisional: bool = False
     stragglers: tuple[str, ...] = ()
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +206,19 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Steering:
-    """The wishes of a person or caller for one compaction; they override the policy."""
+    """The wishes of a person or caller for one compaction; they override the policy.
+
+    `growth` None asks for everything but the policy's `keep_recent` to be compacted. A number asks for the latest
+    messages to stay up to the policy's target, less so many tokens (the model's), by which the conversation will
+    have grown once the compaction is in force.
+    """
 
     instructions: str = ""
     prompt: str = ""
     keep_recent: int | None = None
     up_to: str | None = None
     quality: Literal["fast", "standard"] = "fast"
+    growth: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +265,7 @@ class Draft:
     """A compaction in progress; each stage returns a draft with more of its fields set. No stage stores anything.
 
     The new summary takes in the `folded` checkpoints; the `older` ones stay beside it, all within `room` tokens.
+    `originals` are the messages of the folded checkpoints, where these are read again instead of their summaries.
     `marks` is the goal's progress as the summariser reported it.
     """
 
@@ -266,6 +276,7 @@ class Draft:
     room: int = 0
     older: tuple[Checkpoint, ...] = ()
     folded: tuple[Checkpoint, ...] = ()
+    originals: tuple[Turn, ...] = ()
     passages: tuple[Passage, ...] = ()
     level: int = 0
     max_tokens: int = 0

@@ -21,7 +21,7 @@ from compression.models import Compaction
 from compression.records import active_checkpoints
 from conversations.compaction import commit, lease, snapshots
 from conversations.compaction.snapshots import Superseded
-from conversations.context import prompt, transcript, version
+from conversations.context import transcript, version
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Head
 from conversations.errors import Conflict
@@ -110,8 +110,7 @@ def _draft(row: Compaction, head: Head) -> Draft | None:
     saved, active = row.prepared, active_checkpoints(head.id)
     if not saved or head.window is None or [one.number for one in active] != saved["active"]:
         return None
-    system_tokens = prompt.system_tokens(head)
-    if saved["context_tokens"] > policy_of(head).context_budget(head.window, system_tokens) + MESSAGE_OVERHEAD:
+    if saved["context_tokens"] > policy_of(head).context_budget(head.window) + MESSAGE_OVERHEAD:
         return None
     lasting = active[: saved["lasting"]]
     checkpoints = tuple(_checkpoint(entry) for entry in saved["checkpoints"])

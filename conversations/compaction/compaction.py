@@ -17,7 +17,7 @@ from compression.core import pipeline
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.policy import Policy
-from compression.core.ports import Summariser
+from compression.core.ports import Originals, Summariser
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript
 from compression.ids import uuid7
@@ -159,11 +159,12 @@ async def _compact(row: Compaction, progress: Progress) -> None:
         policy = replace(policy, strategy="truncate")
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
     begin = await sync_to_async(source)(loaded, rebuild=with_model)
+    originals = sync_to_async(partial(transcript.originals, row.conversation_id))
     ways = await fallback_chain(loaded.head, steering, policy=policy, source=begin, with_model=with_model)
     try:
         climbed = await first_good_draft(
             ways,
-            partial(_drafted, progress, begin, policy, steering),
+            partial(_drafted, progress, begin, policy, steering, originals),
             least=policy.min_retention,
             pinned=loaded.head.rules,
         )
@@ -184,7 +185,7 @@ async def _compact(row: Compaction, progress: Progress) -> None:
 
 
 async def _drafted(
-    progress: Progress, source: Transcript, policy: Policy, steering: Steering, rung: Summariser
+    progress: Progress, source: Transcript, policy: Policy, steering: Steering, originals: Originals, rung: Summariser
 ) -> Draft:
     progress.begin(rung)
     try:
@@ -196,6 +197,7 @@ async def _drafted(
             count=count_tokens,
             on_stage=progress.on_stage,
             on_part=progress.on_part,
+            originals=originals,
         )
     except CompactionFailed:
         await _settle(rung, accepted=False)

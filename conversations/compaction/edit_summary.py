@@ -18,7 +18,7 @@ from compression.core.values import Checkpoint as CheckpointValue
 from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import lease, snapshots
-from conversations.context import prompt, transcript
+from conversations.context import transcript
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Head
 from conversations.errors import Conflict, Invalid
@@ -73,7 +73,7 @@ def _with(values: Sequence[CheckpointValue], number: int, summary: str) -> list[
 def _require_room(head: Head, tokens: int) -> None:
     """Raises Invalid if all active summaries together would exceed the policy's budget for them."""
     window = head.window or DEFAULT_WINDOW
-    limit = policy_of(head).context_budget(window, prompt.system_tokens(head)) + MESSAGE_OVERHEAD
+    limit = policy_of(head).context_budget(window) + MESSAGE_OVERHEAD
     if tokens > limit:
         overage = tokens - limit
         raise Invalid(

@@ -21,7 +21,7 @@ from compression.core.values import Steering, Usage
 from compression.ids import uuid7
 from compression.models import Compaction, Snapshot
 from conversations.compaction import ahead_of_time, compaction, emergency, lease
-from conversations.context import transcript
+from conversations.context import recall
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
 from conversations.context.usage import publish_usage, too_large, too_large_detail, usage_of
@@ -44,7 +44,7 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
     `overflowed`: the provider refused the last request as too long. If a person cancels the compaction, the request is
     sent without it if it fits. Raises TooLarge, naming the parts, if the request does not fit in the end.
     """
-    loaded = await sync_to_async(transcript.load)(conversation_id)
+    loaded = await sync_to_async(recall.load_for_request)(conversation_id)
     if loaded.head.is_compacting:
         loaded = await _settled(conversation_id)
     cancelled = False
@@ -62,7 +62,7 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
 
 def prepare_ahead(conversation_id: UUID) -> None:
     """After a reply, start an ahead-of-time compaction if one will soon be due and none is ready."""
-    loaded = transcript.load(conversation_id)
+    loaded = recall.load(conversation_id)
     policy, usage = policy_of(loaded.head), usage_of(loaded)
     if (
         usage is None
@@ -72,7 +72,9 @@ def prepare_ahead(conversation_id: UUID) -> None:
         return
     with contextlib.suppress(Conflict), transaction.atomic():
         if not ahead_of_time.holds(conversation_id):
-            row = lease.claim(conversation_id, trigger=Trigger.AHEAD, steering=Steering())
+            growth = policy.due_at(usage, local=bool(loaded.head.is_local)).tokens - usage.total
+            steering = Steering(growth=max(0, int(growth)))
+            row = lease.claim(conversation_id, trigger=Trigger.AHEAD, steering=steering)
             queue.enqueue("compact", str(row.pk))
 
 
@@ -83,7 +85,7 @@ async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:
     """
     loaded = await _settled(conversation_id)
     if await sync_to_async(ahead_of_time.put_in_force)(conversation_id):
-        loaded = await sync_to_async(transcript.load)(conversation_id)
+        loaded = await sync_to_async(recall.load_for_request)(conversation_id)
         if not await sync_to_async(is_full)(loaded):
             return loaded, False
     status = await _compress_now(conversation_id)
@@ -118,7 +120,7 @@ def _is_over(loaded: Loaded) -> bool:
 
 async def _compress_now(conversation_id: UUID, *, trigger: str = Trigger.AUTO) -> str:
     """Run a compaction now; returns its final status, or "" if another one is running, which the caller waits for."""
-    id, steering = uuid7(), Steering(keep_recent=0 if trigger == Trigger.EMERGENCY else None)
+    id, steering = uuid7(), Steering(keep_recent=0 if trigger == Trigger.EMERGENCY else None, growth=0)
     try:
         await sync_to_async(lease.claim)(conversation_id, trigger=trigger, steering=steering, id=id)
     except Conflict:
@@ -138,7 +140,7 @@ async def _settled(conversation_id: UUID) -> Loaded:
     """Load the conversation once no compaction is active; a dead worker's compaction ends when its lease expires."""
     while await sync_to_async(lease.active)(conversation_id):
         await asyncio.sleep(SETTLE_SECONDS)
-    return await sync_to_async(transcript.load)(conversation_id)
+    return await sync_to_async(recall.load_for_request)(conversation_id)
 
 
 def is_due(loaded: Loaded) -> bool:

@@ -62,6 +62,11 @@ def load(conversation_id: UUID) -> Loaded:
     return replace(loaded, recalled=known) if is_known else recalling(loaded)
 
 
+def load_for_request(conversation_id: UUID) -> Loaded:
+    """A conversation as its next request is made of it, to be sent. Raises Conversation.DoesNotExist."""
+    return recalling(transcript.load(conversation_id))
+
+
 def recalling(loaded: Loaded) -> Loaded:
     """The same, with the passages of its compacted part that bear on the latest message of the person.
 
@@ -115,8 +120,8 @@ def room_for(loaded: Loaded) -> int:
         return 0
     usage = loaded.usage(system_tokens=prompt.system_tokens(head))
     assert usage is not None
-    room = min(recall.SHARE * head.window.budget, head.window.budget - (usage.total - usage.recalled))
-    return max(0, int((room - 1) / head.window.correction))
+    room = int((head.window.budget - (usage.total - usage.recalled) - 1) / head.window.correction)
+    return max(0, min(policy_of(head).recall_budget(head.window), room))
 
 
 def noted(found: Recalled) -> dict[str, Any]:

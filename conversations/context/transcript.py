@@ -167,6 +167,16 @@ def between(conversation_id: UUID, after: datetime | None, up_to: datetime) -> t
     return _turns(_columns(span.filter(created_at__lte=up_to)))
 
 
+def originals(
+    conversation_id: UUID, after: datetime | None, up_to: datetime, earlier: Sequence[str]
+) -> tuple[Turn, ...]:
+    """All turns of the history in (after, up_to], with those of the ids in `earlier` from before, in order."""
+    before = (
+        _turns(_columns(Message.objects.filter(pk__in=earlier, created_at__lte=after))) if earlier and after else ()
+    )
+    return before + between(conversation_id, after, up_to)
+
+
 def message_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str = "user") -> int:
     """Tokens of a message in a request, including its tool calls and their results."""
     return count_tokens(as_sent(role, content)) + MESSAGE_OVERHEAD + sum(tool_tokens(use) for use in tools)

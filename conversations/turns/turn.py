@@ -22,7 +22,7 @@ from conversations.agents.ask_model import ask_model, prepare_request
 from conversations.agents.reply_scope import MAX_REPLY_REQUESTS, Work
 from conversations.agents.tools.toolbox import Toolbox
 from conversations.compaction import trigger
-from conversations.context import recall, usage
+from conversations.context import usage
 from conversations.context.transcript import Loaded
 from conversations.errors import Refused
 from conversations.llm.errors import ModelError
@@ -150,7 +150,6 @@ async def _answer(running: Running, work: Work) -> None:
 
     make_room = partial(_make_room, running)
     loaded = await prepare_request(running.conversation_id, work, make_room=make_room, planner=planner.carry_out)
-    loaded = await sync_to_async(recall.recalling)(loaded)
     await ask_model(answer, loaded, make_room=make_room, count_request=count_request, on_text=show)
 
 

@@ -32,14 +32,16 @@ def owned(db: None) -> Any:
 
 def value(end: int, *, number: int = 0, **more: Any) -> Value:
     id = str(UUID(int=end))
-    made = Value(number, 3, f"up to {end}", 10, 20, 100, id, id, START + timedelta(minutes=end), "d" * 64)
+    made = Value(
+        number, 3, f"up to {end}", 10, 20, 100, id, id, START + timedelta(minutes=end), "d" * 64, author="small"
+    )
     return replace(made, **more)
 
 
-def store(conversation: Any, *values: Value, model: str = "small") -> None:
+def store(conversation: Any, *values: Value, model: str = "") -> None:
     row = Compaction.objects.create(conversation=conversation, trigger="manual", status="succeeded")
     draft = Draft(Transcript((), Window(8_000, 1_000)), checkpoints=values)
-    store_checkpoints(row, draft, model=model)
+    store_checkpoints(row, draft, model=model or values[-1].author)
 
 
 def test_what_is_stored_is_loaded_again(owned: Any) -> None:
@@ -58,8 +60,8 @@ def test_unchanged_rows_stay_and_replaced_ones_become_inactive(owned: Any) -> No
     assert (kept.active, replaced.active) == (True, False)
     rows = Checkpoint.objects.filter(active=True).order_by("number")
     assert [(row.number, row.summary, row.model) for row in rows] == [
-        (1, "up to 1", "extractive"),
-        (3, "shorter", "extractive"),
+        (1, "up to 1", "small"),
+        (3, "shorter", "small"),
         (4, "up to 3", "large"),
     ]
 

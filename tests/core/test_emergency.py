@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.aging import AGE_SHARES, MIN_SUMMARY_TOKENS, OLDEST_AGE
+from compression.core.aging import MERGED_SHARE, MIN_SUMMARY_TOKENS, OLDEST_AGE
 from compression.core.context import render_context
 from compression.core.emergency import merge_checkpoints, results_to_omit
 from compression.core.measure import usage_of
@@ -34,7 +34,7 @@ def checkpoint(number: int, summary: str, *, age: int = 0, **more: object) -> Ch
         level=1 + number % 3,
         summary=summary,
         tokens=count_tokens(summary),
-        birth_tokens=ceil(count_tokens(summary) / AGE_SHARES[age]),
+        birth_tokens=ceil(count_tokens(summary) / (1.0, 0.6, 0.3)[age]),
         original_tokens=100 * number,
         first_id=f"first {number}",
         last_id=f"last {number}",
@@ -68,11 +68,7 @@ def histories(draw: st.DrawFn) -> list[Checkpoint]:
 @given(histories())
 def test_any_summaries_become_one_within_the_bound_that_stands_for_all_of_them(older: list[Checkpoint]) -> None:
     (one,) = merge_checkpoints(older, count=count_tokens)
-    assert (
-        one.tokens
-        == count_tokens(one.summary)
-        <= max(MIN_SUMMARY_TOKENS, int(AGE_SHARES[OLDEST_AGE] * one.birth_tokens))
-    )
+    assert one.tokens == count_tokens(one.summary) <= max(MIN_SUMMARY_TOKENS, int(MERGED_SHARE * one.birth_tokens))
     assert one.birth_tokens == sum(each.birth_tokens for each in older)
     assert one.original_tokens == sum(each.original_tokens for each in older)
     assert (one.first_id, one.last_id) == (older[0].first_id, older[-1].last_id)

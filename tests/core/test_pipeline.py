@@ -16,6 +16,7 @@ from compression.core.digest import extend_digest
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.pipeline import compact
+from compression.core.ports import Originals, no_originals
 from compression.core.policy import PRESETS, STRATEGIES, Policy, Strategy
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
@@ -50,7 +51,13 @@ async def nobody(stage: str, percent: int) -> None:
     assert 0 <= percent < 100
 
 
-def run(transcript: Transcript, summariser: object = None, policy: Policy | None = None, **steering: object) -> Draft:
+def run(
+    transcript: Transcript,
+    summariser: object = None,
+    policy: Policy | None = None,
+    originals: Originals = no_originals,
+    **steering: object,
+) -> Draft:
     return asyncio.run(
         compact(
             transcript,
@@ -59,6 +66,7 @@ def run(transcript: Transcript, summariser: object = None, policy: Policy | None
             summariser=summariser or Scripted(),  # type: ignore[arg-type]
             count=count_tokens,
             on_stage=nobody,
+            originals=originals,
         )
     )
 

@@ -16,6 +16,7 @@ from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
 from compression.core.tokens import TokenCounter
 
 MUSTS_SHARE = 0.3
+"""The share of the room that the person's rules may take."""
 HEADLINE_SHARE = 0.12
 MAX_HEADLINE_TOKENS = 60
 """The most tokens of new statements under the first heading; none are added if it has statements already."""
@@ -33,16 +34,25 @@ _HEADLINES = frozenset({Kind.FIRST_PERSON, Kind.STATEMENT, Kind.NOTE})
 
 
 def fitted(
-    notes: Sequence[Note], names: frozenset[str], max_tokens: int, count: TokenCounter, *, sparse: bool = False
+    notes: Sequence[Note],
+    names: frozenset[str],
+    max_tokens: int,
+    count: TokenCounter,
+    *,
+    sparse: bool = False,
+    musts_share: float = MUSTS_SHARE,
 ) -> str:
-    """The summary of the best notes, in their order, within `max_tokens`."""
+    """The summary of the best notes, in their order, within `max_tokens`.
+
+    Notes of at least MUST_WEIGHT are selected first, up to `musts_share` of the room.
+    """
     empty = render_summary([], sparse=sparse)
     room = max_tokens - count(empty)
     if room <= 0:
         return _cut(empty, max_tokens, count)
     if is_technical(notes):
         notes = with_mentions(notes, count)
-    order, notes = _chosen(notes, names, room, count)
+    order, notes = _chosen(notes, names, room, count, musts_share)
     while order:
         shown = sorted(set(order) - repeated(notes, order))
         text = render_summary([notes[number] for number in shown], sparse=sparse)
@@ -55,11 +65,11 @@ def fitted(
 
 
 def _chosen(
-    notes: Sequence[Note], names: frozenset[str], room: int, count: TokenCounter
+    notes: Sequence[Note], names: frozenset[str], room: int, count: TokenCounter, musts_share: float
 ) -> tuple[list[int], Sequence[Note]]:
     """(indexes of the selected notes in order of selection, the notes with headlines); slightly more than fit."""
     coverage = coverage_of(notes, names)
-    coverage.fill([number for number, note in enumerate(notes) if note.weight >= MUST_WEIGHT], MUSTS_SHARE * room)
+    coverage.fill([number for number, note in enumerate(notes) if note.weight >= MUST_WEIGHT], musts_share * room)
     standing = [number for number, note in enumerate(notes) if note.phrase.section == SUMMARY]
     coverage.fill(standing, STANDING_SHARE * room)
     if not standing:

@@ -10,7 +10,7 @@ from compression.core.extractive.changes import changes_of, merged
 from compression.core.extractive.notes import MUST_WEIGHT, Note, notes_of, phrase_of
 from compression.core.extractive.recency import current
 from compression.core.extractive.segmentation import Kind
-from compression.core.extractive.selection import fitted
+from compression.core.extractive.selection import MUSTS_SHARE, fitted
 from compression.core.extractive.sentences import clean, one_line
 from compression.core.extractive.shortening import Form
 from compression.core.extractive.summary_notes import notes_of_summary
@@ -22,6 +22,8 @@ from compression.core.values import Passage, Turn, Written, total_tokens
 
 _ROOM_FOR_WHOLE = 1.2
 _ROOM_FOR_READABLE = 1.6
+STANDING_MUSTS_SHARE = 0.85
+"""The share of the room for rules and decisions where those of an earlier summary stand."""
 
 
 class Extractive:
@@ -40,27 +42,44 @@ class Extractive:
         return Written(text)
 
 
-def extract(turns: Sequence[Turn], *, earlier: str, max_tokens: int, count: TokenCounter, sparse: bool = False) -> str:
+def extract(
+    turns: Sequence[Turn],
+    *,
+    earlier: str,
+    max_tokens: int,
+    count: TokenCounter,
+    sparse: bool = False,
+    covers: bool = False,
+) -> str:
     """A summary of `turns`, with the summary `earlier` folded in, of at most `max_tokens` as `count` counts them.
 
     Never raises; equal input gives equal text. A limit below the five headings (about 25 tokens) returns only a part
-    of them. `sparse` omits headings without content, so the text may be "".
+    of them. `sparse` omits headings without content, so the text may be "". `covers`: `earlier` is of the same turns;
+    its headline stays, and its decisions are selected first.
     """
     form = _form(total_tokens(turns) + count(earlier), max_tokens)
     names = frozenset(speaker_of(turn).lower() for turn in turns if turn.name)
     old = notes_of_summary(earlier, count)
-    if turns:  # the earlier headlines do not cover the new turns
+    if covers:
+        old = [_as_must(note) for note in old]
+    elif turns:  # the earlier headlines do not cover the new turns
         old = [_as_context(note) for note in old]
     new = notes_of(turns, form, names, count, first_stretch=1 + max((note.stretch for note in old), default=-1))
     changed = merged([note for note in old if note.phrase.section == FILES] + changes_of(new, count), count)
     rules = _rules(turns, count)
     others = current([*(note for note in old if note.phrase.section != FILES), *new])
     notes = [*rules, *changed, *others]
-    return fitted(notes, names, max_tokens, count, sparse=sparse)
+    return fitted(
+        notes, names, max_tokens, count, sparse=sparse, musts_share=STANDING_MUSTS_SHARE if covers else MUSTS_SHARE
+    )
 
 
 def _as_context(note: Note) -> Note:
     return replace(note, phrase=replace(note.phrase, section=CONTEXT)) if note.phrase.section == SUMMARY else note
+
+
+def _as_must(note: Note) -> Note:
+    return replace(note, weight=MUST_WEIGHT) if note.phrase.section == DECISIONS else note
 
 
 def _form(tokens: int, max_tokens: int) -> Form:

@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
+from collections.abc import Sequence
 from dataclasses import replace
 
-from compression.core.aging import SEPARATOR_TOKENS, aged, fitted
+from compression.core.aging import SEPARATOR_TOKENS, Shortening, planned, shortened
 from compression.core.context import FRAME
 from compression.core.digest import extend_digest
-from compression.core.ports import Summariser
+from compression.core.ports import Originals, Summariser
 from compression.core.tokens import TokenCounter
-from compression.core.values import Checkpoint, Draft
+from compression.core.values import Checkpoint, Draft, Turn
 
 
-def checkpoint(draft: Draft, *, summariser: Summariser, count: TokenCounter) -> Draft:
-    """The draft with its checkpoints: the older ones, aged and fitted into the room left to them, then the new one."""
-    newest = _newest(draft, summariser, count)
+async def checkpoint(draft: Draft, *, summariser: Summariser, originals: Originals, count: TokenCounter) -> Draft:
+    """The draft with its checkpoints: the older ones, within the room left to them, then the new one."""
+    newest = await to_thread(_newest, draft, summariser, count)
     room = draft.room - count(FRAME) - newest.tokens - SEPARATOR_TOKENS
-    older = fitted([aged(older_one, count=count) for older_one in draft.older], room, count=count)
+    older = [
+        await _carried_out(entry, draft, originals, count) if isinstance(entry, Shortening) else entry
+        for entry in await to_thread(planned, draft.older, room, count=count)
+    ]
+    if older and older[0].stragglers:  # its messages begin with the conversation: none can come before them
+        older[0] = replace(older[0], stragglers=())
     return replace(draft, checkpoints=(*older, newest), cut=newest.last_at)
+
+
+async def _carried_out(shortening: Shortening, draft: Draft, originals: Originals, count: TokenCounter) -> Checkpoint:
+    turns = await originals_of(shortening.checkpoints, draft, originals) if shortening.rereads else ()
+    return await to_thread(shortened, shortening, turns, count=count)
+
+
+async def originals_of(checkpoints: Sequence[Checkpoint], draft: Draft, originals: Originals) -> tuple[Turn, ...]:
+    """The messages that neighbouring checkpoints of the transcript cover, without those that are sent verbatim."""
+    every = draft.transcript.checkpoints
+    first = next(number for number, one in enumerate(every) if one.first_id == checkpoints[0].first_id)
+    after = every[first - 1].last_at if first else None
+    stragglers = [id for one in checkpoints for id in one.stragglers]
+    turns = await originals(after, checkpoints[-1].last_at, stragglers)
+    verbatim = {turn.id for turn in (*draft.transcript.turns, *draft.kept, *draft.tail)}
+    return tuple(turn for turn in turns if turn.id not in verbatim)
 
 
 def _newest(draft: Draft, summariser: Summariser, count: TokenCounter) -> Checkpoint:
@@ -40,6 +63,7 @@ def _newest(draft: Draft, summariser: Summariser, count: TokenCounter) -> Checkp
         digest=extend_digest(transcript.digest, (turn for turn in passed if turn.created_at <= cut)),
         provisional=summariser.provisional,
         stragglers=_stragglers(draft),
+        author=summariser.name,
     )
 
 

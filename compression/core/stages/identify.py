@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import accumulate
 
-from compression.core.aging import aged_tokens
+from compression.core.aging import cost
+from compression.core.context import FRAME_TOKENS
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.measure import usage_of
 from compression.core.policy import Policy
@@ -32,7 +34,7 @@ def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
     stay = _staying(transcript, condensed, policy)
     verbatim = _turns(group for group in settled[:start] if group[0].id in kept)
     tail = _turns(settled[start:]) + _waiting(transcript)
-    room = policy.context_budget(transcript.window, transcript.system_tokens, verbatim=_counted(verbatim + tail))
+    room = policy.context_budget(transcript.window, verbatim=_counted(verbatim + tail))
     return replace(
         draft,
         condensed=condensed,
@@ -69,10 +71,33 @@ def _start_of_tail(
     start = _keeping(settled, policy.recent if steering.keep_recent is None else steering.keep_recent)
     if not policy.has_budget:  # a flow with a budget has no room for a longer tail
         start = _at_a_turn(settled, start)
+    if steering.growth is not None and policy.keeps_to_target:
+        start = _up_to_target(settled, start, transcript, policy, growth=steering.growth)
     if steering.keep_recent is None or forced:
         # While tools are being called, the last group waits for an answer: all settled groups may be condensed.
         to_the_end = forced or (policy.has_budget and any(turn.tools for turn in _waiting(transcript)))
         start = _shrunk(settled, start, transcript, policy, last=len(settled) if to_the_end else len(settled) - 1)
+    return start
+
+
+def _up_to_target(
+    settled: tuple[Group, ...], start: int, transcript: Transcript, policy: Policy, *, growth: int
+) -> int:
+    """The index of the first group of the longest tail, of whole turns, with which the request is within the target.
+
+    It is `start` at most. What is condensed before it is worth a summary: at least twice as long as one.
+    """
+    window = transcript.window
+    others = window.corrected(_fixed(settled, start, transcript, policy) + policy.recall_budget(window))
+    room = (policy.target(window) - growth - others) / window.correction
+    worth, least = 2 * policy.new_summary_tokens(window), start
+    before = [0, *accumulate(0 if is_protected(group) else total_tokens(group) for group in settled)]
+    room -= before[-1] - before[start]
+    while start > 0 and room >= before[start] - before[start - 1] and before[start - 1] >= worth:
+        start -= 1
+        room -= before[start + 1] - before[start]
+    while start < least and settled[start][0].role != "user":
+        start += 1
     return start
 
 
@@ -142,11 +167,11 @@ def _waiting(transcript: Transcript) -> tuple[Turn, ...]:
 
 def _context_tokens(transcript: Transcript, policy: Policy) -> int:
     """An estimate of the tokens of the new summary and the checkpoints beside it."""
-    newest = policy.summary_max_tokens
+    newest = policy.new_summary_tokens(transcript.window)
     if policy.folds:
         return newest
-    budget = policy.context_budget(transcript.window, transcript.system_tokens)
-    return min(newest + aged_tokens(transcript.checkpoints), max(newest, budget))
+    budget = policy.context_budget(transcript.window)
+    return min(newest + FRAME_TOKENS + cost(transcript.checkpoints), max(newest, budget))
 
 
 def _staying(transcript: Transcript, condensed: tuple[Turn, ...], policy: Policy) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compression.core.aging import MIN_SUMMARY_TOKENS, SEPARATOR_TOKENS, aged_tokens, cost
+from compression.core.aging import LEAST_TOKENS, SEPARATOR_TOKENS, cost, least_cost, total_original_tokens
 from compression.core.context import FRAME, join_summaries
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
@@ -21,10 +21,13 @@ from compression.core.values import Draft, Passage, Steering, Turn
 COMPACT, MODERATE, DETAILED = 1, 2, 3
 MIN_NEW_SUMMARY_TOKENS = 60
 """Tokens of the headings and one sentence. Where even that would save nothing, the compaction is skipped."""
-NEWEST_SHARE = 1 / 3
-"""The share of the summaries' room that the new one may always take; it gets more if the older ones leave it."""
+NEWEST_SHARE, NEWEST_WEIGHT = 1 / 6, 2
+"""The new summary may always take this share of the summaries' room, and NEWEST_WEIGHT times what is its fair one by
+the tokens that it covers; it gets more if the older ones leave it."""
 WORDING_TOKENS = 1_200
 """Tokens kept free in a summariser's window for its instructions."""
+WINDOW_SHARE = 1 / 8
+"""The most of a summariser's own window that its summary takes, whatever the conversation's window has room for."""
 USUAL_DENSITY = 4
 """Facts per 100 tokens at which a summary has the policy's length; it grows and shrinks with the density."""
 
@@ -39,17 +42,20 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
 
     Raises CompactionSkipped if no tokens can be saved, CompactionFailed if the summariser's window is too small.
     """
-    earlier = join_summaries(draft.folded)
+    earlier = "" if draft.originals else join_summaries(draft.folded)
+    turns = draft.originals + draft.condensed
     facts = find_facts(
-        [*statements_in_summary(earlier), *(statement for turn in draft.condensed for statement in statements_of(turn))]
+        [*statements_in_summary(earlier), *(statement for turn in turns for statement in statements_of(turn))]
     )
     max_tokens = summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
+    if summariser.window is not None:
+        max_tokens = min(max_tokens, max(MIN_NEW_SUMMARY_TOKENS, int(WINDOW_SHARE * summariser.window)))
     level = policy.level or level_for(draft.condensed_tokens)
     # Each passage is sent with a summary to fold in: the earlier one, then that of the passages before it.
     instructions = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
     beside = max(count(earlier), max_tokens) + count(instructions)
     room = _room(summariser, max_tokens, beside=beside)
-    pieces = [piece for turn in draft.condensed for piece in _pieces(_whole(turn, count), room, count)]
+    pieces = [piece for turn in turns for piece in _pieces(_whole(turn, count), room, count)]
     passages = tuple(
         Passage(
             turns=part,
@@ -98,7 +104,7 @@ def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: 
     # Folded summaries were condensed once already; their share of the new summary need not shrink again.
     whole = replaced - draft.condensed_tokens if draft.folded else 0
     saving = (replaced - whole) // policy.min_reduction + whole - frame
-    most = policy.max_new_summary_tokens(replaced - whole) + whole
+    most = policy.max_new_summary_tokens(draft.transcript.window, replaced - whole) + whole
     tokens = int(min(_newest_room(draft, draft.room - frame), saving, most) / (1 + REPAIR_SHARE))
     if tokens < MIN_NEW_SUMMARY_TOKENS:
         number = len(draft.condensed)
@@ -109,31 +115,33 @@ def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: 
     if facts is None:
         return tokens
     density = 100 * facts / max(replaced, 1)
-    wanted = int(policy.summary_max_tokens * min(0.5 + density / USUAL_DENSITY, 1.5))
+    wanted = int(policy.new_summary_tokens(draft.transcript.window) * min(0.5 + density / USUAL_DENSITY, 1.5))
     return max(min(tokens, wanted), MIN_NEW_SUMMARY_TOKENS)
 
 
 def _replaced(draft: Draft) -> int:
     """Tokens of the messages and summaries that the new summary replaces.
 
-    If the request is over its budget, the tokens that the older summaries lose by ageing count too. Otherwise they do
-    not, so that a few short messages do not age the older summaries.
+    If the request is over its budget, the tokens that the older summaries can lose count too. Otherwise they do not,
+    so that a few short messages do not shorten the older summaries.
     """
     crowded = draft.before is not None and draft.before.over_budget
-    stays = aged_tokens(draft.older) if crowded else cost(draft.older)
+    stays = least_cost(draft.older) if crowded else cost(draft.older)
     return draft.condensed_tokens + draft.transcript.context_tokens - stays
 
 
 def _newest_room(draft: Draft, budget: int) -> int:
-    """Tokens of `budget` for the new summary: the rest that the aged older ones leave, at least NEWEST_SHARE of it.
+    """Tokens of `budget` for the new summary: the rest that the older ones leave, at least its own share.
 
-    However small the budget is, there is room for the smallest new summary and a few words of the older ones.
+    However small the budget is, there is room for the smallest new summary and one older headline.
     """
     if not draft.older:
         return budget
+    covered = draft.condensed_tokens
+    fair = NEWEST_WEIGHT * covered / (NEWEST_WEIGHT * covered + total_original_tokens(draft.older) or 1)
     smallest = int(MIN_NEW_SUMMARY_TOKENS * (1 + REPAIR_SHARE))
-    room = max(budget - aged_tokens(draft.older), int(budget * NEWEST_SHARE), smallest)
-    return min(room, budget - MIN_SUMMARY_TOKENS - SEPARATOR_TOKENS)
+    room = max(budget - cost(draft.older), int(budget * max(fair, NEWEST_SHARE)), smallest)
+    return max(min(room, budget - LEAST_TOKENS - SEPARATOR_TOKENS), min(smallest, budget * 3 // 4))
 
 
 def _room(summariser: Summariser, max_tokens: int, *, beside: int) -> int | None:
