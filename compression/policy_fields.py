@@ -106,8 +106,8 @@ FIELDS = (
     PolicyField(
         "summary_max_tokens", "whole", "Summary length",
         "Tokens that a new summary is asked for; null: a sixteenth of what a request may use, from 300 to 3,000.",
-        unit="tokens", low=100, high=MAX_SUMMARY_TOKENS, unset="by the window", setting="COMPRESSION_SUMMARY_MAX_TOKENS",
-        nullable=True,
+        unit="tokens", low=100, high=MAX_SUMMARY_TOKENS, unset="by the window", nullable=True,
+        setting="COMPRESSION_SUMMARY_MAX_TOKENS",
     ),
     PolicyField(
         "summary_share", "share", "All summaries",

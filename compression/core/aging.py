@@ -120,7 +120,7 @@ def merged_into_one(checkpoints: Sequence[Checkpoint], *, count: TokenCounter) -
 
 def _merged_runs(checkpoints: Sequence[Checkpoint], room: int) -> list[tuple[Checkpoint, ...]]:
     """The checkpoints, each alone or with neighbours, so few that LEAST_TOKENS of each fit the room."""
-    runs = [(checkpoint,) for checkpoint in checkpoints]
+    runs: list[tuple[Checkpoint, ...]] = [(checkpoint,) for checkpoint in checkpoints]
     while len(runs) > 1 and len(runs) * (LEAST_TOKENS + SEPARATOR_TOKENS) > room:
         sizes = [total_original_tokens(first) + total_original_tokens(second) for first, second in pairwise(runs)]
         at = sizes.index(min(sizes))

@@ -19,7 +19,7 @@ from compression.core.context import render_context
 from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
 from compression.core.tokens import count_tokens
-from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
+from compression.core.values import Draft, Steering, Turn, total_tokens
 from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints, store_checkpoints
 from conversations.compaction import commit as compaction_commit
@@ -74,14 +74,14 @@ def age(loaded: Loaded) -> bool:
         return False
     said = f"{len(older):,} summar{pluralize(len(older), 'y,ies')} shortened" + " to one" * (len(older) > 1)
     changed = {"compressed_context": context, "compressed_tokens": tokens}
-    draft = Draft(_request(loaded), checkpoints=merged)
+    draft = Draft(prompt.request_transcript(loaded), checkpoints=merged)
     return _carry_out(head, Relief("age", head.compressed_tokens, tokens, step(said), changed, draft))
 
 
 def elide(loaded: Loaded) -> bool:
     """Leave out as many tool results as needed. False, without a row, if there are none."""
     head = loaded.head
-    chosen = emergency.results_to_omit(_request(loaded), _costs(loaded))
+    chosen = emergency.results_to_omit(prompt.request_transcript(loaded), _costs(loaded))
     if not chosen:
         return False
     turns = [turn for turn in loaded.turns if turn.id in chosen]
@@ -143,18 +143,6 @@ def _commit(row: Compaction, head: Head, relief: Relief) -> None:
 def _end(row: Compaction, status: str, **fields: Any) -> None:
     with contextlib.suppress(LeaseLost):
         lease.finish(row, status, **fields)
-
-
-def _request(loaded: Loaded) -> Transcript:
-    """The next request as a transcript, with the figures that the meter uses."""
-    assert loaded.head.window is not None, "a conversation without a model is over no budget"
-    return Transcript(
-        turns=loaded.turns,
-        window=loaded.head.window,
-        system_tokens=prompt.system_tokens(loaded.head),
-        context_tokens=loaded.head.compressed_tokens,
-        waiting=loaded.waiting,
-    )
 
 
 def _costs(loaded: Loaded) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 
-from compression.core.values import Turn, Window
+from compression.core.values import Transcript, Turn, Window
 from conversations.context import system_prompt, transcript
 from conversations.context.head import Head, tools_for
 from conversations.context.system_prompt import Instructions
@@ -57,6 +57,19 @@ def instructions_of(head: Head) -> Instructions:
 def system_tokens(head: Head) -> int:
     """Tokens of the system prompt and of the offered tools, which every request begins with."""
     return system_prompt.tokens(instructions_of(head)) + llm_tools.tokens(head.tools)
+
+
+def request_transcript(loaded: Loaded) -> Transcript:
+    """The next request as the engine's transcript, with the figures of the meter; its checkpoints are not read."""
+    assert loaded.head.window is not None, "without a model there is no request"
+    return Transcript(
+        turns=loaded.turns,
+        window=loaded.head.window,
+        system_tokens=system_tokens(loaded.head),
+        context_tokens=loaded.head.compressed_tokens,
+        cut=loaded.head.compressed_at,
+        waiting=loaded.waiting,
+    )
 
 
 def opening_tokens(

@@ -9,6 +9,7 @@ from math import ceil
 
 from django.template.defaultfilters import pluralize
 
+from compression.core import outlook
 from compression.core.policy import AHEAD_BY, Policy
 from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
@@ -74,6 +75,10 @@ class Meter:
     is_near: bool
     flow: FlowUsage | None
     """Of an agent: how much its planner uses of its own budget."""
+    target: int
+    """Percent of the window that a compaction which nobody asked for comes out at."""
+    left: int | None
+    """About how many tokens a compaction by hand would leave; None where it would find nothing to compact."""
 
 
 def meter(conversation: Conversation) -> Meter | None:
@@ -97,6 +102,8 @@ def meter(conversation: Conversation) -> Meter | None:
         cost=price(conversation, used.total),
         is_near=_is_near(conversation, policy, used, due.tokens),
         flow=usage.flow_usage(loaded),
+        target=round(100 * policy.target(window) / window.size),
+        left=outlook.tokens_left(prompt.request_transcript(loaded), policy),
     )
 
 

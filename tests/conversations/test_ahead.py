@@ -120,7 +120,7 @@ async def test_it_is_discarded_where_it_holds_no_more(near: Any, chat: Chat, cha
         await sync_to_async(snapshots.rollback)(chat.conversation)
         await Checkpoint.objects.aupdate(digest="0" * 64)
     else:
-        await ModelProfile.objects.aupdate(window=1_100)
+        await ModelProfile.objects.aupdate(window=700)
     await fill_up(chat) if change != "window" else await chat.say("short")
     await chat.refresh()
     ready = await Compaction.objects.aget(pk=row.pk)

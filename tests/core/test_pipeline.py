@@ -16,8 +16,8 @@ from compression.core.digest import extend_digest
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.pipeline import compact
-from compression.core.ports import Originals, no_originals
 from compression.core.policy import PRESETS, STRATEGIES, Policy, Strategy
+from compression.core.ports import Originals, no_originals
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import Draft, Passage, Steering, ToolUse, Transcript, Turn, Window, Written
