@@ -1,1 +1,1 @@
-"""The pages: views, fragments, the socket, and how a message looks."""
+"""The site's pages: views, HTML fragments for live updates, the WebSocket, and how a message is shown."""

@@ -1,4 +1,4 @@
-"""What tools and executors do, as it is read: how far they are, and the steps of a run."""
+"""The work of tools and executors as a page shows it: its progress, and the steps of each run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from conversations.page.tool_labels import called
 Status = Compaction.Status
 HISTORY = ("summary", "protected", "live")
 """Parts of a request that count towards a flow's own budget."""
-TOLD = (*Compaction.ACTIVE, Status.SUCCEEDED, Status.FAILED)
+SHOWN_STATUSES = (*Compaction.ACTIVE, Status.SUCCEEDED, Status.FAILED)
 """Compactions of an executor that are steps of its run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the planner or the executor said, or the tools that it called."""
+    """A message of the planner or the executor, with its tool calls."""
 
     row: AgentStep
 
@@ -38,13 +38,13 @@ class Step:
 
     @property
     def text(self) -> str:
-        """Without the line that says that it is a part."""
+        """The message's text, without the line that marks a partial result."""
         content = self.message.content
         return PARTIAL.sub("", content, count=1) if self.row.kind == AgentStep.Kind.PARTIAL else content
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class CompactionEntry:
     """A compaction of the executor's history."""
 
     compaction: Compaction
@@ -54,18 +54,18 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """A run in full. `prompt` and `completion` are tokens of all its requests together, as its provider reported them.
+    """A run with all its steps. `prompt` and `completion` are the tokens of all its requests, as the provider reported.
 
-    `used` is None where no model is set.
+    `used` is None if no model is set.
     """
 
     run: AgentRun
-    entries: tuple[Step | Fold, ...]
+    entries: tuple[Step | CompactionEntry, ...]
     used: FlowUsage | None
 
     @property
     def asked(self) -> list[Message]:
-        """Those that a model wrote."""
+        """The messages that a model wrote; each answers one request."""
         return [entry.message for entry in self.entries if isinstance(entry, Step) and entry.message.model]
 
     @property
@@ -78,7 +78,7 @@ class Working:
 
 
 def progress_of(**calls: Any) -> Coalesce:
-    """Of these calls, as a number that rises with every one that is made, begun and ended."""
+    """The progress of the calls that match the filters: a number that rises when a call is made, begins or ends."""
     done = {ToolCall.Status.PENDING: 1, ToolCall.Status.RUNNING: 2}
     weight = Case(*(When(status=status, then=Value(n)) for status, n in done.items()), default=Value(3))
     rows = ToolCall.objects.filter(**calls).order_by().annotate(one=Value(1)).values("one")
@@ -86,54 +86,56 @@ def progress_of(**calls: Any) -> Coalesce:
 
 
 def progress(conversation: Conversation) -> str:
-    """How far the last run of an agent is; "" for what is none."""
+    """A text that changes with the progress of an agent's last run; "" for a conversation without an agent."""
     if conversation.kind != Conversation.Kind.AGENT:
         return ""
-    folds = Compaction.objects.filter(conversation=OuterRef("thread"), status__in=TOLD).order_by("-created_at")
+    compactions = Compaction.objects.filter(conversation=OuterRef("thread"), status__in=SHOWN_STATUSES).order_by(
+        "-created_at"
+    )
     rows = AgentRun.objects.filter(conversation=conversation).order_by("-created_at", "-id")
     return str(
         rows.annotate(
-            said=Count("steps"),
+            steps_count=Count("steps"),
             calls=progress_of(message__conversation=OuterRef("thread")),
-            fold=Subquery(folds.values("id")[:1]),
-            how=Subquery(folds.values("status")[:1]),
+            compaction=Subquery(compactions.values("id")[:1]),
+            compaction_status=Subquery(compactions.values("status")[:1]),
         )
-        .values_list("id", "status", "turns", "said", "calls", "fold", "how")
+        .values_list("id", "status", "turns", "steps_count", "calls", "compaction", "compaction_status")
         .first()
     )
 
 
 def run_view(run: AgentRun) -> Working:
-    """In a constant number of queries."""
-    steps: list[Step | Fold] = [Step(row) for row in steps_of(run)]
-    entries = sorted([*steps, *(Fold(row) for row in folds_of(run))], key=_moment)
+    """The run with its steps and compactions in order, in a constant number of queries."""
+    steps: list[Step | CompactionEntry] = [Step(row) for row in steps_of(run)]
+    entries = sorted([*steps, *(CompactionEntry(row) for row in compactions_of(run))], key=_entry_time)
     return Working(run, tuple(entries), used_by(run))
 
 
 def steps_of(run: AgentRun, **which: Any) -> Iterator[AgentStep]:
-    """In order; with what is shown of them."""
+    """The run's steps in order, with the tool calls that a page shows."""
     calls = Prefetch("message__tool_calls", history.visible_calls())
     rows = AgentStep.objects.filter(run=run, **which).select_related("message").order_by("number")
     yield from rows.prefetch_related(calls)
 
 
-def folds_of(run: AgentRun) -> Iterator[Compaction]:
-    rows = Compaction.objects.filter(conversation=run.thread_id, status__in=TOLD)
+def compactions_of(run: AgentRun) -> Iterator[Compaction]:
+    rows = Compaction.objects.filter(conversation=run.thread_id, status__in=SHOWN_STATUSES)
     yield from rows.defer("steering", "prepared").order_by("created_at", "id")
 
 
 def used_by(run: AgentRun) -> FlowUsage | None:
-    """How much the executor uses of its own budget; of a run that has ended, how much it used in its last request."""
+    """The executor's use of its own budget: now, or in its last request if the run has ended."""
     used = usage.flow_usage(transcript.load(run.thread_id))
     if used is None or run.is_open:
         return used
-    said = Message.objects.filter(replay.WITH_RECORD, conversation=run.thread_id).order_by("-created_at")
-    noted = said.values_list("request", flat=True).first()
-    return replace(used, history=sum(noted["tokens"][part] for part in HISTORY)) if noted else used
+    replies = Message.objects.filter(replay.WITH_RECORD, conversation=run.thread_id).order_by("-created_at")
+    recorded = replies.values_list("request", flat=True).first()
+    return replace(used, history=sum(recorded["tokens"][part] for part in HISTORY)) if recorded else used
 
 
 def shown_at(run: AgentRun) -> ToolCall | None:
-    """The call in whose place a page shows it."""
+    """The planner's tool call in whose place a page shows the run."""
     place = history.said_to_executors().filter(run=run).values(place=history.place_of_run(OuterRef("run")))[:1]
     return history.visible_calls().filter(pk=Subquery(place)).select_related("message").first()
 
@@ -145,30 +147,30 @@ def last_run(conversation: Conversation) -> AgentRun | None:
 
 
 def waited_for(conversation: Conversation) -> str:
-    """What a reply that has not begun waits for, in words; "" where that is the model."""
-    call = _unfinished(conversation.pk)
+    """The work for which a reply that has not begun waits, in words; "" if it waits for the model."""
+    call = _unfinished_call(conversation.pk)
     if call is None:
         return ""
     if conversation.kind != Conversation.Kind.AGENT or call.name not in tools.PLANNERS:
         return f"{called(call)}…"
     run = AgentRun.objects.filter(conversation=conversation, status=AgentRun.Status.RUNNING).first()
-    return _executors(run) if run else "The executor begins…"
+    return _executor_activity(run) if run else "The executor begins…"
 
 
-def _executors(run: AgentRun) -> str:
+def _executor_activity(run: AgentRun) -> str:
     if Compaction.objects.filter(conversation=run.thread_id, status__in=Compaction.ACTIVE).exists():
         return "The executor compacts its history…"
-    call = _unfinished(run.thread_id)
+    call = _unfinished_call(run.thread_id)
     return f"The executor works: {called(call)}…" if call else "The executor works…"
 
 
-def _unfinished(conversation_id: Any) -> ToolCall | None:
-    """The call of the last message that is carried out, else the next one that will be."""
-    said = Message.objects.filter(conversation=conversation_id, replaced_by=None)
-    last = said.exclude(status=Message.Status.STREAMING).order_by("-created_at").values("pk")[:1]
+def _unfinished_call(conversation_id: Any) -> ToolCall | None:
+    """The last message's call that is running, else its next pending call."""
+    messages = Message.objects.filter(conversation=conversation_id, replaced_by=None)
+    last = messages.exclude(status=Message.Status.STREAMING).order_by("-created_at").values("pk")[:1]
     rows = ToolCall.objects.filter(message=Subquery(last), status__in=ToolCall.UNFINISHED).defer("result")
     return rows.order_by("-status", "id").first()
 
 
-def _moment(entry: Step | Fold) -> Any:
+def _entry_time(entry: Step | CompactionEntry) -> Any:
     return entry.message.created_at if isinstance(entry, Step) else entry.compaction.created_at

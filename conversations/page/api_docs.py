@@ -1,4 +1,4 @@
-"""/api/docs: the description of the API as a page to read, made from OpenAPI."""
+"""/api/docs: the API's reference page, generated from its OpenAPI schema."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIMITS = (("minLength", "maxLength", " characters"), ("minimum", "maximum", ""),
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`kind` says what it may be, `shape` names the model that it is made of ("": none)."""
+    """A parameter or property. `kind` describes its allowed values, `shape` names the schema it refers to ("": none)."""
 
     name: str
     kind: str
@@ -64,13 +64,13 @@ class Route:
 @shaped
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """For anybody, as OpenAPI is."""
+    """The reference page. It needs no sign-in, like the OpenAPI schema itself."""
     root = f"{request.scheme}://{request.get_host()}"
-    return HttpResponse(_page(root, appearance(request).theme))
+    return HttpResponse(_rendered_page(root, appearance(request).theme))
 
 
 @lru_cache(maxsize=8)
-def _page(root: str, theme: str) -> str:
+def _rendered_page(root: str, theme: str) -> str:
     schema = api.get_openapi_schema()
     shapes = schema["components"]["schemas"]
     routes = [
@@ -80,26 +80,26 @@ def _page(root: str, theme: str) -> str:
     sections = [
         (tag["name"], tag["description"], [route for name, route in routes if name == tag["name"]]) for tag in TAGS
     ]
-    told = [(name, _said(shape), list(_fields(shape))) for name, shape in sorted(shapes.items())]
+    listed_shapes = [(name, _description(shape), list(_fields(shape))) for name, shape in sorted(shapes.items())]
     about = mark_safe(clean(parser.render(ABOUT)))
-    context = {"root": root, "theme": theme, "about": about, "sections": sections, "shapes": told}
+    context = {"root": root, "theme": theme, "about": about, "sections": sections, "shapes": listed_shapes}
     return render_to_string("api_docs.html", context)
 
 
 def _route(root: str, path: str, method: str, operation: dict[str, Any], shapes: dict[str, Any]) -> Route:
     content = operation.get("requestBody", {}).get("content", {})
     body = content.get(JSON, {})
-    shape = shapes.get(_name(body.get("schema", {})), {})
+    shape = shapes.get(_ref_name(body.get("schema", {})), {})
     return Route(
         id=operation["operationId"],
         method=method.upper(),
         path=path,
         summary=operation["summary"],
-        text=_said(operation),
+        text=_description(operation),
         is_open=not operation.get("security"),
         parameters=tuple(
-            _field(one["name"], one["schema"] | {"description": one["description"]}, required=one["required"])
-            for one in operation["parameters"]
+            _field(item["name"], item["schema"] | {"description": item["description"]}, required=item["required"])
+            for item in operation["parameters"]
         ),
         body=tuple(_fields(shape)),
         answers=tuple(_answers(operation)),
@@ -113,8 +113,10 @@ def _answers(operation: dict[str, Any]) -> Iterator[Answer]:
             continue
         media: dict[str, Any] = next(iter(answer.get("content", {}).values()), {})
         is_own = status < "400"
-        example = _json(media["example"]) if is_own and JSON in answer.get("content", {}) else None
-        yield Answer(status, _inline(answer["description"]), _name(media.get("schema", {})) if is_own else "", example)
+        example = _highlighted_json(media["example"]) if is_own and JSON in answer.get("content", {}) else None
+        yield Answer(
+            status, _inline_html(answer["description"]), _ref_name(media.get("schema", {})) if is_own else "", example
+        )
 
 
 def _fields(shape: dict[str, Any]) -> Iterator[Field]:
@@ -123,27 +125,27 @@ def _fields(shape: dict[str, Any]) -> Iterator[Field]:
 
 
 def _field(name: str, part: dict[str, Any], *, required: bool) -> Field:
-    return Field(name, _kind(part), _shape_of(part), _said(part), required)
+    return Field(name, _kind_words(part), _shape_of(part), _description(part), required)
 
 
-def _kind(part: dict[str, Any]) -> str:
-    """In words: "text, to 200 characters, or null"."""
+def _kind_words(part: dict[str, Any]) -> str:
+    """The values that a schema allows, in words: "text, to 200 characters, or null"."""
     if "anyOf" in part or "oneOf" in part:
-        return " or ".join(_kind(one) for one in part.get("anyOf", part.get("oneOf", ()))) + _limits(part)
+        return " or ".join(_kind_words(item) for item in part.get("anyOf", part.get("oneOf", ()))) + _limit_words(part)
     if "$ref" in part:
-        return _name(part)
+        return _ref_name(part)
     if "enum" in part:
-        return " | ".join(f'"{one}"' for one in part["enum"])
+        return " | ".join(f'"{item}"' for item in part["enum"])
     if "const" in part:
         return json.dumps(part["const"])
     if part.get("type") == "array":
-        return f"list of {_kind(part['items'])}" + _limits(part)
+        return f"list of {_kind_words(part['items'])}" + _limit_words(part)
     kind = part.get("format") or {"string": "text", None: "anything"}.get(part.get("type"), part.get("type"))
-    return f"{kind}{_limits(part)}"
+    return f"{kind}{_limit_words(part)}"
 
 
-def _limits(part: dict[str, Any]) -> str:
-    """ ", 1 to 200 characters"; nothing where nothing is limited."""
+def _limit_words(part: dict[str, Any]) -> str:
+    """The schema's limits in words, such as ", 1 to 200 characters"; "" if it has none."""
     for low, high, unit in LIMITS:
         least, most = part.get(low), part.get(high)
         if most is not None:
@@ -154,26 +156,26 @@ def _limits(part: dict[str, Any]) -> str:
 
 
 def _shape_of(part: Any) -> str:
-    """The name of the model that a field is, or is a list of, or may be."""
+    """The name of the schema that a field refers to, directly, as a list or as an alternative; "" if there is none."""
     if isinstance(part, dict):
         inner = (part.get("items"), *part.get("anyOf", ()), *part.get("oneOf", ()))
-        return _name(part) or next(filter(None, map(_shape_of, inner)), "")
+        return _ref_name(part) or next(filter(None, map(_shape_of, inner)), "")
     return ""
 
 
-def _name(part: dict[str, Any]) -> str:
+def _ref_name(part: dict[str, Any]) -> str:
     return str(part.get("$ref", "")).rpartition("/")[2]
 
 
-def _said(part: dict[str, Any]) -> SafeString:
-    return _inline(part.get("description", ""))
+def _description(part: dict[str, Any]) -> SafeString:
+    return _inline_html(part.get("description", ""))
 
 
-def _inline(text: str) -> SafeString:
+def _inline_html(text: str) -> SafeString:
     return mark_safe(CODE.sub(r"<code>\1</code>", escape(text)))
 
 
-def _json(example: Any) -> SafeString:
+def _highlighted_json(example: Any) -> SafeString:
     return mark_safe(coloured_if_it_can_be(json.dumps(example, indent=2, ensure_ascii=False), "json"))
 
 

@@ -1,4 +1,4 @@
-"""The socket of an open conversation: it tells, and takes no orders."""
+"""The WebSocket of an open conversation page: it sends HTML fragments for events, and accepts no commands."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from conversations.runtime.events import hub
 from conversations.runtime.subscription import RESYNC, Event, Listener
 from conversations.turns import running
 
-# Codes of an application: the server under it can send no others.
+# Close codes from the range for applications: the server below accepts no others.
 SIGNED_OUT, DENIED, UNSUPPORTED, POLICY, BROKEN = 4401, 4403, 4003, 4008, 4011
-FRAMES = 50
-"""That a client may send before it is taken for a flood: the page sends none."""
+MAX_RECEIVED_FRAMES = 50
+"""Frames that a client may send before the socket closes. The page itself sends none."""
 
-AWAY_SECONDS = 1.0
-"""Between two looks whether the database is there again."""
-LARGEST = 60_000
-"""Bytes of a frame: none of more than MAX_FRAME_BYTES goes either way. What is larger the page fetches by HTTP."""
+DATABASE_RETRY_SECONDS = 1.0
+"""The wait between two attempts to reach the database."""
+MAX_FRAGMENT_BYTES = 60_000
+"""The most bytes of a frame, below the server's MAX_FRAME_BYTES. The page fetches larger fragments by HTTP."""
 
 logger = logging.getLogger(__name__)
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        with ExitStack() as self.open:  # however it ends, nothing of it is left
+        with ExitStack() as self.open:  # releases everything, however the connection ends
             await super().__call__(scope, receive, send)
 
     async def connect(self) -> None:
@@ -49,19 +49,19 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self.conversation_id: UUID = self.scope["url_route"]["kwargs"]["pk"]
         user = self.scope["user"]
         if not user.is_authenticated:
-            await self.accept()  # or its page would try again and again, and never hear why
+            await self.accept()  # a page whose socket is only denied would retry for ever, without a reason
             await self.close(SIGNED_OUT)
             return
         if not await own_conversations(user).filter(pk=self.conversation_id).aexists():
             await self.close(DENIED)
             return
         if not self.open.enter_context(limits.one_more_socket(user.pk)):
-            # Accepted first: a page that is only denied tries again and again.
+            # Accept first: a page whose socket is only denied retries for ever.
             await self.accept()
             await self.close(POLICY)
             return
         self.open.enter_context(metrics.sockets.track_inprogress())
-        # Listening begins before the page hears that it is connected: it fetches then what it has missed.
+        # Listen before the page learns that it is connected, since it then fetches the events that it missed.
         listener = self.open.enter_context(hub.listen(self.conversation_id))
         await self.accept()
         self._forget_handshake()
@@ -72,7 +72,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         admission.by_session(user, self.scope["session_key"])
 
     def _sign_out(self, writer: asyncio.Task[None]) -> None:
-        """Nothing more is said, and the page goes to the sign-in."""
+        """Stop sending events, and close with the code that takes the page to the sign-in."""
         writer.cancel()
         task = asyncio.get_running_loop().create_task(self._end())
         self.closing.add(task)
@@ -83,7 +83,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(SIGNED_OUT)
 
     def _forget_handshake(self) -> None:
-        """What a browser sends to open a socket: 2 KB that all middleware shares, for as long as the page is open."""
+        """Free the handshake's headers: 2 KB that middleware would keep for as long as the page is open."""
         self.scope["headers"].clear()
 
     async def disconnect(self, code: int) -> None:
@@ -91,9 +91,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.received += 1
-        if bytes_data is not None or self.received > FRAMES:
+        if bytes_data is not None or self.received > MAX_RECEIVED_FRAMES:
             await self.close(POLICY if bytes_data is None else UNSUPPORTED)
-            raise StopConsumer  # what else it has sent is read by nobody
+            raise StopConsumer  # ignores the frames that the client has sent since
 
     async def _write(self, listener: Listener) -> None:
         try:
@@ -106,16 +106,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 if html:
                     await self.send(text_data=html)
         except OSError:
-            return  # the page was closed or loaded again, which is no fault
+            return  # the page was closed or reloaded, which is no error
         except Exception:
             logger.exception("the socket of conversation %s broke", self.conversation_id)
             await self.close(BROKEN)
 
     async def _wait_for_database(self, listener: Listener, error: Exception) -> None:
-        """The page keeps its socket, and fetches what it has missed once that can be read again."""
+        """Keep the socket open, and tell the page to fetch missed events once the database can be read again."""
         logger.error("socket: the database cannot be used (%s)", type(error).__name__)
         await sync_to_async(close_old_connections)()
-        await asyncio.sleep(AWAY_SECONDS)
+        await asyncio.sleep(DATABASE_RETRY_SECONDS)
         listener.put(RESYNC)
 
     async def _rendered(self, event: Event) -> str:
@@ -125,16 +125,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             if event.type in (*ENDS, EventType.RESYNC):
                 self.growing, self.plain = Growing(""), ""
             html = await sync_to_async(fragments.render)(self.conversation_id, event)
-        return html if len(html.encode()) <= LARGEST else fragments.refetch(self.conversation_id)
+        return html if len(html.encode()) <= MAX_FRAGMENT_BYTES else fragments.refetch(self.conversation_id)
 
     async def _grown(self, event: Event) -> str:
-        """A piece of a reply: most are put behind what is shown; those that end a line may change how that is read."""
+        """The fragment for a piece of a reply. Most pieces are appended; the end of a line may change the markup."""
         id, text, at = event.data["id"], event.data["text"], event.data["at"]
         if self.plain == id:
             return fragments.delta(event)
         if self.growing.id != id or self.growing.read != at:
             known = running.heard(self.conversation_id, id)[:at]
-            if len(known) < at:  # as in a process that began in its middle
+            if len(known) < at:  # this process did not see the reply's beginning
                 self.plain = id
                 return fragments.delta(event)
             self.growing = (await asyncio.to_thread(so_far, id, known))[0] if at else Growing(id)

@@ -1,4 +1,4 @@
-"""What comes in from a page's forms."""
+"""Django forms of the pages: first account, title, import, and a conversation's compaction policy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from conversations.validation import POLICY
 
 
 class SetupForm(UserCreationForm):
-    """The first account, which administers the site."""
+    """Creates the first account, which administers the site."""
 
     class Meta(UserCreationForm.Meta):
         model = User
@@ -45,9 +45,9 @@ class SetupForm(UserCreationForm):
         return token
 
     def save_first(self) -> User | None:
-        """The account; None where another one was made meanwhile."""
+        """Create and return the account; None if another account was made meanwhile."""
         with transaction.atomic():
-            # A row that is always there, so that two first visitors wait for each other. SQLite does anyway.
+            # Lock a row that always exists, so that two first visitors take turns. SQLite has one writer anyway.
             ContentType.objects.select_for_update().get(app_label="auth", model="user")
             if User.objects.exists():
                 return None
@@ -75,29 +75,33 @@ class ImportForm(forms.Form):
         return file
 
 
-MAIN = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahead", "recall")
-"""Of a policy, what most people come for."""
-PERCENT = tuple(field.name for field in FIELDS if field.kind == "share")
-ROOM = "by its room"
-"""Where a local model folds by itself: see `core.policy.Policy`."""
+MAIN_FIELDS = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahead", "recall")
+"""The policy's main settings, shown first."""
+PERCENT_FIELDS = tuple(field.name for field in FIELDS if field.kind == "share")
+LOCAL_THRESHOLD = "by its room"
+"""The default threshold of a local model, in words: see `core.policy.Policy`."""
 
 
 def _form_field(field: PolicyField) -> forms.CharField:
-    how: dict[str, Any] = {"label": field.label, "required": False}
+    options: dict[str, Any] = {"label": field.label, "required": False}
     if field.kind == "template":
-        return forms.CharField(strip=False, widget=forms.Textarea({"rows": 8}), **how)
+        return forms.CharField(strip=False, widget=forms.Textarea({"rows": 8}), **options)
     if field.choices:
-        return forms.CharField(widget=forms.Select(choices=[("", "As the site has it"), *field.choices.items()]), **how)
+        return forms.CharField(
+            widget=forms.Select(choices=[("", "As the site has it"), *field.choices.items()]), **options
+        )
     widget = forms.TextInput({"inputmode": "numeric", "autocomplete": "off"})
-    return forms.CharField(help_text=field.unit, widget=widget, **how)
+    return forms.CharField(help_text=field.unit, widget=widget, **options)
 
 
 class PolicyForm(forms.Form):
-    """A conversation's own policy, as a person reads it: ratios in percent, and empty for what the site has."""
+    """A conversation's own policy for people: ratios in percent; an empty field takes the site's value."""
 
     def __init__(self, conversation: Conversation, data: Mapping[str, Any] | None = None) -> None:
         own = conversation.policy
-        super().__init__(data, initial={name: _told(name, own.get(name)) for name in POLICY}, auto_id="policy-%s")
+        super().__init__(
+            data, initial={name: _format_value(name, own.get(name)) for name in POLICY}, auto_id="policy-%s"
+        )
         self.fields |= {field.name: _form_field(field) for field in FIELDS}
         self.own = own
         self.values: dict[str, Any] = {}
@@ -105,47 +109,51 @@ class PolicyForm(forms.Form):
         preset = {"preset": own["preset"]} if own.get("preset") else {}
         if conversation.kind != Conversation.Kind.AGENT:
             del self.fields["executor_history_tokens"], self.fields["executor_history_messages"]
-        site, theirs = conf.policy(preset, flow=flow_of(conversation.kind)), conf.executor_policy({})
+        site, executor = conf.policy(preset, flow=flow_of(conversation.kind)), conf.executor_policy({})
         for name, field in self.fields.items():
             field.show_hidden_initial = True
-            is_theirs = name.startswith(conf.EXECUTOR_PREFIX)
-            held = getattr(theirs if is_theirs else site, name.removeprefix(conf.EXECUTOR_PREFIX), None)
-            self._show_default(name, _told(name, held if name != "history_messages" else held or None))
+            is_executors = name.startswith(conf.EXECUTOR_PREFIX)
+            held = getattr(executor if is_executors else site, name.removeprefix(conf.EXECUTOR_PREFIX), None)
+            self._show_default(name, _format_value(name, held if name != "history_messages" else held or None))
         if site.threshold is None:
-            by_itself = ROOM if conversation.model and conversation.model.is_local else _told("threshold", site.full_at)
-            self._show_default("threshold", by_itself)
+            threshold = (
+                LOCAL_THRESHOLD
+                if conversation.model and conversation.model.is_local
+                else _format_value("threshold", site.full_at)
+            )
+            self._show_default("threshold", threshold)
 
     def clean(self) -> None:
-        """What was changed in this form, over what is the conversation's own now: another tab may have saved too."""
+        """Apply the fields changed in this form to the current policy, which another tab may have saved."""
         self.values = {name: value for name, value in self.own.items() if name not in self.changed_data}
         for name, text in list(self.cleaned_data.items()):
             if name not in self.changed_data or not text.strip():
                 continue
-            value = _read(name, text.replace("\r\n", "\n"))
-            allowed, what = POLICY[name]
+            value = _parse_value(name, text.replace("\r\n", "\n"))
+            allowed, expected = POLICY[name]
             if allowed(value):
                 self.values[name] = value
             else:
-                self.add_error(name, f"Must be {_in_percent(what) if name in PERCENT else what}.")
+                self.add_error(name, f"Must be {_in_percent(expected) if name in PERCENT_FIELDS else expected}.")
 
     @property
     def main(self) -> list[forms.BoundField]:
-        return [self[name] for name in MAIN]
+        return [self[name] for name in MAIN_FIELDS]
 
     @property
     def further(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in MAIN]
+        return [field for field in self if field.name not in MAIN_FIELDS]
 
     @property
     def goes_further(self) -> bool:
-        """Whether anything is set, or wrong, beyond the main settings."""
+        """Whether a field beyond the main settings has a value or an error."""
         return any(field.value() or field.errors for field in self.further)
 
     def refuse(self, refusal: Invalid) -> None:
-        """Put what the policy as a whole does not allow beside its field."""
+        """Show the refusal of the policy as a whole beside the field that it names."""
         name = str(refusal.detail.get("field", "")).removeprefix("policy.")
         words = refusal.message.removeprefix(f"policy.{name}: ")
-        words = _in_percent(words) if name in PERCENT else words
+        words = _in_percent(words) if name in PERCENT_FIELDS else words
         self.add_error(name if name in self.fields else None, words[:1].upper() + words[1:])
 
     def _offer_summarisers(self, current: str) -> None:
@@ -155,27 +163,27 @@ class PolicyForm(forms.Form):
         widget = self.fields["summariser"].widget
         widget.choices = [*widget.choices, *((name, name) for name in names), *gone]
 
-    def _show_default(self, name: str, told: str) -> None:
+    def _show_default(self, name: str, default: str) -> None:
         widget = self.fields[name].widget
-        told = told or BY_NAME[name].unset
+        default = default or BY_NAME[name].unset
         if isinstance(widget, forms.Select):
             choices: list[Any] = list(widget.choices)
-            words = str(dict(choices).get(told, told)).partition(":")[0].lower()
+            words = str(dict(choices).get(default, default)).partition(":")[0].lower()
             widget.choices = [("", f"As the site has it ({words})"), *choices[1:]]
         else:
-            widget.attrs["placeholder"] = told
+            widget.attrs["placeholder"] = default
 
 
-def _told(name: str, value: Any) -> str:
+def _format_value(name: str, value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{round(100 * value, 4):g}" if name in PERCENT else str(value)
+    return f"{round(100 * value, 4):g}" if name in PERCENT_FIELDS else str(value)
 
 
-def _read(name: str, text: str) -> object:
-    """The value that a field's text means; the text itself where it means none."""
+def _parse_value(name: str, text: str) -> object:
+    """The value that a field's text stands for; the text itself if it stands for none."""
     kind = BY_NAME[name].kind
     if kind == "switch":
         return {"true": True, "false": False}.get(text, text)
@@ -185,16 +193,16 @@ def _read(name: str, text: str) -> object:
     if not re.fullmatch(r"\d{1,12}(\.\d{1,6})?", digits, re.ASCII):
         return text.strip().lower()
     number = float(digits) if "." in digits else int(digits)
-    return round(number / 100, 6) if name in PERCENT else number
+    return round(number / 100, 6) if name in PERCENT_FIELDS else number
 
 
-def _in_percent(what: str) -> str:
-    return re.sub(r"\d*\.?\d+", lambda found: f"{round(100 * float(found[0]), 4):g} %", what)
+def _in_percent(expected: str) -> str:
+    return re.sub(r"\d*\.?\d+", lambda number: f"{round(100 * float(number[0]), 4):g} %", expected)
 
 
 def cleaned(form: forms.Form) -> dict[str, Any]:
-    """The form's values. Raises Invalid with its first complaint."""
+    """The form's values. Raises Invalid with its first error."""
     if form.is_valid():
         return form.cleaned_data
-    field, complaints = next(iter(form.errors.items()))
-    raise Invalid(f"{field}: {complaints[0]}", field=field)
+    field, errors = next(iter(form.errors.items()))
+    raise Invalid(f"{field}: {errors[0]}", field=field)

@@ -1,4 +1,4 @@
-"""What changes on an open page, as HTML: each event becomes the parts that htmx swaps by their ids."""
+"""HTML fragments that update an open page: each event becomes elements that htmx swaps in by their ids."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from conversations.runtime.subscription import Event
 METERS = ("meter", "notice", "pills", "cannot_call")
 FIRST_STAGE = "identify"
 QUIET = Compaction.Trigger.AHEAD
-"""Prepared in the background: the page stays usable and says nothing."""
+"""The trigger of compactions prepared in the background: the page stays usable and does not mention them."""
 
 
 def render(conversation_id: UUID, event: Event) -> str:
-    """The fragments of an event; "" where it changes nothing that is shown."""
+    """The fragments of an event; "" if it changes nothing on the page."""
     if event.type == EventType.MESSAGE_DELTA:
         return delta(event)
     if event.type == EventType.MESSAGE_CREATED:
@@ -43,23 +43,23 @@ def render(conversation_id: UUID, event: Event) -> str:
 
 
 def gone() -> str:
-    """For pages that still show a conversation which was deleted elsewhere."""
+    """The fragments for a page that still shows a conversation deleted elsewhere."""
     note = render_to_string("conversations/_gone.html")
     return by_itself("#thread", note) + by_itself("#compression-status", "")
 
 
 def refetch(conversation_id: UUID) -> str:
-    """For what is too large for a socket: the page fetches what has changed."""
+    """The fragment that makes the page fetch its changes, for an update too large for the socket."""
     return by_itself("#said", render_to_string("conversations/_refetch.html", {"conversation_id": conversation_id}))
 
 
 def delta(event: Event) -> str:
-    """A piece of a reply, put behind what is shown. It is all of the work per token, so it reads nothing."""
+    """The fragment that appends a piece of a reply. It runs for every token, so it reads no rows."""
     return f'<span hx-swap-oob="beforeend:#text-{escape(event.data["id"])}">{escape(event.data["text"])}</span>'
 
 
 def grown(growing: Growing, event: Event) -> str:
-    """The same of a page that shows `growing`: blocks that are whole by now stand before what is not."""
+    """The fragment that updates the streaming reply `growing`: complete blocks go before its unfinished tail."""
     place, done = growing.place, growing.add(event.data["text"])
     if done is None:
         return delta(event)
@@ -70,12 +70,12 @@ def grown(growing: Growing, event: Event) -> str:
 
 
 def created(conversation_id: UUID, event: Event) -> str:
-    """A new bubble, out of the event alone: the first words wait behind it, and are no part of it yet."""
-    told = event.data["message"]
-    fields = {name: told[name] for name in ("role", "name", "content", "status", "is_protected")}
-    row = Message(id=UUID(told["id"]), conversation_id=conversation_id, **fields)
-    files = [Attachment(conversation_id=conversation_id, **file) for file in told.get("attachments", ())]
-    pastes = [Paste(**paste) for paste in told.get("pastes", ())]
+    """The fragment for a new message, made from the event alone. The reply's first words follow in later events."""
+    data = event.data["message"]
+    fields = {name: data[name] for name in ("role", "name", "content", "status", "is_protected")}
+    row = Message(id=UUID(data["id"]), conversation_id=conversation_id, **fields)
+    files = [Attachment(conversation_id=conversation_id, **file) for file in data.get("attachments", ())]
+    pastes = [Paste(**paste) for paste in data.get("pastes", ())]
     item = message_view.Bubble(
         history.set_parts(row, tool_calls=[], attachments=files, pastes=pastes), "live", row.content
     )
@@ -84,25 +84,25 @@ def created(conversation_id: UUID, event: Event) -> str:
 
 
 def message(conversation: Conversation, row: Message, *, swap: str = "", waits: str = "") -> SafeString:
-    """One bubble; `swap` names how it goes into the page by itself, `waits` what a pending reply waits for."""
+    """One message; `swap` is htmx's out-of-band swap, `waits` names the work for which a pending reply waits."""
     history.load_visible_parts(row)
     item = message_view.bubble(conversation, row, waits=waits)
     return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
 
 
 def gone_from_composer(attachment_id: UUID) -> str:
-    """A file that is part of a message now."""
+    """The fragment that removes a sent file from the composer."""
     return f'<li id="attachment-{attachment_id}" hx-swap-oob="delete"></li>'
 
 
 def thread_and_meter(conversation: Conversation) -> str:
-    """What a compaction, an undo or a missed event changes."""
+    """The fragments that a compaction, an undo or a missed event changes."""
     context = {"conversation": conversation, **thread_context(conversation), "oob": True}
     return render_to_string("conversations/_thread.html", context) + meter(conversation) + trust(conversation)
 
 
 def changed_since(shown: thread.Shown, version: str) -> str:
-    """What a page that shows `version` does not know: all of the thread only where more than its end has changed."""
+    """The changes since `version`: the whole thread only if more than its end has changed."""
     items = shown.since(version)
     if items is None:
         return thread_and_meter(shown.conversation)
@@ -129,68 +129,68 @@ def meter(conversation: Conversation) -> str:
 
 
 def trust(conversation: Conversation) -> str:
-    """A note from so many compactions on that a fresh conversation would be more reliable."""
+    """The note that a fresh conversation would be more reliable, shown after many compactions."""
     context = {"conversation": conversation, "trust": reliability_of(conversation)}
     return by_itself("#trust", render_to_string("conversations/_trust.html", context))
 
 
 def status(conversation: Conversation, *, finished: Compaction | None = None) -> str:
-    """The compression that runs and blocks, else how the `finished` one ended, else nothing."""
+    """The compaction that runs and blocks, else the outcome of `finished`, else an empty status line."""
     running = busy(conversation)
     context = {"conversation": conversation, "running": running, "notice": None if running else finished}
     return render_to_string("conversations/_status.html", context | progress_context(running))
 
 
 def progress_context(running: Compaction | None) -> dict[str, Any]:
-    """How far it is, for `_progress.html`."""
+    """The compaction's progress, in seconds, for `_progress.html`."""
     return {"eta": eta_seconds(running), "elapsed": elapsed_seconds(running)} if running else {}
 
 
 def busy(conversation: Conversation) -> Compaction | None:
-    """The compression that the page has to wait for."""
+    """The running compaction for which the page has to wait, if any."""
     running = compaction.active(conversation)
     return running if running and running.trigger != QUIET else None
 
 
 def by_itself(target: str, html: str, *, swap: str = "innerHTML") -> str:
-    """A fragment that finds its own place."""
+    """A fragment that htmx swaps into `target`, out of band."""
     return f'<div hx-swap-oob="{swap}:{target}">{html}</div>'
 
 
-def _ended(conversation: Conversation, data: dict[str, Any]) -> str:
-    row = _message(data)
+def _reply_ended(conversation: Conversation, data: dict[str, Any]) -> str:
+    row = _message_of(data)
     if row is None:
         return ""
     bubble = message(conversation, row, swap="outerHTML")
     if row.tool_calls.all():
-        return bubble  # it goes on
+        return bubble  # the turn continues after the tools
     return bubble + by_itself("#said", "The reply failed." if row.error else "The reply is there.")
 
 
-def _compressing(conversation: Conversation, data: dict[str, Any]) -> str:
+def _compaction_status(conversation: Conversation, data: dict[str, Any]) -> str:
     return by_itself("#compression-status", status(conversation))
 
 
-def _progressing(conversation: Conversation, data: dict[str, Any]) -> str:
-    """Its figures alone: what stands beside them, and may have the keyboard, stays."""
+def _compaction_progress(conversation: Conversation, data: dict[str, Any]) -> str:
+    """The progress figures alone: the button beside them keeps the keyboard's focus."""
     running = busy(conversation)
     if running is None or data["stage"] == FIRST_STAGE:
-        return _compressing(conversation, data)
+        return _compaction_status(conversation, data)
     html = render_to_string("conversations/_progress.html", {"running": running} | progress_context(running))
     return by_itself("#compression-progress", html)
 
 
-def _compressed(conversation: Conversation, data: dict[str, Any]) -> str:
+def _compaction_completed(conversation: Conversation, data: dict[str, Any]) -> str:
     row = Compaction.objects.filter(pk=data["id"]).exclude(trigger=QUIET).first()
     changed = thread_and_meter(conversation) if data["status"] == Compaction.Status.SUCCEEDED else ""
     return changed + by_itself("#compression-status", status(conversation, finished=row))
 
 
-def _used(conversation: Conversation, data: dict[str, Any]) -> str:
+def _usage_updated(conversation: Conversation, data: dict[str, Any]) -> str:
     return meter(conversation)
 
 
-def _titled(conversation: Conversation, data: dict[str, Any]) -> str:
+def _title_updated(conversation: Conversation, data: dict[str, Any]) -> str:
     return title(conversation)
 
 
@@ -199,22 +199,22 @@ def _resync(conversation: Conversation, data: dict[str, Any]) -> str:
 
 
 def title(conversation: Conversation, *, headed: bool = True) -> str:
-    """In the list, and in the head of its own page."""
+    """The conversation's title in the list and, if `headed`, in its page's header."""
     return render_to_string("conversations/_titles.html", {"conversation": conversation, "headed": headed})
 
 
-def _message(data: dict[str, Any]) -> Message | None:
+def _message_of(data: dict[str, Any]) -> Message | None:
     return history.with_visible_parts(Message.objects.filter(pk=data["message"]["id"])).first()
 
 
 HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {
-    EventType.MESSAGE_DONE: _ended,
-    EventType.MESSAGE_FAILED: _ended,
-    EventType.COMPACTION_STARTED: _compressing,
-    EventType.COMPACTION_PROGRESS: _progressing,
-    EventType.COMPACTION_COMPLETED: _compressed,
-    EventType.USAGE_UPDATED: _used,
-    EventType.TITLE_UPDATED: _titled,
+    EventType.MESSAGE_DONE: _reply_ended,
+    EventType.MESSAGE_FAILED: _reply_ended,
+    EventType.COMPACTION_STARTED: _compaction_status,
+    EventType.COMPACTION_PROGRESS: _compaction_progress,
+    EventType.COMPACTION_COMPLETED: _compaction_completed,
+    EventType.USAGE_UPDATED: _usage_updated,
+    EventType.TITLE_UPDATED: _title_updated,
     EventType.TOOL_UPDATED: agent_fragments.called,
     EventType.RUN_UPDATED: agent_fragments.ran,
     EventType.STEP_CREATED: agent_fragments.stepped,

@@ -1,4 +1,4 @@
-"""One message as it is read, and how it stands to what the model is sent."""
+"""One message as a page shows it, with its state in the model's context."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ from conversations.turns import running
 
 @dataclass(frozen=True, slots=True)
 class Bubble:
-    """One message in full; `text` is what has streamed so far, or its content."""
+    """One message in full; `text` is its content, or the text streamed so far."""
 
     message: Message
     state: State
     text: str
     elided: bool = False
-    """Sent, but for its tool results."""
+    """Whether requests leave out the message's tool results."""
     waits: str = ""
-    """What a reply that has not begun waits for."""
+    """The work for which a reply that has not begun waits, in words."""
 
     template = "conversations/_message.html"
 
     @property
     def growing(self) -> SafeString:
-        """Of one that is being written: what there is."""
+        """The HTML of a streaming reply as far as it is written."""
         return mark_safe(streaming.so_far(str(self.message.pk), self.text)[1])
 
     @property
     def says_something(self) -> bool:
-        """In words, or by a picture."""
+        """Whether the message has text or an attachment."""
         return bool(self.text or self.message.attachments.all())
 
     @property
     def work(self) -> str:
-        """How far the tools are that it called: another text with each thing that happens."""
-        return ",".join(_progress(call) for call in self.message.tool_calls.all())
+        """The progress of the message's tool calls, as a text that changes with each event."""
+        return ",".join(_call_progress(call) for call in self.message.tool_calls.all())
 
     @property
     def goes_on(self) -> bool:
-        """Whether the reply called tools, so that the answer is in a later message."""
+        """Whether the reply called tools; the answer is then in a later message."""
         return bool(self.message.tool_calls.all())
 
     @property
     def why_ended(self) -> str:
-        """Before it was whole, as its provider told it."""
+        """The provider's reason for ending the reply before it was complete, in words; "" if there is none."""
         return "" if self.goes_on else endings.told(self.message)
 
     @property
     def failure(self) -> endings.Failure | None:
-        """Of a reply that failed or was interrupted."""
+        """The failure of a reply that failed or was interrupted."""
         is_interrupted = self.message.status == Message.Status.INTERRUPTED
         error = self.message.error or (endings.NO_REASON if is_interrupted else "")
         return endings.failure(error) if error else None
@@ -67,12 +67,12 @@ class Bubble:
 
     @property
     def asks_for_the_rest(self) -> bool:
-        """Of a reply; nothing else is said in it."""
+        """Whether the message only asks for the rest of a reply."""
         return self.message.role == Message.Role.USER and self.message.content == CONTINUE
 
     @property
     def waited(self) -> int:
-        """Seconds since the reply was asked for."""
+        """Seconds since the reply was requested."""
         return milliseconds_since(self.message.pk) // 1000
 
     @property
@@ -87,6 +87,6 @@ def bubble(conversation: Conversation, message: Message, *, waits: str = "") -> 
     return Bubble(message, state, text, elided, waits)
 
 
-def _progress(call: ToolCall) -> str:
+def _call_progress(call: ToolCall) -> str:
     run = run_at(call)
     return f"{call.status} {run.status} {run.turns}" if run else call.status

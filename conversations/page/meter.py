@@ -1,4 +1,4 @@
-"""How full the context window is, part by part, as a picture; and when it will be folded."""
+"""The meter: how full the context window is, part by part, and when the conversation will be compacted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from conversations.context.transcript import Loaded
 from conversations.llm import tools
 from conversations.models import Conversation
 
-VISIBLE = 2.5
+MIN_WIDTH_PERCENT = 2.5
+"""The least width of a part that has tokens, in percent."""
 LABELS = {
     "system": "System prompt",
     "tools": "Tools",
@@ -28,22 +29,22 @@ LABELS = {
     "protected": "Protected",
     "live": "Live messages",
 }
-REASONS: dict[str, str] = {
+LIMIT_LABELS: dict[str, str] = {
     "threshold": "the threshold",
     "reply": "so that there is room for the reply",
     "local": "a local model's text has filled three quarters of its room; a threshold of your own goes before that",
     "flow": "the agent's own budget of history",
 }
-"""Why a compaction is due where it is, by `policy.Reason`."""
-RECENT = 5
-"""Turns whose size says how large the next ones will be."""
-FORESEEN = 99
-"""Turns: what is further away than that is not foretold."""
+"""The limit that decides when a compaction is due, in words, by `policy.Reason`."""
+RECENT_TURNS = 5
+"""Turns whose mean size predicts the size of the next turns."""
+MAX_PREDICTED_TURNS = 99
+"""The most turns that a prediction names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`start` and `width` are in percent of the window; what is there at all is wide enough to be seen."""
+    """A part of the meter. `start` and `width` are in percent of the window; a part with tokens is wide enough to see."""
 
     kind: str
     label: str
@@ -54,12 +55,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """`threshold`, in percent, is where folding begins, and `reason` the limit that it is; `reserve` is kept free for
-    the reply.
+    """The fill of a context window, in tokens unless stated otherwise.
 
-    `turns` is about how many more there will be until then (0: it folds before the next reply; None: nobody can say,
-    or it does not fold by itself). `cost` is the most that the next request's tokens can cost, in US dollars (None: not
-    known). `is_near` says that a person is to be told: it will fold soon, and they have not said that it can wait.
+    `threshold`, in percent, is where compaction begins, and `reason` names the limit behind it. `reserve` is kept free
+    for the reply. `turns` estimates the turns until compaction (0: before the next reply; None: unknown, or automatic
+    compaction is off). `cost` is the most that the next request's tokens can cost, in US dollars (None: unknown).
+    `is_near` says that compaction is near and that its owner has not postponed the warning.
     """
 
     used: int
@@ -74,7 +75,7 @@ class Meter:
     cost: Decimal | None
     is_near: bool
     flow: FlowUsage | None
-    """Of an agent: how much its planner uses of its own budget."""
+    """The use that an agent's planner makes of its own budget."""
     target: int
     """Percent of the window that a compaction which nobody asked for comes out at."""
     left: int | None
@@ -82,7 +83,7 @@ class Meter:
 
 
 def meter(conversation: Conversation) -> Meter | None:
-    """None where no model is connected: a window is a model's."""
+    """The conversation's meter; None without a model, since the window is the model's."""
     loaded = recall.load(conversation.pk)
     used = usage.usage_of(loaded)
     if used is None:
@@ -94,9 +95,9 @@ def meter(conversation: Conversation) -> Meter | None:
         window=window.size,
         percent=used.percent,
         threshold=round(100 * due.tokens / window.size),
-        reason=REASONS[due.reason],
+        reason=LIMIT_LABELS[due.reason],
         reserve=window.reserve,
-        parts=shares(_tokens(loaded, used), window.size, _labels(conversation, loaded)),
+        parts=shares(_tokens_by_kind(loaded, used), window.size, _part_labels(conversation, loaded)),
         folds=policy.enabled,
         turns=_turns_left(loaded, used, due.tokens) if policy.enabled else None,
         cost=price(conversation, used.total),
@@ -107,8 +108,8 @@ def meter(conversation: Conversation) -> Meter | None:
     )
 
 
-def _tokens(loaded: Loaded, used: Usage) -> dict[str, int]:
-    """By kind. What a request begins with is counted as one: the tools take what it is more with them."""
+def _tokens_by_kind(loaded: Loaded, used: Usage) -> dict[str, int]:
+    """Tokens by kind. System prompt and tools are counted together: tools take the difference that they make."""
     without = prompt.system_tokens(loaded.head) - tools.tokens(loaded.head.tools)
     system = used.window.corrected(without) if loaded.head.tools else used.system
     tokens = {"system": system, "tools": used.system - system}
@@ -116,26 +117,26 @@ def _tokens(loaded: Loaded, used: Usage) -> dict[str, int]:
 
 
 def price(conversation: Conversation, tokens: int) -> Decimal | None:
-    """US dollars for so many tokens of a request, none of them cached; None where that is not known."""
+    """The price of `tokens` uncached prompt tokens, in US dollars; None if the model has no price."""
     profile = conversation.model
     return None if profile is None or profile.price_input is None else tokens * profile.price_input / 1_000_000
 
 
 def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = LABELS) -> tuple[Part, ...]:
-    """Of the window, by kind; tools only where there are any."""
+    """The parts of the window by kind; empty tools and recalled passages are left out."""
     parts: list[Part] = []
     start = 0.0
     for kind, label in labels.items():
         if kind in ("tools", "recalled") and not tokens[kind]:
             continue
-        width = max(100 * tokens[kind] / window, VISIBLE) if tokens[kind] else 0.0
+        width = max(100 * tokens[kind] / window, MIN_WIDTH_PERCENT) if tokens[kind] else 0.0
         parts.append(Part(kind, label, tokens[kind], round(start, 2), round(width, 2)))
         start += width
     return tuple(parts)
 
 
-def _labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
-    """What each part consists of; one query where there is a summary."""
+def _part_labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
+    """A label for each part that names its contents; one query."""
     head, protected = loaded.head, sum(turn.protected for turn in loaded.turns)
     system = ["System"]
     system += ["mode"] if head.mode != Conversation.Mode.ASSISTANT else []
@@ -157,7 +158,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _turns_left(loaded: Loaded, used: Usage, due: float) -> int | None:
-    """If the next turns, a question with all that answers it, are as large as the last ones."""
+    """The turns until `due` tokens, if the next turns (a question with its replies) are as large as recent ones."""
     if used.total >= due:
         return 0
     sizes: list[int] = []
@@ -165,11 +166,11 @@ def _turns_left(loaded: Loaded, used: Usage, due: float) -> int | None:
         if turn.role == "user" or not sizes:
             sizes.append(0)
         sizes[-1] += turn.tokens
-    recent = sizes[-RECENT:]
+    recent = sizes[-RECENT_TURNS:]
     if not sum(recent):
         return None
     turns = ceil((due - used.total) / used.window.corrected(sum(recent)) * len(recent))
-    return turns if turns <= FORESEEN else None
+    return turns if turns <= MAX_PREDICTED_TURNS else None
 
 
 def _is_near(conversation: Conversation, policy: Policy, used: Usage, due: float) -> bool:

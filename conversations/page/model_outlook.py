@@ -1,4 +1,4 @@
-"""What a model's window means for a conversation, in words for the page."""
+"""A sentence for the page: how a conversation fits into its model's context window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conversations.models import Conversation
 
 
 def outlook(conversation: Conversation) -> str:
-    """What the model's window means for the conversation as it is, in words; "" where there is no model."""
+    """How the conversation as it is fits into the model's window, in words; "" without a model."""
     loaded = transcript.load(conversation.pk)
     used = usage.usage_of(loaded)
     if used is None:

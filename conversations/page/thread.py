@@ -1,4 +1,4 @@
-"""A conversation as it is read: folds of the past with their dividers, then the live messages."""
+"""A conversation's thread as a page shows it: groups of compacted messages with dividers, then the live messages."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from django.db.models import OuterRef, QuerySet
 
 from conversations.messages.history import history, with_visible_parts
 from conversations.models import Conversation, Message
-from conversations.page import agent_view, folded_history
-from conversations.page.folded_history import REACH, Item
+from conversations.page import agent_view, compacted_history
+from conversations.page.compacted_history import REACH, Item
 from conversations.page.message_view import Bubble, bubble
 
 LIMIT = 60
-"""Live messages of one page."""
+"""The most live messages of one page."""
 PROGRESS = agent_view.progress_of(message=OuterRef("pk"))
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadPage:
-    """Items oldest to newest; `earlier` is the `before` of the page in front of it (None: there is none)."""
+    """Items, oldest first; `earlier` is the `before` of the preceding page (None: there is none)."""
 
     items: tuple[Item, ...]
     earlier: datetime | None = None
 
 
 def page(conversation: Conversation, *, before: datetime | None = None, limit: int = LIMIT) -> ThreadPage:
-    """The newest part of the thread, or what precedes `before`. The number of queries is constant."""
-    live = _live(conversation, before, limit)
-    placed, since = folded_history.dividers(conversation)
+    """The newest page of the thread, or the page that precedes `before`. The number of queries is constant."""
+    live = _live_messages(conversation, before, limit)
+    placed, since = compacted_history.dividers(conversation)
     present: list[Item] = [*_bubbles(conversation, reversed(live[:limit]))]
     if not before:
         present = [*since, *present]
     if len(live) > limit:
         return ThreadPage(tuple(present), live[limit - 1].created_at)
-    keys = folded_history.keys_of(conversation, before)
+    keys = compacted_history.keys_of(conversation, before)
     earlier = keys[REACH - 1].created_at if keys[REACH:] else None
-    return ThreadPage((*folded_history.items(conversation, keys[:REACH], placed), *present), earlier)
+    return ThreadPage((*compacted_history.items(conversation, keys[:REACH], placed), *present), earlier)
 
 
 class Key(NamedTuple):
-    """`progress` rises with every call of a tool that is made, begun and ended."""
+    """A message's identity and state; `progress` rises when a tool call is made, begins or ends."""
 
     id: UUID
     role: str
@@ -57,9 +57,9 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a page shows in full, by its keys, newest first: enough to tell what another page does not know yet.
+    """The keys of the messages that a page shows in full, newest first: enough to find the changes since a version.
 
-    `run` says how far the last task is that an agent handed to its executor.
+    `run` changes with the progress of the last task that an agent gave its executor.
     """
 
     conversation: Conversation
@@ -68,19 +68,19 @@ class Shown:
 
     @property
     def version(self) -> str:
-        """Changes with everything that the thread shows, but for the text of a reply that is being written."""
+        """A text that changes with everything the thread shows, except the text of a streaming reply."""
         when, state = self.conversation.updated_at.timestamp(), self.conversation.compression_version
         last = self.keys[0] if self.keys else None
         end = f"{last.id}:{last.status}" if last else ":"
-        return f"{when}:{state}:{_print(self.keys[:LIMIT])}:{end}:{self._work}"
+        return f"{when}:{state}:{_fingerprint(self.keys[:LIMIT])}:{end}:{self._work}"
 
     @property
     def _work(self) -> str:
-        """Of what is being done with tools: that goes on in messages since a person's last one alone."""
+        """A checksum of the tools' progress in the current turn; earlier turns do not change."""
         return f"{crc32(f'{[key.progress for key in self._turn()]}{self.run}'.encode()):x}"
 
     def _turn(self) -> list[Key]:
-        """All that was said since a person's last message."""
+        """The messages since the last user message."""
         return list(takewhile(lambda key: key.role != Message.Role.USER, self.keys))
 
     def since(self, version: str) -> list[Bubble] | None:
@@ -89,7 +89,7 @@ class Shown:
         place = next((place for place, key in enumerate(self.keys) if str(key.id) == last), None)
         if place is None or state != str(self.conversation.compression_version):
             return None
-        if seen != _print(self.keys[place : place + LIMIT]):
+        if seen != _fingerprint(self.keys[place : place + LIMIT]):
             return None
         then = self.keys[place]
         changed = then.status != status or then.status == Message.Status.STREAMING
@@ -101,30 +101,30 @@ class Shown:
 
 
 def shown(conversation: Conversation) -> Shown:
-    """With room for as many new messages again as a page has."""
-    found = _live_rows(conversation).annotate(progress=PROGRESS).values_list(*Key._fields)[: 2 * LIMIT]
-    return Shown(conversation, tuple(Key(*row) for row in found), agent_view.progress(conversation))
+    """The conversation's keys: those of a page, and as many again to allow for new messages."""
+    rows = _live_rows(conversation).annotate(progress=PROGRESS).values_list(*Key._fields)[: 2 * LIMIT]
+    return Shown(conversation, tuple(Key(*row) for row in rows), agent_view.progress(conversation))
 
 
 def version(conversation: Conversation) -> str:
     return shown(conversation).version
 
 
-def _print(keys: tuple[Key, ...]) -> str:
-    """Of what these messages look like, but for how far the last one is."""
-    said = [f"{key.id}{key.is_protected}{key.status if place else ''}" for place, key in enumerate(keys)]
-    return f"{crc32(''.join(said).encode()):x}"
+def _fingerprint(keys: tuple[Key, ...]) -> str:
+    """A checksum of how these messages look, without the status of the newest."""
+    parts = [f"{key.id}{key.is_protected}{key.status if place else ''}" for place, key in enumerate(keys)]
+    return f"{crc32(''.join(parts).encode()):x}"
 
 
 def _bubbles(conversation: Conversation, rows: Iterable[Message]) -> list[Bubble]:
-    """A query or two more where the last of them is a reply that is being written."""
+    """The rows as messages to show; one or two more queries if the last is a streaming reply."""
     rows = list(rows)
     waits = agent_view.waited_for(conversation) if rows and rows[-1].is_streaming else ""
     return [bubble(conversation, row, waits=waits if row.is_streaming else "") for row in rows]
 
 
 def later(conversation: Conversation, message: Message) -> int:
-    """How many messages of the history come after it."""
+    """The number of messages of the history after `message`."""
     return history(conversation).filter(created_at__gt=message.created_at).count()
 
 
@@ -133,8 +133,8 @@ def is_streaming(conversation: Conversation) -> bool:
     return last == Message.Status.STREAMING
 
 
-def _live(conversation: Conversation, before: datetime | None, limit: int) -> list[Message]:
-    """Newest first, and one more than `limit` where there are more."""
+def _live_messages(conversation: Conversation, before: datetime | None, limit: int) -> list[Message]:
+    """Live messages before `before`, newest first; `limit` + 1 of them if there are more than `limit`."""
     messages = with_visible_parts(_live_rows(conversation))
     if before:
         messages = messages.filter(created_at__lt=before)

@@ -1,4 +1,4 @@
-"""Tools in words."""
+"""Tool names and arguments in words for people."""
 
 from __future__ import annotations
 
@@ -19,35 +19,37 @@ OWN = {
     tools.DELEGATE: "Task for the executor",
     tools.CONTINUE: "Answer to the executor",
 }
-BRIEF = 160
-"""Characters of a line."""
+BRIEF_CHARS = 160
+"""The most characters of a line of arguments."""
 
 
 def called(tool: ToolCall | Spec) -> str:
-    """A tool's name in words, without that of its server."""
+    """A tool's name in words, without the name of its server."""
     name = (tool.name.partition(SERVER_SEPARATOR)[2] or tool.name).replace("_", " ")
     return OWN.get(tool.name) or visible(name[:1].upper() + name[1:])
 
 
 def server(tool: ToolCall | Spec) -> str:
-    """Of tools that the administrator connected; "" of our own."""
+    """The name of the tool server that the administrator connected; "" for built-in tools."""
     name, apart, _ = tool.name.partition(SERVER_SEPARATOR)
     return visible(name) if apart else ""
 
 
 def brief(call: ToolCall) -> str:
-    """The arguments in a line, with what hides in them."""
-    found = parse_arguments(call.arguments)
-    if not isinstance(found, dict):
-        return visible(" ".join(call.arguments[:BRIEF].split()))
-    values = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in found.values()]
-    told = values if len(values) == 1 else [f"{name}: {value}" for name, value in zip(found, values, strict=True)]
-    line = " ".join(", ".join(value[:BRIEF] for value in told)[: 2 * BRIEF].split())
-    return visible(line if len(line) <= BRIEF else f"{line[:BRIEF]}…")
+    """The arguments in a line, with invisible characters made visible."""
+    arguments = parse_arguments(call.arguments)
+    if not isinstance(arguments, dict):
+        return visible(" ".join(call.arguments[:BRIEF_CHARS].split()))
+    values = [
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in arguments.values()
+    ]
+    parts = values if len(values) == 1 else [f"{name}: {value}" for name, value in zip(arguments, values, strict=True)]
+    line = " ".join(", ".join(value[:BRIEF_CHARS] for value in parts)[: 2 * BRIEF_CHARS].split())
+    return visible(line if len(line) <= BRIEF_CHARS else f"{line[:BRIEF_CHARS]}…")
 
 
 def parse_arguments(text: str) -> Any:
-    """JSON of an object or a list; None for anything else."""
+    """The JSON object or list that `text` holds; None for anything else."""
     try:
         return json.loads(text) if text[:1] in "{[" and text else None
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The tools of a conversation, as its owner reads of them: who is offered which, and what that costs."""
+"""The tools offered to a conversation's models, with their cost in tokens, as the panel shows them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conversations.models import Conversation
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """To `whom` ("" in a chat); `tokens` are in each request, as the model counts them."""
+    """The tools offered to `whom` ("" in a chat); each request carries them in `tokens`, as the model counts."""
 
     whom: str
     tools: tuple[Spec, ...]
@@ -22,13 +22,16 @@ class Offer:
 
 
 def offer(conversation: Conversation) -> list[Offer]:
-    """Nothing where the model cannot call tools."""
+    """The conversation's offers; none if the model cannot call tools."""
     profile = settings.profile_of(conversation)
     if profile is None or not profile.can_call:
         return []
     own = tools_for(conversation)
-    told = {"": own}
+    tools_by_flow = {"": own}
     if conversation.kind == Conversation.Kind.AGENT:
-        told = {"The planner": own, "The executor": offered_tools(Conversation.Kind.EXECUTOR, is_compressed=False)}
+        tools_by_flow = {
+            "The planner": own,
+            "The executor": offered_tools(Conversation.Kind.EXECUTOR, is_compressed=False),
+        }
     window = profile.usable_window
-    return [Offer(whom, tools, window.corrected(llm_tools.tokens(tools))) for whom, tools in told.items()]
+    return [Offer(whom, tools, window.corrected(llm_tools.tokens(tools))) for whom, tools in tools_by_flow.items()]

@@ -84,7 +84,7 @@ def step(row: AgentStep) -> str:
 @register.filter
 def opening(text: str) -> str:
     """The beginning of what was said, in a line."""
-    return in_a_line(text[: 2 * tool_labels.BRIEF])
+    return in_a_line(text[: 2 * tool_labels.BRIEF_CHARS])
 
 
 @register.filter

@@ -17,7 +17,7 @@ from compression.policy_fields import BY_NAME, FIELDS, OF_EXECUTORS, PolicyField
 from conversations.api.schemas.policies import PolicySettings
 from conversations.errors import Invalid
 from conversations.models import Conversation
-from conversations.page.forms import PERCENT, PolicyForm
+from conversations.page.forms import PERCENT_FIELDS, PolicyForm
 from conversations.validation import POLICY, clean_policy
 
 README = Path(__file__).parents[2] / "README.md"
@@ -56,7 +56,7 @@ def test_the_site_s_own_value_is_checked_by_the_same_bounds(setting: PolicyField
 
 
 def allowed_by_form(agent: Conversation, field: PolicyField, value: float) -> bool:
-    shown = f"{100 * value:g}" if field.name in PERCENT else f"{value:g}" if value < 1e6 else str(int(value))
+    shown = f"{100 * value:g}" if field.name in PERCENT_FIELDS else f"{value:g}" if value < 1e6 else str(int(value))
     return PolicyForm(agent, {field.name: shown}).is_valid()
 
 

@@ -10,8 +10,8 @@ from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.compaction import compaction
 from conversations.models import Conversation, Message, ToolCall
-from conversations.page import folded_history, thread
-from conversations.page.folded_history import Divider, Fold
+from conversations.page import compacted_history, thread
+from conversations.page.compacted_history import CompactedGroup, Divider
 from conversations.page.message_view import Bubble
 from conversations.page.thread import ThreadPage
 from tests.conversations.chat import START, fill
@@ -45,7 +45,7 @@ def shape(page: ThreadPage) -> list[str]:
 
 def describe(item: thread.Item) -> str:
     match item:
-        case Fold():
+        case CompactedGroup():
             return f"{len(item.rows)}+{item.more}"
         case Divider():
             if not item.compaction.last_message:
@@ -74,8 +74,8 @@ def test_a_short_fold_shows_all_of_its_rows(folded: Fill) -> None:
 def test_the_rest_of_a_fold_is_exactly_what_it_did_not_show(folded: Fill) -> None:
     conversation = folded(20)
     first = thread.page(conversation).items[0]
-    assert isinstance(first, Fold)
-    rest = folded_history.rows(conversation, after=first.after, until=first.until)
+    assert isinstance(first, CompactedGroup)
+    rest = compacted_history.rows(conversation, after=first.after, until=first.until)
     assert len(rest) == first.more == 12
     assert [row.preview.split()[1] for row in (*first.rows, *rest)] == [str(n) for n in range(16)]
 

@@ -13,7 +13,7 @@ from django.urls import path
 
 from conversations.models import Conversation, ModelProfile
 from conversations.page import fragments
-from conversations.page.consumers import FRAMES, ConversationConsumer
+from conversations.page.consumers import MAX_RECEIVED_FRAMES, ConversationConsumer
 from conversations.runtime.events import hub, publish
 from conversations.runtime.subscription import MAX_QUEUED_EVENTS, Event
 from tests.conversations.chat import Chat, fill
@@ -120,7 +120,9 @@ async def test_what_a_client_sends_is_ignored(open_socket: WebsocketCommunicator
     assert "title-" in await open_socket.receive_from()
 
 
-@pytest.mark.parametrize(("frames", "code"), [([b"\0"], 4003), (["x"] * (FRAMES + 1), 4008)], ids=["bytes", "a flood"])
+@pytest.mark.parametrize(
+    ("frames", "code"), [([b"\0"], 4003), (["x"] * (MAX_RECEIVED_FRAMES + 1), 4008)], ids=["bytes", "a flood"]
+)
 async def test_bytes_and_floods_end_the_socket(
     open_socket: WebsocketCommunicator, frames: list[Any], code: int
 ) -> None:

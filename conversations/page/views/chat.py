@@ -16,7 +16,7 @@ from conversations.context.reliability import reliability_of
 from conversations.messages import attachments
 from conversations.messages.history import with_visible_parts
 from conversations.models import Conversation, ModelProfile
-from conversations.page import agent_fragments, agent_view, folded_history, fragments
+from conversations.page import agent_fragments, agent_view, compacted_history, fragments
 from conversations.page import thread as threads
 from conversations.page.message_view import bubble
 from conversations.page.meter import meter
@@ -56,7 +56,7 @@ def thread(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     before, after, until = (moment(request.GET, name) for name in ("before", "after", "until"))
     if after and until:
-        rows = folded_history.rows(conversation, after=after, until=until)
+        rows = compacted_history.rows(conversation, after=after, until=until)
         return render(request, "conversations/_rows.html", {"rows": rows, "conversation": conversation})
     if before:
         page = threads.page(conversation, before=before)

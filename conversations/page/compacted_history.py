@@ -1,4 +1,4 @@
-"""The compressed past as it is read: folds of its messages, kept ones in full, and dividers where compactions ended."""
+"""The compacted history as a page shows it: groups of message lines, protected messages in full, and dividers."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ from conversations.page.message_view import Bubble, bubble
 from conversations.page.tool_labels import brief, called
 
 REACH = 1_000
-"""Compressed messages that one page looks back over; it shows the first few of each run."""
+"""The most compacted messages that one page reads; it shows the first few of each group."""
 HEAD = 4
+"""Lines of a group that are shown before its button."""
 PREVIEW = 240
+"""Characters of a line's preview."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One compressed message as a line; it opens in place."""
+    """A compacted message as a line that opens in place."""
 
     message: Message
     preview: str
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
-    """A run of compressed messages: its first rows, and the range (after, until] of the `more` that follow."""
+class CompactedGroup:
+    """A group of compacted messages: its first rows, and the range (after, until] of the other `more` messages."""
 
     conversation_id: UUID
     rows: tuple[Row, ...]
@@ -47,9 +49,9 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Divider:
-    """Where a compaction's covered range ends, or where the past ends if it made room without folding a message.
+    """Marks the end of a compaction's covered range, or the end of the history if the compaction covered no message.
 
-    Its summary can be edited for as long as it is in force.
+    Its summary can be edited while it is in force.
     """
 
     compaction: Compaction
@@ -59,7 +61,7 @@ class Divider:
     template = "conversations/_divider.html"
 
 
-Item = Bubble | Fold | Divider
+Item = Bubble | CompactedGroup | Divider
 
 
 class Key(NamedTuple):
@@ -69,8 +71,8 @@ class Key(NamedTuple):
 
 
 @dataclass
-class Run:
-    """Compressed messages between two things that are shown in full."""
+class RowGroup:
+    """Compacted messages that follow each other without a divider or a protected message."""
 
     keys: list[Key] = field(default_factory=list)
 
@@ -82,23 +84,23 @@ class Run:
 
 Placed = dict[UUID, list[Divider]]
 """Dividers by the message that they follow."""
-Mark = Run | Key | Divider
-"""What the past consists of before its rows are read: runs, kept messages, dividers."""
+Mark = RowGroup | Key | Divider
+"""An item of the history before its rows are read: a group, a protected message or a divider."""
 
 
 def items(conversation: Conversation, keys: Sequence[Key], placed: Placed) -> list[Item]:
-    """What is shown of the messages of `keys`, which come newest first, with the dividers among them."""
+    """The items to show for `keys` (newest first) and the dividers among them, oldest first."""
     return _items(conversation, _marks(conversation, keys, placed))
 
 
 def rows(conversation: Conversation, *, after: datetime, until: datetime) -> list[Row]:
-    """The compressed messages of a fold that it did not show: later than `after`, up to `until`."""
-    found = history(conversation).filter(created_at__gt=after, created_at__lte=until).order_by("created_at")
-    return [row for row in _rows(found[:REACH]) if state_of(conversation, row.message) == "compressed"]
+    """The compacted messages of a group that were not shown yet: later than `after`, up to `until`."""
+    messages = history(conversation).filter(created_at__gt=after, created_at__lte=until).order_by("created_at")
+    return [row for row in _rows(messages[:REACH]) if state_of(conversation, row.message) == "compressed"]
 
 
 def keys_of(conversation: Conversation, before: datetime | None) -> list[Key]:
-    """Newest first, and one more than REACH where there are more."""
+    """The keys of the compacted history before `before`, newest first; at most REACH + 1."""
     if not conversation.compressed_at:
         return []
     messages = history(conversation).filter(created_at__lte=conversation.compressed_at).order_by("-created_at")
@@ -108,21 +110,21 @@ def keys_of(conversation: Conversation, before: datetime | None) -> list[Key]:
 
 
 def _marks(conversation: Conversation, keys: Sequence[Key], dividers: Placed) -> list[Mark]:
-    """The past, oldest first, cut into runs at dividers and at messages that are sent verbatim."""
+    """The history, oldest first, cut into groups at dividers and at messages that are sent verbatim."""
     marks: list[Mark] = []
     for key in reversed(keys):
         if state_at(conversation, *key) != "compressed":
             marks.append(key)
-        elif marks and isinstance(marks[-1], Run):
+        elif marks and isinstance(marks[-1], RowGroup):
             marks[-1].keys.append(key)
         else:
-            marks.append(Run([key]))
+            marks.append(RowGroup([key]))
         marks += dividers.get(key.id, ())
     return marks
 
 
 def dividers(conversation: Conversation) -> tuple[Placed, list[Divider]]:
-    """Of compactions that folded messages; and of those that made room since the last one and folded none.
+    """Dividers by the last message that each compaction covered; and of the later compactions that covered no message.
 
     Only the last compaction can be undone from the page.
     """
@@ -144,24 +146,24 @@ def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:
     marks = list(marks)
     heads = {
         row.message.id: row
-        for row in _rows(_by_id(key for mark in marks if isinstance(mark, Run) for key in mark.head))
+        for row in _rows(_messages_by_id(key for mark in marks if isinstance(mark, RowGroup) for key in mark.head))
     }
-    kept = with_visible_parts(_by_id(mark for mark in marks if isinstance(mark, Key)))
+    kept = with_visible_parts(_messages_by_id(mark for mark in marks if isinstance(mark, Key)))
     full = {message.id: bubble(conversation, message) for message in kept}
     items: list[Item] = []
     for mark in marks:
         if isinstance(mark, Divider):
             items.append(mark)
-        elif isinstance(mark, Run):
-            items.append(_fold(conversation, mark, heads))
+        elif isinstance(mark, RowGroup):
+            items.append(_compacted_group(conversation, mark, heads))
         else:
             items.append(full[mark.id])
     return items
 
 
-def _fold(conversation: Conversation, run: Run, heads: dict[UUID, Row]) -> Fold:
+def _compacted_group(conversation: Conversation, run: RowGroup, heads: dict[UUID, Row]) -> CompactedGroup:
     head = run.head
-    return Fold(
+    return CompactedGroup(
         conversation.id,
         tuple(heads[key.id] for key in head),
         more=len(run.keys) - len(head),
@@ -170,7 +172,7 @@ def _fold(conversation: Conversation, run: Run, heads: dict[UUID, Row]) -> Fold:
     )
 
 
-def _by_id(keys: Iterable[Key]) -> QuerySet[Message]:
+def _messages_by_id(keys: Iterable[Key]) -> QuerySet[Message]:
     return Message.objects.filter(pk__in=[key.id for key in keys])
 
 
@@ -178,14 +180,16 @@ def _rows(messages: QuerySet[Message]) -> list[Row]:
     light = list(messages.annotate(opening=Left("content", PREVIEW)).defer("content", "error", "request"))
     wordless = [message for message in light if not message.opening]
     prefetch_related_objects(wordless, Prefetch("tool_calls", ToolCall.objects.defer("result", "error")))
-    return [Row(message, in_a_line(message.opening) or _pictures(message) or _calls(message)) for message in light]
+    return [
+        Row(message, in_a_line(message.opening) or _image_names(message) or _call_lines(message)) for message in light
+    ]
 
 
-def _pictures(message: Message) -> str:
-    """The names of what was sent without a word."""
+def _image_names(message: Message) -> str:
+    """The names of a message's images, the preview of a message without text."""
     return ", ".join(image["name"] for image in message.images or ())
 
 
-def _calls(message: Message) -> str:
-    """What was called without a word."""
+def _call_lines(message: Message) -> str:
+    """The message's tool calls, the preview of a message without text."""
     return ", ".join(f"{called(call)} {brief(call)}".strip() for call in message.tool_calls.all())[:PREVIEW]
