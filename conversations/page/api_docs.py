@@ -29,7 +29,7 @@ LIMITS = (("minLength", "maxLength", " characters"), ("minimum", "maximum", ""),
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter or property. `kind` describes its allowed values, `shape` names the schema it refers to ("": none)."""
+    """A parameter or property. `kind` describes its allowed values, `shape` names its schema ("": none)."""
 
     name: str
     kind: str

@@ -44,7 +44,7 @@ MAX_PREDICTED_TURNS = 99
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the meter. `start` and `width` are in percent of the window; a part with tokens is wide enough to see."""
+    """A part of the meter; `start` and `width` are in percent of the window. Parts with tokens are visibly wide."""
 
     kind: str
     label: str

@@ -1,4 +1,4 @@
-"""How tools that were called, and what executors do, read on the page."""
+"""Template filters that show tool calls, executor runs and their steps."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ STEPS = {
     AgentStep.Kind.PARTIAL: "Partial result, and a question",
     AgentStep.Kind.RESULT: "The result",
 }
-LONG = 2_000
-"""Characters of arguments that a page has from the start."""
+MAX_OPENING_CHARS = 2_000
+"""The most characters of arguments, and of a result, in the page before a call is opened."""
 
 
 @register.filter
 def state(call: ToolCall) -> str:
+    """The call's status; a call that a person stopped is "stopped", not "failed"."""
     return "stopped" if call.error == STOPPED else call.status
 
 
@@ -60,19 +61,19 @@ def turns(run: AgentRun) -> str:
 
 @register.filter
 def run(call: ToolCall) -> AgentRun | None:
-    """The one that is shown in its place."""
+    """The executor run shown in the call's place, if any."""
     return history.run_at(call)
 
 
 @register.filter
 def working(run: AgentRun) -> Working:
-    """All of it: one of a conversation's runs is open at a time, and shown so from the start."""
+    """The run with all its steps. A conversation has at most one open run, which a page shows in full."""
     return agent_view.run_view(run)
 
 
 @register.filter
 def took(run: AgentRun) -> int | None:
-    """Milliseconds."""
+    """The run's duration in milliseconds; None while it is open."""
     return round((run.finished_at - run.created_at).total_seconds() * 1_000) if run.finished_at else None
 
 
@@ -83,15 +84,15 @@ def step(row: AgentStep) -> str:
 
 @register.filter
 def opening(text: str) -> str:
-    """The beginning of what was said, in a line."""
+    """The beginning of a text, in a line."""
     return in_a_line(text[: 2 * tool_labels.BRIEF_CHARS])
 
 
 @register.filter
 def pretty(text: str) -> str:
-    """JSON on lines of its own; anything else as it is."""
-    found = tool_labels.parse_arguments(text)
-    return json.dumps(found, indent=2, ensure_ascii=False) if isinstance(found, (dict, list)) else text
+    """A JSON object or list indented over several lines; any other text unchanged."""
+    value = tool_labels.parse_arguments(text)
+    return json.dumps(value, indent=2, ensure_ascii=False) if isinstance(value, (dict, list)) else text
 
 
 @register.filter
@@ -101,38 +102,38 @@ def as_json(value: object) -> str:
 
 @register.filter
 def begins(call: ToolCall) -> str:
-    """Of the arguments."""
-    return call.arguments[:LONG] if len(call.arguments) > LONG else pretty(call.arguments)
+    """The beginning of the call's arguments."""
+    return call.arguments[:MAX_OPENING_CHARS] if len(call.arguments) > MAX_OPENING_CHARS else pretty(call.arguments)
 
 
 @register.filter
 def gave(call: ToolCall) -> str:
-    """The beginning of the result."""
-    return _opening(call) if is_long(call) else pretty(_opening(call))
+    """The beginning of the call's result."""
+    return _result_opening(call) if is_long(call) else pretty(_result_opening(call))
 
 
 @register.filter
 def gave_nothing(call: ToolCall) -> bool:
-    return _known(call) is None
+    return _loaded_result(call) is None
 
 
 @register.filter
 def is_long(call: ToolCall) -> bool:
-    """Whether there is more of it than a page has from the start."""
-    return size(call) > len(_opening(call)) + len(call.arguments[:LONG])
+    """Whether the call is longer than the part that the page has before it is opened."""
+    return size(call) > len(_result_opening(call)) + len(call.arguments[:MAX_OPENING_CHARS])
 
 
 @register.filter
 def size(call: ToolCall) -> int:
-    """Characters of arguments and result."""
+    """The number of characters of the call's arguments and result."""
     return len(call.arguments) + (call.__dict__.get("length", len(call.__dict__.get("result") or "")) or 0)
 
 
-def _known(call: ToolCall) -> str | None:
-    """What was read of its result, which may be the beginning alone."""
+def _loaded_result(call: ToolCall) -> str | None:
+    """The call's result as far as it was read from the database, perhaps only its beginning; None without a result."""
     known: str | None = call.__dict__.get("opening", call.__dict__.get("result"))
     return known
 
 
-def _opening(call: ToolCall) -> str:
-    return (_known(call) or "")[:LONG]
+def _result_opening(call: ToolCall) -> str:
+    return (_loaded_result(call) or "")[:MAX_OPENING_CHARS]

@@ -1,4 +1,4 @@
-"""How values read on the page."""
+"""Template filters of the chat pages: compactions, snapshots, durations, money and names in words."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def rendered(text: str) -> SafeString:
 
 @register.filter
 def seen(name: str) -> str:
-    """A name with what hides in it."""
+    """A name with its invisible characters made visible."""
     return visible(name)
 
 
@@ -102,19 +102,19 @@ def percent(share: float) -> str:
 
 @register.filter
 def purpose(name: str) -> str:
-    """Why a snapshot was taken."""
+    """The reason for which a snapshot was taken."""
     return PURPOSES.get(name, name)
 
 
 @register.filter
 def cause(compaction: Compaction) -> str:
-    """Why it ran."""
+    """The reason for which a compaction ran."""
     return CAUSES.get(compaction.trigger, compaction.trigger)
 
 
 @register.filter
 def standing(state: str) -> str:
-    """How a message stands to what the model is sent, where it is not simply sent."""
+    """A message's state in the model's context, in words."""
     return STANDINGS.get(state, state)
 
 
@@ -130,7 +130,7 @@ def level(number: int) -> str:
 
 @register.filter
 def outcome(compaction: Compaction) -> str:
-    """What came of it, in a word or two."""
+    """The outcome of a compaction, in a word or two."""
     if compaction.status == Compaction.Status.UNDONE:
         return "Undone"
     if compaction.status == Compaction.Status.SUCCEEDED:
@@ -140,26 +140,26 @@ def outcome(compaction: Compaction) -> str:
 
 @register.filter
 def fact(error: str) -> str:
-    """What happened, where nothing is offered beside it that would try again."""
+    """The fact of a failure alone, for places without a button to retry."""
     return endings.failure(error).fact
 
 
 @register.filter
 def story(compaction: Compaction) -> list[str]:
-    """How it went, a sentence a step: who failed and why, and what was done."""
-    return [_sentence(step) for step in compaction.steps]
+    """The course of a compaction, a sentence a step: failures with their reasons, and actions."""
+    return [_step_sentence(step) for step in compaction.steps]
 
 
 @register.filter
 def actions(compaction: Compaction) -> str:
-    """What was done to make room, in words."""
+    """The actions taken to make room, in words."""
     return ", ".join(str(step["action"]) for step in compaction.steps if "action" in step)
 
 
 @register.filter
 def fallback(compaction: Compaction) -> str:
-    """A sentence for the status line where a summariser failed; "" where none did."""
-    failed = [_sentence(step) for step in compaction.steps if "failed" in step]
+    """A sentence for the status line if a summariser failed; "" otherwise."""
+    failed = [_step_sentence(step) for step in compaction.steps if "failed" in step]
     if not failed:
         return ""
     return f"{'; '.join(failed)}; {INSTEAD.get(compaction.summariser, f'{compaction.summariser} wrote it')}."
@@ -167,31 +167,31 @@ def fallback(compaction: Compaction) -> str:
 
 @register.filter
 def tells_more(compaction: Compaction) -> bool:
-    """Whether something failed or was left out: then its status line stays, and leads to the page that tells all."""
+    """Whether a step failed or left something out; the status line then stays, and links to the compaction's page."""
     return compaction.status == Compaction.Status.FAILED or bool(compaction.steps)
 
 
 @register.filter
 def eta(compaction: Compaction) -> int | None:
-    """Seconds that are left; None: not known."""
+    """The estimated seconds left; None if unknown."""
     return progress.eta_seconds(compaction)
 
 
 @register.filter
 def part(compaction: Compaction) -> int:
-    """The number of the passage that is being summarised."""
+    """The number, from 1, of the passage being summarised."""
     return min(compaction.parts_done + 1, compaction.parts)
 
 
 @register.filter
 def duration(seconds: int) -> str:
-    """For what goes on: "40 s", "3 min"."""
+    """An estimated time left, rounded: "40 s", "3 min"."""
     return f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
 
 
 @register.filter
 def lasted(seconds: int) -> str:
-    """What has gone by, as `elapsed.js` counts it on."""
+    """Elapsed time to the second, in the format that `elapsed.js` continues: "3 min 05 s"."""
     return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60:02} s"
 
 
@@ -202,7 +202,7 @@ def seconds(milliseconds: int) -> str:
 
 @register.filter
 def money(amount: Decimal) -> str:
-    """US dollars; of less than a dollar two digits that say something, however small it is."""
+    """An amount in US dollars, with two significant digits below a dollar."""
     digits = max(2, 1 - amount.adjusted()) if amount else 2
     dollars, _, rest = f"{amount:,.{digits}f}".partition(".")
     return f"${dollars}.{rest.rstrip('0'):0<2}"
@@ -210,11 +210,11 @@ def money(amount: Decimal) -> str:
 
 @register.filter
 def goal_line(goal_text: str) -> str:
-    """The first line of a goal's description, out of its rendering."""
+    """The first line of a goal's description, taken from the rendered goal."""
     return next(iter(goal_text.splitlines()[1:]), "")
 
 
-def _sentence(step: Mapping[str, Any]) -> str:
+def _step_sentence(step: Mapping[str, Any]) -> str:
     if "failed" not in step:
         action = str(step.get("action", ""))
         return action[:1].upper() + action[1:]

@@ -1,4 +1,4 @@
-"""What a form shows: what was typed into it, where that was refused; else what is stored."""
+"""The template tag for a form field's value: the refused input if there is any, else the stored value."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ register = template.Library()
 
 @register.simple_tag
 def drafted(draft: Mapping[str, Any] | Literal[""], field: str, stored: object) -> object:
-    """The field of a `draft` that has it, even an empty one; `stored` where there is no draft, or of another form."""
+    """The draft's value of `field`, even if empty; `stored` if there is no draft, or the draft is of another form."""
     return draft[field] if draft and field in draft else stored

@@ -1,4 +1,4 @@
-"""How figures read on the pages that show many of them: "–" where there is none."""
+"""Template filters for figures and charts of the usage and analytics pages; a missing figure is "–"."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def drawn(chart: Chart) -> SafeString:
 
 @register.filter
 def brief(number: float) -> str:
-    """With three digits, as in 12.3M."""
+    """A number with three significant digits, as in 12.3M."""
     for size, letter in SIZES:
         if abs(number) >= size:
             return f"{number / size:.3g}{letter}"
@@ -35,7 +35,7 @@ def dollars(amount: Decimal) -> str:
 
 @register.filter
 def share(part: float | None) -> str:
-    """A share from 0 to 1."""
+    """A share from 0 to 1, in percent."""
     return labelled(None if part is None else 100 * part, "percent")
 
 
@@ -51,11 +51,11 @@ def time(ms: int | None) -> str:
 
 @register.filter
 def cost(tally: Tally) -> str:
-    """What requests cost, as far as that is known."""
+    """The known cost of requests in US dollars."""
     return "not known" if tally.unpriced and not tally.cost else dollars(tally.cost)
 
 
 @register.filter
 def worth(tally: Tally) -> str:
-    """What saved tokens would have cost, as far as that is known."""
+    """The known worth of the saved tokens in US dollars."""
     return "not known" if tally.saved_unpriced and not tally.worth else dollars(tally.worth)

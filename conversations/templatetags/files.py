@@ -1,4 +1,4 @@
-"""How files and long pastes of messages read on the page."""
+"""Template filters that show a message's files and long pastes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from conversations.page.markup.segments import Inset, Segment, split
 register = template.Library()
 
 WIDEST, HIGHEST = 320, 240
-"""Pixels of an image in a bubble."""
+"""The largest size of an image in a message, in pixels."""
 Kind = Attachment.Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image, and its size in a bubble: known before it is there, so that nothing moves when it comes."""
+    """An image with its size in pixels, known before it loads, so that the page's layout does not move."""
 
     row: Attachment
     width: int
@@ -29,14 +29,14 @@ class Picture:
 
 @register.filter
 def segments(message: Message) -> list[Segment]:
-    """What a person said, without files, cut at what was pasted."""
+    """A message's own text without its files, split at pastes."""
     pastes = (Inset(f"LongText#{paste.number}", paste.start, paste.length) for paste in message.pastes.all())
     return split(words_of(message), pastes)
 
 
 @register.filter
 def without_files(message: Message) -> str:
-    """What was typed, and pasted."""
+    """A message's own text without its files, pastes included."""
     return words_of(message)
 
 
@@ -47,7 +47,7 @@ def pictures(message: Message) -> list[Picture]:
 
 @register.filter
 def text_files(message: Message) -> list[tuple[Attachment, str]]:
-    """With what is in them."""
+    """The message's text files with their contents."""
     files = [row for row in message.attachments.all() if row.start is not None]
     return [(row, message.content[row.start : (row.start or 0) + (row.length or 0)]) for row in files]
 
@@ -59,19 +59,19 @@ def file_names(message: Message) -> str:
 
 @register.filter
 def price_with(attachment: Attachment, profile: ModelProfile | None) -> Decimal | None:
-    """US dollars that it adds to a request; None where the model has no price."""
+    """The cost that a file adds to a request, in US dollars; None if the model has no price."""
     return profile.cost(prompt=attachment.tokens, cached=0, completion=0) if profile else None
 
 
 @register.filter
 def is_unseen_by(attachment: Attachment, profile: ModelProfile | None) -> bool:
-    """Whether it is an image, and the model one that sees none."""
+    """Whether the file is an image and the model cannot see images."""
     return attachment.kind == Attachment.Kind.IMAGE and profile is not None and not profile.can_see
 
 
 @register.filter
 def bytes_size(size: int) -> str:
-    """In units of 1,000, as the limits are told."""
+    """A size in decimal units (1 KB = 1,000 bytes), as the limits are stated."""
     if size < 1_000:
         return f"{size} B"
     return f"{size / 1_000:.0f} KB" if size < 999_500 else f"{size / 1_000_000:.1f} MB"

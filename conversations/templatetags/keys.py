@@ -1,4 +1,4 @@
-"""When something was used, as lists say it."""
+"""The template filter for the time since an API key was last used."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from django.utils.timesince import timesince
 
 register = template.Library()
 
-NOW = timedelta(minutes=2)
-"""The use of a key is noted once a minute."""
+JUST_NOW = timedelta(minutes=2)
+"""The age up to which a use counts as "just now"; a key's use is recorded once a minute."""
 
 
 @register.filter
 def ago(moment: datetime) -> str:
-    return "just now" if timezone.now() - moment < NOW else f"{timesince(moment, depth=1)} ago"
+    return "just now" if timezone.now() - moment < JUST_NOW else f"{timesince(moment, depth=1)} ago"

@@ -1,1 +1,1 @@
-"""Text to safe HTML: Markdown, formulas, citations, differences. No rows."""
+"""Text to safe HTML: Markdown, formulas, code colours, citations, differences. Reads no database rows."""

@@ -1,4 +1,4 @@
-"""A summary as HTML, with the numbers of the messages that each of its statements comes from."""
+"""Renders a summary as HTML in which each statement cites, by number, the messages that it comes from."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from conversations.page.markup import markdown
 from conversations.page.markup.markdown import MAX_MARKDOWN, clean, parser
 from conversations.page.markup.source_matching import sources_of
 
-OPENING = 90
-"""Characters of a source that its links say."""
+TITLE_CHARS = 90
+"""Characters of a source in the title of its links."""
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?;。！？；])(?=\s)")
 _LABEL = r"(?:[^\W\d_][\w /&-]{0,40}:\s*)?"
-_NOTHING = re.compile(
+_EMPTY_SECTION = re.compile(
     rf"\W*+{_LABEL}\W*+(?:none|nothing|nil|n/?a|not applicable|unknown|tbd|no(?= )|not any)"
     r"(?: (?:yet|so far|at all|at present|currently|known|open|pending|new|further|else|were|was|are|is|have|has|been|"
     r"mentioned|stated|given|noted|recorded|specified|discussed|made|decided|changed|identified|provided|remaining|"
     r"files?|facts?|decisions?|goals?|tasks?|questions?|steps?|items?|artifacts?|constraints?|preferences?))*+\W*+",
     re.IGNORECASE,
 )
-"""A statement that its section holds none, with or without the name of what it is none of."""
+"""Matches a statement that its section is empty ("None yet.", "No open questions"), with or without a label."""
 BREAKS = ("softbreak", "hardbreak")
 ENDS = (".", "!", "?", ";", "。", "！", "？", "；")
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence, or what a line has of one: some of the pieces of a line of Markdown, at whose end its numbers go."""
+    """A sentence of a line of Markdown, as inline tokens; its source numbers are appended to them."""
 
     pieces: list[Token]
 
@@ -43,30 +43,32 @@ class Statement:
 
     @property
     def claim(self) -> str:
-        """The text that may have a source; "" where it says that there is nothing."""
-        return "" if _NOTHING.fullmatch(self.text) else self.text
+        """The text to look for in the sources; "" if the statement only says that there is nothing."""
+        return "" if _EMPTY_SECTION.fullmatch(self.text) else self.text
 
 
 def rendered(summary: str, sources: Sequence[str]) -> SafeString:
-    """Sanitised HTML, in which the number n leads to `#source-n`, the n-th of `sources`.
+    """Sanitised HTML, in which the number n links to `#source-n`, the n-th of `sources`.
 
-    The numbers go in before it is sanitised, so they bring in nothing that a model's own Markdown could not.
+    Numbers are inserted before sanitising, so they allow no markup that a model's own Markdown could not have.
     """
     if len(summary) > MAX_MARKDOWN:
         return markdown.render(summary)
     tokens = parser.parse(summary)
     lines = [(line, list(_statements(line))) for line in _lines(tokens)]
     statements = [statement for _, line in lines for statement in line]
-    for statement, found in zip(statements, sources_of([one.claim for one in statements], sources), strict=True):
-        if found:
-            statement.pieces.append(_numbers(found, sources))
+    for statement, places in zip(
+        statements, sources_of([statement.claim for statement in statements], sources), strict=True
+    ):
+        if places:
+            statement.pieces.append(_source_links(places, sources))
     for token, line in lines:
         token.children = [piece for statement in line for piece in statement.pieces]
     return mark_safe(clean(parser.renderer.render(tokens, parser.options, {})))
 
 
 def _lines(tokens: Sequence[Token]) -> Iterator[Token]:
-    """What says something: all text but headings."""
+    """The inline tokens that can hold statements: all text except headings."""
     for before, token in pairwise(tokens):
         if token.type == "inline" and before.type != "heading_open":
             yield token
@@ -75,7 +77,7 @@ def _lines(tokens: Sequence[Token]) -> Iterator[Token]:
 def _statements(line: Token) -> Iterator[Statement]:
     run: list[Token] = []
     for piece in (part for child in line.children or () for part in _sentences(child)):
-        if run and (piece.type in BREAKS or _ends(run[-1])):
+        if run and (piece.type in BREAKS or _ends_sentence(run[-1])):
             yield Statement(run)
             run = []
         run.append(piece)
@@ -83,25 +85,25 @@ def _statements(line: Token) -> Iterator[Statement]:
 
 
 def _sentences(piece: Token) -> list[Token]:
-    """A text's sentences; of what stands within a link or emphasis no sentence ends."""
+    """The sentences of a text token. A sentence never ends within a link or emphasis."""
     if piece.type != "text" or piece.level:
         return [piece]
     return [piece.copy(content=part) for part in _NEXT_SENTENCE.split(piece.content)]
 
 
-def _ends(piece: Token) -> bool:
+def _ends_sentence(piece: Token) -> bool:
     return piece.type == "text" and not piece.level and piece.content.endswith(ENDS)
 
 
-def _numbers(places: Sequence[int], sources: Sequence[str]) -> Token:
+def _source_links(places: Sequence[int], sources: Sequence[str]) -> Token:
     links = "".join(
-        f'<a href="#source-{place + 1}" title="{escape(_opening(sources[place]))}">'
+        f'<a href="#source-{place + 1}" title="{escape(_title(sources[place]))}">'
         f'<span class="unseen">Source </span>{place + 1}</a>'
         for place in places
     )
     return Token("html_inline", "", 0, content=f'<span class="cites">{links}</span>')
 
 
-def _opening(source: str) -> str:
-    words = " ".join(source[: 2 * OPENING].split())
-    return words if len(words) <= OPENING else f"{words[:OPENING]}…"
+def _title(source: str) -> str:
+    words = " ".join(source[: 2 * TITLE_CHARS].split())
+    return words if len(words) <= TITLE_CHARS else f"{words[:TITLE_CHARS]}…"

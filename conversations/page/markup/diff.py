@@ -1,4 +1,4 @@
-"""Two texts line by line: what is the same, what was added, what was removed."""
+"""Compares two texts line by line, into lines that are the same, added or removed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from itertools import takewhile
 from typing import Literal
 
 LIMIT = 2_000
-"""Lines of each text that are compared, and of the difference that are given."""
+"""The most lines of each text that are compared, and the most lines of a result."""
 
 MAX_CELLS = 400_000
-"""Comparisons of a line of one text with one of the other; what is beyond them is removed and added as a whole."""
+"""The most comparisons of two lines. Sections beyond them are removed and added as a whole."""
 
 Kind = Literal["same", "added", "removed"]
 Pair = tuple[int, int]
-"""Places of a line in the old text and in the new one."""
+"""The index of a line in the old text and in the new text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """`cut` says that there is more than LIMIT lines of it."""
+    """The lines of a comparison; `cut` says that a text or the result exceeds LIMIT lines."""
 
     lines: tuple[Line, ...]
     cut: bool = False
@@ -43,51 +43,51 @@ class Diff:
 
 
 def diff(before: str, after: str) -> Diff:
-    """How `before` became `after`; what was removed stands before what took its place."""
+    """The changes from `before` to `after`; removed lines precede the lines that replace them."""
     old, new = before.splitlines(), after.splitlines()
-    lines = tuple(_lines(old[:LIMIT], new[:LIMIT]))
+    lines = tuple(_diff_lines(old[:LIMIT], new[:LIMIT]))
     return Diff(lines[:LIMIT], cut=max(len(old), len(new), len(lines)) > LIMIT)
 
 
-def _lines(old: list[str], new: list[str]) -> Iterator[Line]:
+def _diff_lines(old: list[str], new: list[str]) -> Iterator[Line]:
     at = new_at = 0
-    for start, new_start in [*_pairs(old, new), (len(old), len(new))]:
+    for start, new_start in [*_common_lines(old, new), (len(old), len(new))]:
         yield from (Line("removed", text) for text in old[at:start])
         yield from (Line("added", text) for text in new[new_at:new_start])
         yield from (Line("same", text) for text in old[start : start + 1])
         at, new_at = start + 1, new_start + 1
 
 
-def _pairs(old: list[str], new: list[str]) -> list[Pair]:
-    """The lines that are the same, in order: those at both ends, those that occur once in each text, and between them
-    as many as can be, where there are not too many to be compared."""
-    head = _common(zip(old, new, strict=False))
+def _common_lines(old: list[str], new: list[str]) -> list[Pair]:
+    """The common lines, in order: at both ends, lines unique in each text, and between those the longest common
+    subsequence, as far as MAX_CELLS allows."""
+    head = _common_prefix_length(zip(old, new, strict=False))
     room = min(len(old), len(new)) - head
-    tail = min(_common(zip(reversed(old), reversed(new), strict=False)), room)
+    tail = min(_common_prefix_length(zip(reversed(old), reversed(new), strict=False)), room)
     end, new_end = len(old) - tail, len(new) - tail
-    found = [(at, at) for at in range(head)]
+    pairs = [(at, at) for at in range(head)]
     cells, (start, new_start) = MAX_CELLS, (head, head)
     for at, new_at in [*_anchors(old[head:end], new[head:new_end], head), (end, new_end)]:
         cells -= (at - start) * (new_at - new_start)
         if cells >= 0:
-            found += _longest(old[start:at], new[new_start:new_at], start, new_start)
+            pairs += _longest_common(old[start:at], new[new_start:new_at], start, new_start)
         if at < end:
-            found.append((at, new_at))
+            pairs.append((at, new_at))
         start, new_start = at + 1, new_at + 1
-    return found + [(end + at, new_end + at) for at in range(tail)]
+    return pairs + [(end + at, new_end + at) for at in range(tail)]
 
 
-def _common(pairs: Iterable[tuple[str, str]]) -> int:
+def _common_prefix_length(pairs: Iterable[tuple[str, str]]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _anchors(old: list[str], new: list[str], offset: int) -> list[Pair]:
-    """Lines that occur once in each, as many as stand in the same order in both."""
+    """Lines that occur once in each text: the longest series that has the same order in both."""
     times, new_times = Counter(old), Counter(new)
     places = {text: at for at, text in enumerate(new) if new_times[text] == 1}
     unique = [(at, places[text]) for at, text in enumerate(old) if times[text] == 1 and text in places]
     ends: list[int] = []
-    """Of the best run of each length so far: the place in `new` that it ends with."""
+    """For each length, the smallest index in `new` that ends a series of this length."""
     best: list[int] = []
     before: list[int | None] = []
     for number, (_, place) in enumerate(unique):
@@ -101,8 +101,8 @@ def _anchors(old: list[str], new: list[str], offset: int) -> list[Pair]:
     return run[::-1]
 
 
-def _longest(old: list[str], new: list[str], offset: int, new_offset: int) -> list[Pair]:
-    """The longest run of lines that are in both, by comparing each with each."""
+def _longest_common(old: list[str], new: list[str], offset: int, new_offset: int) -> list[Pair]:
+    """The longest common subsequence of two lists of lines, by dynamic programming."""
     rows = [[0] * (len(new) + 1)]
     for text in reversed(old):
         row, below = [0] * (len(new) + 1), rows[-1]
@@ -110,13 +110,13 @@ def _longest(old: list[str], new: list[str], offset: int, new_offset: int) -> li
             row[at] = below[at + 1] + 1 if text == new[at] else max(below[at], row[at + 1])
         rows.append(row)
     rows.reverse()
-    found, at, new_at = [], 0, 0
+    pairs, at, new_at = [], 0, 0
     while at < len(old) and new_at < len(new):
         if old[at] == new[new_at]:
-            found.append((at + offset, new_at + new_offset))
+            pairs.append((at + offset, new_at + new_offset))
             at, new_at = at + 1, new_at + 1
         elif rows[at + 1][new_at] >= rows[at][new_at + 1]:
             at += 1
         else:
             new_at += 1
-    return found
+    return pairs

@@ -1,6 +1,6 @@
-"""Formulas in Markdown, as MathML: `$…$` and `\\(…\\)` within a line, `$$…$$` and `\\[…\\]` as lines of their own.
+"""A Markdown plugin that renders LaTeX formulas as MathML: `$…$`, `\\(…\\)` inline, `$$…$$`, `\\[…\\]` as blocks.
 
-What is not written as LaTeX that we read, or is too much of it, is shown as it was written.
+A formula that cannot be converted, or that exceeds a limit, is shown as its source.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 MAX_FORMULA = 1_000
-"""Characters of one formula."""
-MAX_FORMULAS = 8_000
-"""Characters of all the formulas of one text: that is half a second of work."""
-LONG = 60
-"""Characters from which on a formula within a line gets a box that scrolls."""
+"""The most characters of one formula."""
+MAX_ALL_FORMULAS = 8_000
+"""The most characters of all formulas of one text, about half a second of work."""
+MAX_UNBOXED_CHARS = 60
+"""The most characters of an inline formula without a scrolling box."""
 TAGS = {
     *("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded"),
     *("mphantom", "menclose", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts"),
@@ -44,27 +44,27 @@ ATTRIBUTES = {
 _LENGTHS = re.compile(r"(?:-?\d?(?:\.\d+)?(?:em|ex|pt) ?)+\Z")
 _WITHIN = re.compile(r"\$((?![\s$])(?:[^$\\]|\\.)*?(?<!\s))\$(?![\w$])", re.DOTALL)
 _MONEY = re.compile(r"\d[\d.,]*[kKmMbB]?\s+[^\W\d_]{2}")
-"""An amount and a word: two prices in one sentence are no formula."""
+"""An amount and a word, as in a sentence with two prices, which is no formula."""
 _CLOSINGS = {"$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 
 
 def formulas(parser: MarkdownIt) -> None:
-    """A plugin: the parser reads formulas, and its renderer writes them."""
-    parser.inline.ruler.before("escape", "formula", _inline)
-    parser.block.ruler.before("fence", "formula_block", _block, {"alt": ["paragraph", "blockquote", "list"]})
+    """Install the plugin: rules that parse formulas, and the rule that renders them."""
+    parser.inline.ruler.before("escape", "formula", _inline_rule)
+    parser.block.ruler.before("fence", "formula_block", _block_rule, {"alt": ["paragraph", "blockquote", "list"]})
     parser.add_render_rule("formula", _rendered)
 
 
 def is_length(tag: str, name: str, value: str) -> bool:
-    """Whether a MathML attribute is one that cannot push anything out of its place."""
+    """Whether a MathML attribute's value is harmless: a length of a few characters' size, or no length at all."""
     return name not in ("width", "columnspacing", "rowspacing", "linethickness") or bool(_LENGTHS.match(value))
 
 
-def _inline(state: StateInline, silent: bool) -> bool:
-    found = _formula_at(state.src, state.pos)
-    if found is None:
+def _inline_rule(state: StateInline, silent: bool) -> bool:
+    formula = _formula_at(state.src, state.pos)
+    if formula is None:
         return False
-    words, end, display = found
+    words, end, display = formula
     if not silent:
         _push(state, words, state.src[state.pos : end], display)
     state.pos = end
@@ -72,7 +72,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 
 def _formula_at(text: str, at: int) -> tuple[str, int, bool] | None:
-    """What begins there: the formula, where it ends, and whether it is displayed apart."""
+    """The formula that begins at `at`, the index of its end, and whether it is displayed as a block."""
     opening = text[at : at + 2]
     if opening in _CLOSINGS:
         end = text.find(_CLOSINGS[opening], at + 2, at + MAX_FORMULA)
@@ -84,8 +84,8 @@ def _formula_at(text: str, at: int) -> tuple[str, int, bool] | None:
     return (match[1], match.end(), False) if match and not _MONEY.match(match[1]) else None
 
 
-def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A formula that begins a line and ends one, over several perhaps."""
+def _block_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The block rule: a formula that begins a line and ends at the end of the same or a later line."""
     begin = state.bMarks[start] + state.tShift[start]
     opening = state.src[begin : begin + 2]
     if opening not in ("$$", r"\[") or state.is_code_block(start):
@@ -106,7 +106,7 @@ def _push(state: StateInline | StateBlock, words: str, written: str, display: bo
     length = state.env["formulas"] = state.env.get("formulas", 0) + len(words) + 20
     token = state.push("formula", "", 0)
     token.content, token.markup, token.block = words, written, isinstance(state, StateBlock)
-    token.meta = {"display": display, "too_much": length > MAX_FORMULAS}
+    token.meta = {"display": display, "too_much": length > MAX_ALL_FORMULAS}
 
 
 def _rendered(self: Any, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
@@ -117,32 +117,32 @@ def _rendered(self: Any, tokens: Sequence[Token], idx: int, options: Any, env: A
         mathml.replace("<math", f'<math data-tex="{escape(token.markup)}"', 1) or f"<code>{escape(token.markup)}</code>"
     )
     if token.block:
-        html = f"<div {_scrolls('formula display')}>{html}</div>\n"
+        html = f"<div {_scrolling_attributes('formula display')}>{html}</div>\n"
     elif display:
-        html = f"<span {_scrolls('formula display')}>{html}</span>"
-    elif mathml and len(token.content) > LONG:
-        html = f"<span {_scrolls('formula')}>{html}</span>"
+        html = f"<span {_scrolling_attributes('formula display')}>{html}</span>"
+    elif mathml and len(token.content) > MAX_UNBOXED_CHARS:
+        html = f"<span {_scrolling_attributes('formula')}>{html}</span>"
     return html
 
 
-def _scrolls(kinds: str) -> str:
+def _scrolling_attributes(kinds: str) -> str:
     return f'class="{kinds}" tabindex="0" role="group" aria-label="Formula"'
 
 
 @lru_cache(maxsize=2_000)
 def as_mathml(latex: str, display: bool) -> str:
-    """A `math` element, not sanitised; "" where it is no formula that can be read."""
+    """A `math` element, not sanitised; "" if `latex` cannot be converted."""
     if len(latex) > MAX_FORMULA:
         return ""
     try:
         root = convert_to_element(latex, display="block" if display else "inline")
-        return "" if any(map(_is_unknown, root.iter())) else _written(root)
-    except Exception:  # a formula that fails in any way at all is shown as it was written
+        return "" if any(map(_is_unknown, root.iter())) else _serialised(root)
+    except Exception:  # a formula whose conversion fails in any way is shown as its source
         return ""
 
 
-def _written(root: Element) -> str:
-    """The converter writes character references, and leaves the rest as it came: both become plain text."""
+def _serialised(root: Element) -> str:
+    """Serialise the converter's tree. Its texts mix character references and raw text; both become plain text."""
     for element in root.iter():
         element.text = unescape(element.text) if element.text else None
     root.attrib.pop("xmlns", None)
@@ -150,5 +150,5 @@ def _written(root: Element) -> str:
 
 
 def _is_unknown(element: Element) -> bool:
-    """A command that the converter does not know is left as a name that begins with a backslash."""
+    """Whether the element is a LaTeX command unknown to the converter, which keeps its leading backslash."""
     return bool(element.text) and element.tag == "mi" and str(element.text).startswith("\\")

@@ -1,4 +1,4 @@
-"""Code with its colours, as HTML, in a process of its own: many patterns take longest on what is no code."""
+"""Highlights code as HTML in a separate process, since some lexers take very long on text that is not code."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pygments.util import ClassNotFound
 _formatter = HtmlFormatter[str](nowrap=True)
 
 
-def work(asked: tuple[str, str]) -> str | None:
-    """None for a language that is not known."""
-    code, language = asked
+def work(job: tuple[str, str]) -> str | None:
+    """The highlighted HTML of a pair (code, language); None for an unknown language."""
+    code, language = job
     try:
         return highlight(code, get_lexer_by_name(language, stripnl=False), _formatter)
     except ClassNotFound:

@@ -1,4 +1,4 @@
-"""Code with its colours, and what it costs to find them bounded: of each block, of each language, and of all."""
+"""Syntax highlighting whose processor time is bounded for each block, for each language and for the process."""
 
 from __future__ import annotations
 
@@ -11,49 +11,50 @@ from html import escape
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
 
 MAX_HIGHLIGHTED = 20_000
-"""Characters of a block."""
-SECONDS = 0.5
-"""Of a processor that a block may take: so many characters of ordinary code take a tenth."""
-MEGABYTES = 300
-PATIENCE = 2.0
-"""Seconds that a block waits for others' to be done."""
-PAUSE = 60.0
-"""Seconds for which a language has no colours that a block has taken too long in."""
-MOST_LOST = 6
-"""Blocks that may take too long in that time; then nothing has colours for its rest."""
+"""The most characters of a highlighted block."""
+MAX_BLOCK_SECONDS = 0.5
+"""Processor seconds allowed for a block; ordinary code of full length takes a tenth of them."""
+MAX_WORKER_MEGABYTES = 300
+"""Memory allowed for the worker process."""
+MAX_WAIT_SECONDS = 2.0
+"""The most seconds that a block waits for other blocks."""
+PAUSE_SECONDS = 60.0
+"""Seconds without highlighting for a language after one of its blocks took too long."""
+MAX_SLOW_BLOCKS = 6
+"""Blocks that may take too long within PAUSE_SECONDS; then all highlighting pauses."""
 
 
 class NotColoured(Exception):
-    """It is to be shown without colours. One that is final takes too long by itself, another came at a bad time."""
+    """The block must be shown without colours. `is_final`: the block itself takes too long; else a retry may work."""
 
     def __init__(self, *, is_final: bool) -> None:
         self.is_final = is_final
 
 
 class Lost:
-    """What took too long lately."""
+    """The languages whose blocks took too long within the last PAUSE_SECONDS."""
 
     def __init__(self) -> None:
-        self._lost: deque[tuple[float, str]] = deque(maxlen=MOST_LOST)
+        self._lost: deque[tuple[float, str]] = deque(maxlen=MAX_SLOW_BLOCKS)
 
     def note(self, language: str) -> None:
-        self._lost.append((time.monotonic() + PAUSE, language))
+        self._lost.append((time.monotonic() + PAUSE_SECONDS, language))
 
     def has(self, language: str) -> bool:
         lately = [name for until, name in list(self._lost) if until > time.monotonic()]
-        return language in lately or len(lately) == MOST_LOST
+        return language in lately or len(lately) == MAX_SLOW_BLOCKS
 
     def forget(self) -> None:
         self._lost.clear()
 
 
-_pool = Pool("conversations.page.markup.highlight_worker", seconds=SECONDS, megabytes=MEGABYTES)
+_pool = Pool("conversations.page.markup.highlight_worker", seconds=MAX_BLOCK_SECONDS, megabytes=MAX_WORKER_MEGABYTES)
 _one_at_a_time = threading.Lock()
 lost = Lost()
 
 
 def coloured(code: str, language: str) -> str:
-    """HTML. Raises NotColoured."""
+    """The code as highlighted HTML, or escaped if it is too long or its language unknown. Raises NotColoured."""
     if not language or len(code) > MAX_HIGHLIGHTED:
         return escape(code)
     html = _coloured(code, language.lower())
@@ -61,7 +62,7 @@ def coloured(code: str, language: str) -> str:
 
 
 def coloured_if_it_can_be(code: str, language: str) -> str:
-    """HTML."""
+    """The code as highlighted HTML, or escaped if it cannot be highlighted now."""
     try:
         return coloured(code, language)
     except NotColoured:
@@ -72,7 +73,7 @@ def coloured_if_it_can_be(code: str, language: str) -> str:
 def _coloured(code: str, language: str) -> str | None:
     if lost.has(language):
         raise NotColoured(is_final=False)
-    if not _one_at_a_time.acquire(timeout=PATIENCE):
+    if not _one_at_a_time.acquire(timeout=MAX_WAIT_SECONDS):
         raise NotColoured(is_final=False)
     try:
         if lost.has(language):

@@ -1,4 +1,4 @@
-"""A model's Markdown as HTML that can be shown: no HTML of its own, no remote images, no script in links."""
+"""Renders a model's Markdown as safe HTML: no raw HTML, no remote images, no scripts in links."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from conversations.page.markup.tables import tables
 from conversations.validation import visible
 
 MAX_MARKDOWN = 40_000
-"""Characters; a longer text is shown as it is, so that rendering takes under a second whatever it holds."""
+"""The most characters that are rendered, in under a second for any text. A longer text is shown as plain text."""
 NESTING = 20
 SCHEMES = ("http://", "https://", "mailto:")
 SCROLLS = 'tabindex="0" role="group" aria-label="{}"'
-"""Of a box with its own scroll bar: the keyboard reaches it."""
+"""Attributes of a box with its own scroll bar, which make it reachable by keyboard."""
 _NUMBER = re.compile(r"\A(\s*\d+)([.)]\s*)\Z")
-"""A text that is a number with a full stop: as Markdown it is the beginning of a list with nothing in it."""
+"""A text that is only a number with a full stop, which Markdown would turn into an empty list."""
 _BOX = re.compile(r"\[([ xX])\]\s")
 
 clean = partial(
@@ -63,7 +63,7 @@ class Renderer(RendererHTML):
         try:
             return code_box(tokens[idx].content, language, plain=plain)
         except NotColoured as refusal:
-            # Of a text that has taken too long the rest is plain, too.
+            # After the first block without colours, the rest of the text has none either.
             env["plain_code"], env["is_final"] = True, env.get("is_final", True) and refusal.is_final
             return code_box(tokens[idx].content, language, plain=True)
 
@@ -96,14 +96,14 @@ class Renderer(RendererHTML):
         return f'<span class="task" role="img" aria-label="{"Done" if done else "To do"}">{"☑" if done else "☐"}</span>'
 
     def _cell(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        # A style attribute is against the content security policy.
+        # The content security policy forbids style attributes.
         if style := tokens[idx].attrs.pop("style", ""):
             tokens[idx].attrs["align"] = str(style).removeprefix("text-align:")
         return self.renderToken(tokens, idx, options, env)
 
 
 def signs(state: StateCore) -> None:
-    """Items of a list that begin with a box to be ticked get its sign; what hides in the words of a link is shown."""
+    """A core rule: task list items get a check box sign, and invisible characters in link texts are made visible."""
     for at, token in enumerate(state.tokens):
         if token.type != "inline" or not token.children:
             continue
@@ -117,13 +117,13 @@ def signs(state: StateCore) -> None:
 
 
 def _tick(children: list[Token], *, done: bool) -> None:
-    """The sign in place of the brackets, which the first text holds."""
+    """Replace the brackets at the start of the first text by the sign."""
     children[0].content = children[0].content[3:]
     children.insert(0, Token("task", "span", 0, meta={"done": done}))
 
 
 parser = MarkdownIt("js-default", {"maxNesting": NESTING}, renderer_cls=Renderer)
-# A path of this site is no model's to name; and what reads like one is a footnote, or a file.
+# Models must not link to paths of this site; a text that reads like a path is a footnote or a file name.
 parser.validateLink = lambda url: url.lower().startswith(SCHEMES)  # type: ignore[method-assign]
 parser.use(formulas.formulas)
 parser.use(tables)
@@ -131,16 +131,16 @@ parser.core.ruler.push("signs", signs)
 
 
 class _NotFinal(Exception):
-    """HTML that may have colours at another time."""
+    """Carries HTML whose code may get colours at a later time, so that it is not cached."""
 
 
 def html_of(text: str, *, plain_code: bool = False) -> SafeString:
-    """Sanitised HTML. Colours are most of what code costs: `plain_code` has none."""
+    """The text as sanitised HTML, not cached. `plain_code` leaves out colours, the most expensive part."""
     return _html_of(text, {"plain_code": plain_code})
 
 
 def render(text: str) -> SafeString:
-    """The same, once: a message that has ended does not change."""
+    """The text as sanitised HTML, cached, since a finished message does not change."""
     try:
         return _rendered(text)
     except _NotFinal as error:
@@ -163,14 +163,14 @@ def _rendered(text: str) -> SafeString:
 
 
 def blocks(text: str) -> list[Token]:
-    """The outermost blocks: of each its first token, which knows its lines. What is in them is not read."""
+    """The first token of each outermost block, with its range of lines. Inline content is not parsed."""
     tokens: list[Token] = []
     parser.block.parse(text, parser, {}, tokens)
     return [token for token in tokens if token.level == 0 and token.map]
 
 
 def code_box(code: str, language: str, *, plain: bool = False, written_to: str = "") -> str:
-    """`written_to` is the id of the place that further code is put to. Raises NotColoured where it is not plain."""
+    """A box of code. `written_to` is the id of the element for further text. Raises NotColoured unless `plain`."""
     place = f' class="streaming" id="{escape(written_to)}"' if written_to else ""
     label = escape(f"Code, {language}" if language else "Code")
     inner = escape(code) if plain else coloured(code, language)

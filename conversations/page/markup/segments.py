@@ -1,4 +1,4 @@
-"""A content cut where longer texts were put into it, so that these can be shown folded up."""
+"""Splits a message's content at its pasted texts, so that a page can show them collapsed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Inset:
-    """`length` characters of a content from the `start`-th on, for which a `label` may stand."""
+    """A pasted text: `length` characters of the content from index `start` on, shown as `label` when collapsed."""
 
     label: str
     start: int
@@ -17,14 +17,14 @@ class Inset:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a content; what was typed has no label."""
+    """A stretch of the content; typed text has no label."""
 
     text: str
     label: str = ""
 
 
 def split(content: str, insets: Iterable[Inset]) -> list[Segment]:
-    """All of the content, in order. An inset that is not wholly in it, or begins within an earlier one, is left out."""
+    """The content as segments, in order. Insets that overlap an earlier inset or exceed the content are ignored."""
     segments: list[Segment] = []
     end = 0
     for inset in sorted(insets, key=lambda inset: inset.start):

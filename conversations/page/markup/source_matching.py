@@ -1,7 +1,7 @@
-"""Where a summary's statements come from. Summaries cite nothing, since that would cost tokens: it is found again here.
+"""Matches a summary's statements to the messages they come from. Summaries cite nothing, to save tokens.
 
-A statement comes from the first message that says it word for word; else from the one that shares most with it: paths,
-identifiers, numbers, names and words, each the heavier the fewer messages have it.
+The source of a statement is the first message that contains it word for word, else the message that shares most terms
+with it: paths, identifiers, numbers, names and words, weighted by rarity among the messages.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from compression.core.extractive.terms import Sort, terms_of
 from compression.core.facts import normalised
 
 MAX_SOURCES = 2
-"""Sources of one statement."""
+"""The most sources of one statement."""
 WEIGHTS: dict[Sort, float] = {"path": 2.0, "identifier": 2.0, "number": 2.0, "name": 1.5, "word": 1.0}
-SHARED = 0.45
-"""Of a statement's weight, what its source has of it at least."""
-MORE = 0.25
-"""Of a statement's weight, what a second source has that the first has not."""
-READ = 2_000_000
-"""Characters of all sources together that are looked through: of each as many as of any other, from its start."""
-LONG = 12
-"""Characters from which on being said word for word is no chance."""
+MIN_SHARE = 0.45
+"""The least share of a statement's weight that its source must contain."""
+MIN_ADDED_SHARE = 0.25
+"""The least share of a statement's weight that a second source must add to the first."""
+MAX_READ_CHARS = 2_000_000
+"""The most characters read of all sources together, divided evenly, from the start of each."""
+MIN_VERBATIM_CHARS = 12
+"""The least characters of a statement whose word-for-word match counts."""
 
 Index = Mapping[str, Sequence[int]]
-"""The places of the sources that have a term, in order."""
+"""For each term, the indexes of the sources that contain it, in order."""
 
 
 def sources_of(statements: Sequence[str], sources: Sequence[str]) -> list[tuple[int, ...]]:
-    """For each statement the places of its sources in `sources`, in order; none where none is convincing.
+    """For each statement the indexes of its sources in `sources`, in order; empty if no source is convincing.
 
-    Linear in the length of the sources, of which no more than READ is read.
+    Time is linear in the length of the sources, of which at most MAX_READ_CHARS are read.
     """
-    sources = [source[: READ // len(sources)] for source in sources]
-    said = _said(statements, sources)
+    sources = [source[: MAX_READ_CHARS // len(sources)] for source in sources]
+    verbatim = _verbatim_sources(statements, sources)
     wanted = [{term.text: WEIGHTS[term.sort] for term in terms_of(statement)} for statement in statements]
     index = _index(sources, {text for terms in wanted for text in terms})
     return [
         (at,) if at is not None else _sources_of(terms, index, len(sources))
-        for at, terms in zip(said, wanted, strict=True)
+        for at, terms in zip(verbatim, wanted, strict=True)
     ]
 
 
-def _said(statements: Sequence[str], sources: Sequence[str]) -> list[int | None]:
-    """The first source that has each statement word for word."""
+def _verbatim_sources(statements: Sequence[str], sources: Sequence[str]) -> list[int | None]:
+    """For each statement, the index of the first source that contains it word for word, or None."""
     lines = [normalised(source) for source in sources]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     whole = "\n".join(lines)
-    found = [whole.find(text) if len(text := normalised(one)) >= LONG else -1 for one in statements]
-    return [bisect_right(starts, at) - 1 if at >= 0 else None for at in found]
+    starts_at = [whole.find(text) if len(text := normalised(line)) >= MIN_VERBATIM_CHARS else -1 for line in statements]
+    return [bisect_right(starts, at) - 1 if at >= 0 else None for at in starts_at]
 
 
 def _index(sources: Sequence[str], wanted: set[str]) -> Index:
@@ -64,14 +64,14 @@ def _index(sources: Sequence[str], wanted: set[str]) -> Index:
 
 
 def _sources_of(terms: Mapping[str, float], index: Index, count: int) -> tuple[int, ...]:
-    """The source that shares most, then the one that has most of the rest; the earlier of two that share as much."""
-    alone = log(1 + count)  # what a word weighs that stands in one source alone
+    """The source with the greatest shared weight, then the best for the remaining terms; the earlier on a tie."""
+    alone = log(1 + count)  # the weight of a word that only one source contains
     weights = {text: weight * log((1 + count) / len(index[text])) for text, weight in terms.items() if text in index}
-    # A word that no source has is the summary's own: it speaks against each of them, but not much.
+    # A word that no source contains is the summary's own, which counts a little against every source.
     total = sum(weights.values()) + sum(alone / 4 for text in terms if text not in index)
-    found: list[int] = []
+    chosen: list[int] = []
     left = dict(weights)
-    for least in (SHARED, *[MORE] * (MAX_SOURCES - 1)):
+    for least in (MIN_SHARE, *[MIN_ADDED_SHARE] * (MAX_SOURCES - 1)):
         shared: defaultdict[int, float] = defaultdict(float)
         for text, weight in left.items():
             for place in index[text]:
@@ -79,6 +79,6 @@ def _sources_of(terms: Mapping[str, float], index: Index, count: int) -> tuple[i
         best = max(sorted(shared), key=shared.__getitem__, default=None)
         if best is None or shared[best] < max(least * total, alone):
             break
-        found.append(best)
+        chosen.append(best)
         left = {text: weight for text, weight in left.items() if best not in index[text]}
-    return tuple(sorted(found))
+    return tuple(sorted(chosen))

@@ -1,7 +1,7 @@
-"""A reply while it is written: blocks of Markdown that are whole stand as they will stay, its end as it comes.
+"""Incremental Markdown for a streaming reply: complete blocks are rendered once, the unfinished tail as it grows.
 
-A block is rendered when it is over. Before, code goes into its box piece by piece; a list, a table or a quotation is
-rendered as far as its lines have ended; all else is plain.
+A block is rendered when it is complete. Until then code is appended to its box piece by piece; a list, a table or a
+quotation is rendered up to its last complete line; any other block is plain text.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from markdown_it.token import Token
 
 from conversations.page.markup import formulas, markdown
 
-MAX_TAIL, MAX_LINES = 8_000, 200
-"""Characters and lines of a block that is not whole yet, beyond which it is read no more: each line costs all of it."""
-MAX_DRAWN = 3_000
-"""Characters of one that is drawn again with each of its lines. Beyond, lines are plain until it is whole."""
+MAX_TAIL_CHARS, MAX_TAIL_LINES = 8_000, 200
+"""The most characters and lines of an unfinished block that is parsed, since each line parses the block again."""
+MAX_RENDERED_TAIL_CHARS = 3_000
+"""The most characters of an unfinished block rendered again for each line. Further lines are plain until it ends."""
 BY_LINES = ("bullet_list_open", "ordered_list_open", "table_open", "blockquote_open")
-"""Blocks whose first lines mean what they mean whatever follows on them."""
+"""Blocks whose first lines keep their meaning whatever follows."""
 ONE_LINE = ("heading_open", "hr", "formula")
 TO_EMPTY_LINE = ("paragraph_open", "table_open", "blockquote_open")
 _MARKS = re.compile(r"\s*(`+|~+)")
@@ -29,29 +29,29 @@ _FORMULA = re.compile(r" {0,3}(?:\$\$|\\\[)")
 
 @dataclass(slots=True)
 class Growing:
-    """The reply `id` as far as it was `read`, in characters; `tail` is what follows on its whole blocks."""
+    """The reply `id` of which `read` characters were parsed; `tail` is the text after its complete blocks."""
 
     id: str
     read: int = 0
     tail: str = ""
     kind: str = ""
-    """Of the block that the tail is: the type of its token where it is shown as such, else ""."""
+    """The token type of the tail's block if the tail is rendered as such, else ""."""
 
     @property
     def place(self) -> str:
-        """The id of the element that holds the tail: a page that shows another state of the reply has none of it."""
+        """The id of the tail's element; a page that shows another state of the reply has no such element."""
         return f"tail-{self.id}-{self.read - len(self.tail)}"
 
     def add(self, text: str) -> str | None:
-        """Read on: the blocks that are whole by now, as HTML, where the tail is to be drawn anew; else None."""
+        """Append text. Returns the newly completed blocks as HTML if the tail must be rendered again, else None."""
         known = len(self.tail)
         self.tail += text
         self.read += len(text)
-        if "\n" not in text or self.read > markdown.MAX_MARKDOWN or not self._is_news(known):
+        if "\n" not in text or self.read > markdown.MAX_MARKDOWN or not self._may_change_markup(known):
             return None
         at, kind = split(self.tail)
-        if not at and ((kind in BY_LINES and known > MAX_DRAWN) or not (kind or self.kind)):
-            # What is blank before a block is not shown.
+        if not at and ((kind in BY_LINES and known > MAX_RENDERED_TAIL_CHARS) or not (kind or self.kind)):
+            # Blank lines before a block are not shown.
             return "" if text.startswith("\n") and not self.tail[:known].strip("\n") else None
         whole, self.tail, self.kind = self.tail[:at], self.tail[at:], kind
         return markdown.html_of(whole) if whole.strip() else ""
@@ -63,7 +63,7 @@ class Growing:
 
     @property
     def drawn(self) -> str:
-        """The tail as HTML, with the place where further words are put. Code has its colours when it is whole."""
+        """The tail as HTML, with the element for further text. Code gets colours when it is complete."""
         tail = self.tail.lstrip("\n")
         if self.kind == "fence":
             info, _, code = tail.partition("\n")
@@ -73,26 +73,26 @@ class Growing:
         lines = markdown.html_of(tail[:at], plain_code=True) if at else ""
         return f'{lines}<div class="streaming" id="text-{escape(self.id)}">{escape(tail[at:])}</div>'
 
-    def _is_news(self, known: int) -> bool:
-        """Whether the lines that have ended since `known` characters may change how what is shown is read."""
+    def _may_change_markup(self, known: int) -> bool:
+        """Whether the lines completed after `known` characters may change the markup shown."""
         mark = _MARKS.match(self.tail) if self.kind == "fence" else None
-        if mark is None and known > MAX_TAIL:
+        if mark is None and known > MAX_TAIL_CHARS:
             return False
         ended = self.tail.count("\n", 0, known)
         if mark is None:
-            return ended <= MAX_LINES
+            return ended <= MAX_TAIL_LINES
         return any(line.lstrip().startswith(mark[1]) for line in self.tail.split("\n")[max(ended, 1) : -1])
 
 
 def so_far(id: str, text: str) -> tuple[Growing, str]:
-    """A reply that was read to here at once, and all of it as HTML."""
+    """The state of a reply with the text so far, and the reply as HTML."""
     growing = Growing(id)
     done = growing.add(text) or ""
     return growing, done + growing.framed
 
 
 def split(text: str) -> tuple[int, str]:
-    """Where the block begins that may go on, judged by the lines that have ended, and what it is shown as."""
+    """The index where the unfinished block begins, judged by complete lines, and its token type if rendered as such."""
     lines = text.split("\n")[:-1]
     blocks = markdown.blocks("\n".join([*lines, ""]))
     if not blocks:
@@ -106,7 +106,7 @@ def split(text: str) -> tuple[int, str]:
 
 
 def _is_over(block: Token, lines: Sequence[str], followed: bool) -> bool:
-    """Whether nothing that is written from now on belongs to a block; `followed` by an empty line, that is."""
+    """Whether no further text can belong to the block; `followed`: an empty line follows it."""
     if block.type == "fence":
         last = lines[-1].strip()
         return len(lines) > 1 and last.startswith(block.markup) and not last.strip(block.markup[0])
@@ -114,7 +114,7 @@ def _is_over(block: Token, lines: Sequence[str], followed: bool) -> bool:
 
 
 def _may_be_formula(block: Token, lines: Sequence[str]) -> bool:
-    """Whether a paragraph has a line that begins a formula, which what follows may end, whatever that looks like."""
+    """Whether a paragraph has a line that begins a formula, which later text may end."""
     begin, end = block.map or [0, 0]
     if block.type != "paragraph_open":
         return False
