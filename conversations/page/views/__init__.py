@@ -1,1 +1,1 @@
-"""The pages, a file a page: guard, parse, act, render."""
+"""The views, one file for each page. Each view guards, parses, acts and renders."""

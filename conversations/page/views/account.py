@@ -1,4 +1,4 @@
-"""The first account, and signing in."""
+"""The pages that create the first account and sign people in."""
 
 from __future__ import annotations
 

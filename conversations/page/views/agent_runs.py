@@ -1,4 +1,4 @@
-"""What a tool was called with and gave, as a whole; and what an executor did at a task."""
+"""The fragments that show a tool call in full, and an executor's run with its steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from conversations.page.views.guard import Request, member
 @never_cache
 @require_GET
 def run(request: Request, pk: UUID, run_id: UUID) -> HttpResponse:
-    """Its steps: a run that has ended is not in the page from the start."""
+    """The steps of a run. A page loads those of a finished run only when it is opened."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.agent_runs, pk=run_id)
     return render(request, "conversations/_working.html", {"working": agent_view.run_view(row)})
@@ -29,9 +29,9 @@ def run(request: Request, pk: UUID, run_id: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def call(request: Request, pk: UUID, message_id: UUID, number: int) -> HttpResponse:
-    """All of a call, however long: its row's `number`."""
+    """A tool call in full; `number` is its row's id."""
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
     rows = ToolCall.objects.select_related("message").filter(message=message_id, message__conversation=conversation)
-    found = get_object_or_404(rows, pk=number)
-    context = {"call": found, "message": found.message, "whole": True}
+    tool_call = get_object_or_404(rows, pk=number)
+    context = {"call": tool_call, "message": tool_call.message, "whole": True}
     return render(request, "conversations/_told.html", context)

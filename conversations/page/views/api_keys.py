@@ -1,4 +1,4 @@
-"""A person's keys of programs, among their settings."""
+"""The settings section in which people create and revoke their API keys."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from conversations.page.views.preferences import page, section
 @never_cache
 @require_POST
 def make_key(request: Request) -> HttpResponse:
-    """The key is in this answer and nowhere else: no address, no session and no later page has it."""
+    """Create a key. Only this response contains it: no URL, session or later page does."""
     name = request.POST.get("name", "")
     try:
         made = api_keys.create_key(request.user, name)
     except Refused as refusal:
-        return _shown(request, status=refusal.status, refusal=refusal, name=name)
-    return _shown(request, made=made)
+        return _keys_page(request, status=refusal.status, refusal=refusal, name=name)
+    return _keys_page(request, made=made)
 
 
 @member
@@ -35,11 +35,11 @@ def revoke_key(request: Request, key_id: int) -> HttpResponse:
     key = api_keys.revoke_key(request.user, key_id)
     if not request.htmx:
         return redirect("settings")
-    return _shown(request, said=f"“{key.name}” lets nobody in any more.")
+    return _keys_page(request, said=f"“{key.name}” lets nobody in any more.")
 
 
-def _shown(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
-    """The section of keys for htmx, else the whole page."""
+def _keys_page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
+    """The section of API keys for an htmx request, else the whole settings page."""
     if request.htmx:
         return section(request, "keys", status=status, **more)
     return page(request, status=status, **more)

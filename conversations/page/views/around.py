@@ -1,4 +1,4 @@
-"""A message in its place: with what was said before and after it, folded or not."""
+"""The page that shows a message with its neighbours in the history, compacted or not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 
 AROUND = 10
-"""Messages of the history on each side."""
+"""The most messages shown on each side."""
 
 
 @member

@@ -1,4 +1,4 @@
-"""Files of messages: uploaded while a message is written, taken away again, and looked at."""
+"""The views that upload a file to the composer, remove it, and serve its bytes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from conversations.page.views.guard import Request, member
 @member
 @require_POST
 def upload(request: Request, pk: UUID) -> HttpResponse:
-    """The file's chip in the composer; of one that is refused, a line that says why."""
+    """The uploaded file's chip in the composer, or a line with the reason if the file is refused."""
     conversation = get_conversation(request.user, pk)
     try:
         name, data = received(request)
         row = attachments.upload(conversation, name=name, data=data)
     except Refused as refusal:
         file = request.FILES.get("file")
-        told = {"name": file.name if file else "", "why": refusal.without_field}
-        response = render(request, "conversations/_not_attached.html", told, status=refusal.status)
+        context = {"name": file.name if file else "", "why": refusal.without_field}
+        response = render(request, "conversations/_not_attached.html", context, status=refusal.status)
         return reswap(retarget(response, "this"), "outerHTML")
     context = {"attachment": row, "profile": settings.profile_of(conversation)}
     return render(request, "conversations/_attachment.html", context)
@@ -39,7 +39,7 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def remove(request: Request, pk: UUID, attachment_id: UUID) -> HttpResponse:
-    """Its chip goes; also where it went from another tab, or was sent there."""
+    """Remove a file's chip, also if another tab has removed or sent the file."""
     conversation = get_conversation(request.user, pk)
     with suppress(NotFound):
         attachments.remove(conversation, attachment_id)
@@ -49,7 +49,7 @@ def remove(request: Request, pk: UUID, attachment_id: UUID) -> HttpResponse:
 @member
 @require_GET
 def attachment(request: Request, pk: UUID, attachment_id: UUID) -> HttpResponse:
-    """The bytes of a file, its owner's alone: an image to be seen, text to be kept."""
+    """The bytes of the owner's file: an image to display, or a text to download."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(Attachment.objects.select_related("message"), conversation=conversation, pk=attachment_id)
     return sent_out(row)

@@ -1,4 +1,4 @@
-"""Other ways on from a message: asked anew, answered anew, or gone on with in a conversation of its own."""
+"""The views that branch at a message: regenerate or continue a reply, edit a question, or fork the conversation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from conversations.turns import branches, continue_reply, forks, slash_commands
 @member
 @require_POST
 def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """A new reply in place of this one; asked for once more (`sure`) where later messages leave with it."""
+    """Replace a reply by a new one. Asks for confirmation (`sure`) if later messages are removed too."""
     conversation = get_conversation(request.user, pk)
     row = _in_history(conversation, message_id, Message.Role.ASSISTANT)
     later = threads.later(conversation, row)
@@ -34,22 +34,22 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         response = render(request, "conversations/_sure.html", context)
         return reswap(retarget(response, f"#acts-{row.pk}"), "innerHTML")
     branches.regenerate(conversation, row.pk)
-    return _converged()
+    return _fetch_changes()
 
 
 @member
 @require_POST
 def go_on(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """The rest of a reply that ended before it was whole."""
+    """Request the rest of a reply that ended before it was complete."""
     continue_reply.go_on(get_conversation(request.user, pk), message_id)
-    return _converged()
+    return _fetch_changes()
 
 
 @member
 @never_cache
 @require_http_methods(["GET", "POST"])
 def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """The form in place of the words; then a new question in their place. What is refused is told in the form."""
+    """Show the edit form, or replace the question by its new text. A refusal is shown in the form."""
     conversation = get_conversation(request.user, pk)
     row = _in_history(conversation, message_id, Message.Role.USER)
     if request.method == "GET":
@@ -64,31 +64,31 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     except Refused as refusal:
         response = HttpResponse(escape(refusal.without_field), status=refusal.status)
         return reswap(retarget(response, f"#refused-{row.pk}"), "innerHTML")
-    return _converged()
+    return _fetch_changes()
 
 
 @member
 @require_POST
 def fork(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """A copy up to this message, which opens."""
-    return _opened(forks.fork(get_conversation(request.user, pk), message_id))
+    """Copy the conversation up to this message, and open the copy."""
+    return _open_conversation(forks.fork(get_conversation(request.user, pk), message_id))
 
 
 @member
 @require_POST
 def fresh(request: Request, pk: UUID) -> HttpResponse:
-    """A new conversation that begins with the summary of this one."""
-    return _opened(forks.fresh(get_conversation(request.user, pk)))
+    """Open a new conversation that begins with the summary of this one."""
+    return _open_conversation(forks.fresh(get_conversation(request.user, pk)))
 
 
 def _in_history(conversation: Conversation, message_id: UUID, role: str) -> Message:
     return get_object_or_404(conversation.messages, pk=message_id, role=role, replaced_by=None)
 
 
-def _opened(conversation: Conversation) -> HttpResponse:
+def _open_conversation(conversation: Conversation) -> HttpResponse:
     return HttpResponseClientRedirect(reverse("chat", args=[conversation.pk]))
 
 
-def _converged() -> HttpResponse:
-    """Open pages are told by their sockets; this one asks for itself too, in case its own is down."""
+def _fetch_changes() -> HttpResponse:
+    """An empty response that makes the page fetch its changes, in case its socket is down."""
     return trigger_client_event(HttpResponse(status=204), "converge")

@@ -1,4 +1,4 @@
-"""One conversation's page, and the parts of it that are read again."""
+"""The page of a conversation, and the parts of it that the page fetches again."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def thread(request: Request, pk: UUID) -> HttpResponse:
-    """What precedes `before`, the rows of a fold (`after`, `until`), or all that has changed since `version`."""
+    """The items before `before`, the rows of a compacted group (`after`, `until`), or the changes since `version`."""
     conversation = get_conversation(request.user, pk)
     before, after, until = (moment(request.GET, name) for name in ("before", "after", "until"))
     if after and until:
@@ -79,9 +79,9 @@ def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
 @never_cache
 @require_GET
 def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """One bubble, or its `body` and what can be done with it, for a row that opens.
+    """One message, or its `body` with its actions, for a compacted row that opens.
 
-    A pending reply that asks for itself hears nothing by its socket: the page is to read what is done for it, too.
+    A pending reply that polls has no socket, so the page is told to fetch the other changes too.
     """
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(with_visible_parts(conversation.messages.all()), pk=message_id)
@@ -100,7 +100,7 @@ def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def words(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """A message as it is stored, without its files."""
+    """A message's stored text, without its files."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.messages.prefetch_related("attachments"), pk=message_id)
     return HttpResponse(attachments.words_of(row), content_type="text/plain; charset=utf-8")
@@ -110,7 +110,7 @@ def words(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def status(request: Request, pk: UUID) -> HttpResponse:
-    """How a compression goes; `was` is the one that the page waited for, whose end it has not heard of."""
+    """The status of compaction; `was` is the compaction for which the page waited and whose end it missed."""
     conversation = get_conversation(request.user, pk)
     was = id_of(request.GET, "was")
     finished = conversation.compactions.filter(pk=was).first() if was else None

@@ -1,4 +1,4 @@
-"""One compression: what was written beside what it was written from, how it went, and what it changed."""
+"""The page of one compaction: its summary beside the source messages, its course, and its changes to the context."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import whole_number
 from conversations.page.views.sidebar import sidebar
 
-SOURCES = 1_000
-"""Messages shown beside a summary; their number is said in any case."""
+MAX_SOURCES = 1_000
+"""The most messages shown beside a summary."""
 
 
 @member
 @never_cache
 @require_GET
 def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
-    """`edit` given: with its summary in a form. That of an executor is only read, at the agent that it works for."""
+    """The compaction's page; with `edit`, its summary is in a form. An executor's summary is read-only."""
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
-    context = _shown(conversation, row)
+    context = _compaction_context(conversation, row)
     context["editing"] = "edit" in request.GET and context["is_chat"]
     if request.htmx:
         return render(request, "conversations/_compaction.html", context)
@@ -47,67 +47,69 @@ def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def changes(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
-    """What it changed in what the model sees, alone."""
+    """The changes that the compaction made to the model's context, alone."""
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
-    return render(request, "conversations/_changes.html", {"compaction": row, "diff": _diff(conversation, row)})
+    return render(request, "conversations/_changes.html", {"compaction": row, "diff": _context_diff(conversation, row)})
 
 
 @member
 @require_POST
 def edit_summary(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
-    """The reader again, with the new summary; or with the form, the words in it, and what is wrong with them."""
+    """Save the edited summary and show it; if it is refused, show the form with its text and the reason."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
     text = request.POST.get("summary", "")
     more: dict[str, Any] = {"said": "Saved. The next request has the new summary."}
     status = 200
     try:
-        # The one that was read: another tab may have written a newer one.
-        checkpoint = get_object_or_404(_own(row), number=whole_number(request.POST, "number"))
+        # The checkpoint that the form was made from: another tab may have stored a newer version.
+        checkpoint = get_object_or_404(_checkpoints_of(row), number=whole_number(request.POST, "number"))
         summaries.edit(conversation, number=checkpoint.number, text=text)
     except Refused as refusal:
         more, status = {"refusal": refusal, "editing": True, "text": text}, refusal.status
-    response = render(request, "conversations/_compaction.html", _shown(conversation, row) | more, status=status)
+    response = render(
+        request, "conversations/_compaction.html", _compaction_context(conversation, row) | more, status=status
+    )
     return reswap(retarget(response, f"#compaction-{row.pk}"), "outerHTML")
 
 
-def _shown(conversation: Conversation, row: Compaction) -> dict[str, Any]:
-    checkpoint, sources = _own(row).first(), _sources(conversation, row)
+def _compaction_context(conversation: Conversation, row: Compaction) -> dict[str, Any]:
+    checkpoint, sources = _checkpoints_of(row).first(), _sources(conversation, row)
     return {
         "conversation": conversation,
         "is_chat": conversation.kind in CHATS,
         "compaction": row,
         "checkpoint": checkpoint,
-        "summary": citations.rendered(checkpoint.summary, [_said(message) for message in sources])
+        "summary": citations.rendered(checkpoint.summary, [_source_text(message) for message in sources])
         if checkpoint
         else "",
         "sources": sources,
         "left_out": _left_out(conversation, row),
-        "diff": _diff(conversation, row),
+        "diff": _context_diff(conversation, row),
     }
 
 
-def _diff(conversation: Conversation, row: Compaction) -> Diff | None:
-    before, after = _states(conversation, row)
+def _context_diff(conversation: Conversation, row: Compaction) -> Diff | None:
+    before, after = _contexts_around(conversation, row)
     return diff(before, after) if before != after else None
 
 
-def _said(message: Message) -> str:
-    """All that a summary could have of it."""
+def _source_text(message: Message) -> str:
+    """The message's text with its tool calls and results, from which a summary may quote."""
     calls = (f"{call.name} {call.arguments} {call.result or ''}" for call in message.tool_calls.all())
     return " ".join((message.content, *calls))
 
 
-def _own(row: Compaction) -> QuerySet[Checkpoint]:
-    """The summary that it wrote first, as it was edited last; then older ones, which it made shorter."""
+def _checkpoints_of(row: Compaction) -> QuerySet[Checkpoint]:
+    """The compaction's checkpoints: its own summary in its latest version, then older summaries that it shortened."""
     return row.checkpoints.order_by("-last_message_at", "-number")
 
 
-def _states(conversation: Conversation, row: Compaction) -> tuple[str, str]:
-    """What stood for the past before it, and after it: in the next state that was kept, else now.
+def _contexts_around(conversation: Conversation, row: Compaction) -> tuple[str, str]:
+    """The compressed context before and after the compaction: from the next snapshot, else from the conversation.
 
-    Twice nothing where that is not known any more.
+    Both are "" if the states are no longer known.
     """
     first = row.snapshots.order_by("created_at").first()
     if first is None:
@@ -130,11 +132,11 @@ def _sources(conversation: Conversation, row: Compaction) -> list[Message]:
     covered = conversation.messages.filter(
         replaced_by=None, created_at__gte=ends[row.first_message], created_at__lte=ends[row.last_message]
     )
-    return list(with_parts(covered).order_by("created_at")[:SOURCES])
+    return list(with_parts(covered).order_by("created_at")[:MAX_SOURCES])
 
 
 def _left_out(conversation: Conversation, row: Compaction) -> list[Message]:
-    """The messages whose tool results it left out of requests, in order."""
+    """The messages whose tool results the compaction left out of requests, in order."""
     ids = [pk for step in row.steps for pk in step.get("message_ids", ())]
-    found = conversation.messages.filter(pk__in=ids[:SOURCES]).order_by("created_at")
-    return list(with_parts(found))
+    messages = conversation.messages.filter(pk__in=ids[:MAX_SOURCES]).order_by("created_at")
+    return list(with_parts(messages))

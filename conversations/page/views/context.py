@@ -1,4 +1,4 @@
-"""What a conversation's requests are made by: its model, instructions, mode, rules and policy; states to go back to."""
+"""The panel of a conversation's settings: model, system prompt, goal, tools, mode, rules, policy and snapshots."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from conversations.page.views.query_params import id_of
 from conversations.page.views.sidebar import sidebar
 
 SHOWN = 50
-"""Snapshots that the panel lists, the newest."""
+"""The most snapshots in the panel's list, the newest."""
 STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"}
 
 
 def parts(conversation: Conversation) -> dict[str, Any]:
-    """What the sections of the panel show; what is a function is asked only where it is shown."""
+    """The template context of the panel's sections. Values that are functions run only if a template uses them."""
     goal = goals.active_goal(conversation.pk)
     return {
         "conversation": conversation,
@@ -56,14 +56,16 @@ def parts(conversation: Conversation) -> dict[str, Any]:
 
 
 def shown(request: Request, conversation: Conversation, name: str, *, status: int = 200, **more: Any) -> HttpResponse:
-    """One section of the panel, or all of it (`context`), in place of the one that is there."""
+    """One section of the panel, or the whole panel (`context`), which replaces the section on the page."""
     context = parts(conversation) | more
     response = render(request, f"conversations/_{name}.html", context, status=status)
     return reswap(retarget(response, f"#{name}-section"), "outerHTML")
 
 
 def changes(name: str) -> Callable[[Callable[..., str]], View]:
-    """For an act on a section, which says what was done; what it refuses is told in the section, its input kept."""
+    """Decorate a function that changes the section `name` and returns a notice, as a view.
+
+    A refusal is shown in the section, which keeps the refused input."""
 
     def decorate(act: Callable[..., str]) -> View:
         @member
@@ -72,11 +74,11 @@ def changes(name: str) -> Callable[[Callable[..., str]], View]:
         def view(request: Request, pk: UUID, *args: Any) -> HttpResponse:
             conversation = get_conversation(request.user, pk)
             try:
-                said = act(request, conversation, *args)
+                notice = act(request, conversation, *args)
             except Refused as refusal:
                 kept = {"refusal": refusal, "draft": request.POST}
                 return shown(request, conversation, name, status=refusal.status, **kept)
-            return shown(request, conversation, name, said=said)
+            return shown(request, conversation, name, said=notice)
 
         return view
 
@@ -97,7 +99,7 @@ def context(request: Request, pk: UUID) -> HttpResponse:
 
 @changes("model")
 def model(request: Request, conversation: Conversation) -> str:
-    """What the choice means is said with it: the section tells how full the new window is."""
+    """Choose the model. The section then shows how full the new window is."""
     profile = settings.chosen_profile(request.POST.get("model", ""))
     settings.change(conversation, model=profile)
     return f"{profile} answers from now on."
@@ -117,14 +119,14 @@ def mode(request: Request, conversation: Conversation) -> str:
 
 @changes("offer")
 def tools(request: Request, conversation: Conversation) -> str:
-    """Whether tools are offered to its model (`on` given), or not."""
+    """Offer tools to the model (`on` given), or stop offering them."""
     settings.change(conversation, uses_tools="on" in request.POST)
     return "Offered from the next request on." if conversation.uses_tools else "Offered no more."
 
 
 @changes("rules")
 def rules(request: Request, conversation: Conversation) -> str:
-    """Add a rule; put another in place of `was`, or none where it is empty."""
+    """Add a rule, or replace the rule `was`; an empty new rule removes it."""
     rule, was = request.POST.get("rule", ""), request.POST.get("was", "")
     present = list(conversation.rules)
     if was in present:
@@ -133,7 +135,7 @@ def rules(request: Request, conversation: Conversation) -> str:
         present.append(rule)
     else:
         raise Invalid("rule: must not be empty.", field="rule")
-    settings.change(conversation, rules=[one for one in present if one.strip()])
+    settings.change(conversation, rules=[line for line in present if line.strip()])
     return "Saved." if rule.strip() else "Removed."
 
 

@@ -1,4 +1,4 @@
-"""A conversation as a thing in the list: renamed, pinned, put away, deleted, taken in and out."""
+"""The views that manage a conversation in the list: rename, pin, archive, delete, export and import."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ def rename(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def pin(request: Request, pk: UUID) -> HttpResponse:
-    """To the top of the list (`on` given), or back to its place by date."""
-    return _listed(request, pk, pinned="on" in request.POST)
+    """Pin the conversation to the top of the list (`on` given), or unpin it."""
+    return _change_and_list(request, pk, pinned="on" in request.POST)
 
 
 @member
 @require_POST
 def archive(request: Request, pk: UUID) -> HttpResponse:
-    """Out of the list (`on` given), or back into it; whatever is said in it meanwhile leaves it where it is."""
-    return _listed(request, pk, archived="on" in request.POST)
+    """Move the conversation to the archive (`on` given), or back. New messages do not unarchive it."""
+    return _change_and_list(request, pk, archived="on" in request.POST)
 
 
 @member
 @require_POST
 def delete(request: Request, pk: UUID) -> HttpResponse:
-    """Gone for good. The page goes home if it shows the conversation, else only the line in the list goes."""
+    """Delete the conversation for good. A page that shows it goes home; other pages lose its line in the list."""
     conversation = get_conversation(request.user, pk)
     conversations.delete(conversation)
     return HttpResponseClientRedirect(reverse("home")) if _is_open(request, pk) else HttpResponse()
@@ -81,22 +81,22 @@ def export(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def import_(request: Request) -> HttpResponse:
-    """Into new conversations; a single one opens, of more the list says how many came in."""
+    """Import a file as new conversations. A single conversation opens; for several, the list shows their number."""
     file = cleaned(ImportForm(request.POST, request.FILES))["file"]
     try:
         imported = imports.import_conversations(request.user, file.read())
     except Invalid as refusal:
-        raise Invalid(_by_its_place(refusal)) from None
+        raise Invalid(_refusal_with_place(refusal)) from None
     if len(imported.conversations) == 1:
         target = reverse("chat", args=[imported.conversations[0].pk])
     else:
         target = reverse("home")
-        messages.success(request, _came_in(imported))
+        messages.success(request, _import_notice(imported))
     return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
 
 
-def _listed(request: Request, pk: UUID, **changes: Unpack[settings.Changes]) -> HttpResponse:
-    """The list as the page that asks shows it, and what the menu of its own conversation offers now."""
+def _change_and_list(request: Request, pk: UUID, **changes: Unpack[settings.Changes]) -> HttpResponse:
+    """Apply the changes; the response is the list as the requesting page shows it, and its conversation's menu."""
     conversation = get_conversation(request.user, pk)
     settings.change(conversation, **changes)
     path, _, query = (request.htmx.current_url_abs_path or "").partition("?")
@@ -109,7 +109,7 @@ def _listed(request: Request, pk: UUID, **changes: Unpack[settings.Changes]) -> 
 
 
 def _shown_at(path: str, user: AbstractBaseUser) -> Conversation | None:
-    """The conversation that a page is of."""
+    """The conversation shown by the page at `path`, if any."""
     try:
         pk = resolve(path).kwargs.get("pk")
     except Resolver404:
@@ -117,25 +117,25 @@ def _shown_at(path: str, user: AbstractBaseUser) -> Conversation | None:
     return own_conversations(user).filter(pk=pk).first() if pk else None
 
 
-def _by_its_place(refusal: Invalid) -> str:
-    """The reason with its place in the file, which is all that a person has to look for it."""
-    said = refusal.message.removeprefix("file: ")
-    said = re.sub(r"\A\[(\d+)\][.:] ?", lambda found: f"conversation {int(found[1]) + 1} of the file: ", said)
-    return f"Nothing came in. {said[:1].upper()}{said[1:]}"
+def _refusal_with_place(refusal: Invalid) -> str:
+    """The reason of a refused import, with the number of the faulty conversation in the file."""
+    reason = refusal.message.removeprefix("file: ")
+    reason = re.sub(r"\A\[(\d+)\][.:] ?", lambda place: f"conversation {int(place[1]) + 1} of the file: ", reason)
+    return f"Nothing came in. {reason[:1].upper()}{reason[1:]}"
 
 
-def _came_in(imported: imports.Imported) -> str:
-    came, said, left_out = len(imported.conversations), sum(imported.messages), imported.skipped
-    told = [f"{came:,} conversation{pluralize(came)} came in, with {said:,} message{pluralize(said)}."]
+def _import_notice(imported: imports.Imported) -> str:
+    came, carried, left_out = len(imported.conversations), sum(imported.messages), imported.skipped
+    sentences = [f"{came:,} conversation{pluralize(came)} came in, with {carried:,} message{pluralize(carried)}."]
     if left_out:
-        told.append(f"{left_out:,} without a message {pluralize(left_out, 'was,were')} left out.")
+        sentences.append(f"{left_out:,} without a message {pluralize(left_out, 'was,were')} left out.")
     if came:
-        told.append("The list has them by the date of their last change.")
-    return " ".join(told)
+        sentences.append("The list has them by the date of their last change.")
+    return " ".join(sentences)
 
 
 def _is_open(request: Request, pk: UUID) -> bool:
-    """Whether the page that asks shows this conversation."""
+    """Whether the requesting page shows this conversation."""
     return (request.htmx.current_url_abs_path or "").startswith(reverse("chat", args=[pk]))
 
 

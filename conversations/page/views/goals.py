@@ -1,4 +1,4 @@
-"""The goal of a conversation, in its panel."""
+"""The views of the panel's goal section: set or end a conversation's goal, and edit its checkpoints."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def end_goal(request: Request, conversation: Conversation) -> str:
 
 @changes("goal")
 def step(request: Request, conversation: Conversation) -> str:
-    """Add a checkpoint of the goal, change its status, or take it away (`remove` given)."""
+    """Add a checkpoint to the goal, change its status, or remove it (`remove` given)."""
     current = goals.active_goal(conversation.pk)
     progress = goals.progress_of(current) if current else Progress()
-    steps = {one.text: one for one in progress.checkpoints}
+    steps = {checkpoint.text: checkpoint for checkpoint in progress.checkpoints}
     text = " ".join(clean_text("text", request.POST.get("text", ""), limit=MAX_TEXT_CHARS).split())
     if "remove" in request.POST:
         steps.pop(text, None)
     else:
-        steps[text] = _step(text, request.POST.get("status"), steps)
+        steps[text] = _changed_step(text, request.POST.get("status"), steps)
     goals.set_progress(conversation, Progress(tuple(steps.values()), progress.decisions, progress.artifacts))
     return "Saved."
 
 
-def _step(text: str, status: str | None, steps: dict[str, Step]) -> Step:
-    """A new step, or one of `steps` with another status."""
+def _changed_step(text: str, status: str | None, steps: dict[str, Step]) -> Step:
+    """A new checkpoint, or an existing one of `steps` with a new status."""
     if status is None and text in steps:
         raise Invalid("text: there is such a checkpoint already.", field="text")
     if text not in steps and len(steps) >= MAX_ENTRIES:

@@ -1,4 +1,4 @@
-"""Who may call a view, and how it answers when it refuses."""
+"""The guard of every view: requires sign-in, and turns refusals into responses."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ View = Callable[..., HttpResponse]
 
 
 class Request(HttpRequest):
-    """What the views get: a signed-in person's request, which htmx may have sent."""
+    """The request of a signed-in person as views receive it; `htmx` says whether htmx sent it."""
 
     htmx: HtmxDetails
     user: AbstractBaseUser  # type: ignore[assignment]
 
 
 def member(view: View) -> View:
-    """For people who are signed in; what the view refuses becomes a sentence on the page."""
+    """Decorate a view: it requires sign-in, and a Refused error becomes a sentence on the page."""
 
     @wraps(view)
     def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -38,14 +38,14 @@ def member(view: View) -> View:
             return view(request, *args, **kwargs)
         except Refused as refusal:
             return refused(request, refusal)
-        except Conversation.NotUpdated:  # it was deleted while it was being changed
+        except Conversation.NotUpdated:  # the conversation was deleted during the change
             raise Http404("No such conversation.") from None
 
     return guarded
 
 
 def sign_in(request: Request) -> HttpResponse:
-    """The way to the sign-in page and back; the whole page goes there, not the part that htmx asked for."""
+    """Redirect the whole page to the sign-in, which then leads back, also for an htmx request."""
     if request.htmx:
         here = request.htmx.current_url_abs_path or resolve_url("home")
         return HttpResponseClientRedirect(redirect_to_login(here).url)
@@ -53,7 +53,7 @@ def sign_in(request: Request) -> HttpResponse:
 
 
 def refused(request: Request, refusal: Refused) -> HttpResponse:
-    """The reason, beside what was asked for: the draft stays where it is."""
+    """The refusal's reason as an error page, or for htmx in the alert line, which leaves the draft as it is."""
     if not request.htmx:
         return render(request, "error.html", {"message": refusal.without_field}, status=refusal.status)
     response = render(request, "conversations/_alert.html", {"message": refusal.without_field}, status=refusal.status)

@@ -1,4 +1,4 @@
-"""What the keyboard does, as a sheet over the page or a page of its own."""
+"""The list of keyboard shortcuts, as a sheet over the page or a page of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of conversations, and the beginning of a new one."""
+"""The home page with the list of conversations, and the views that start a new or the sample conversation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAMPLE = Path(__file__).parents[2] / "sample" / "moving-a-service.json"
 @member
 @require_GET
 def home(request: Request) -> HttpResponse:
-    """First steps, or what was used last. The list is that of the conversations put away where `archived` is given."""
+    """First steps, or the conversations used last. With `archived`, the list shows the archive."""
     before = moment(request.GET, "before")
     listed = sidebar(request.user, before=before, archived="archived" in request.GET)
     if request.htmx and before:
@@ -47,7 +47,7 @@ def home(request: Request) -> HttpResponse:
 @member
 @require_POST
 def new(request: Request) -> HttpResponse:
-    """An empty conversation of a `kind`, a chat unless told otherwise: the unused one, where there is one."""
+    """Open an empty conversation of a `kind` (a chat by default), an existing unused one if there is any."""
     kind = request.POST.get("kind", Conversation.Kind.CHAT)
     if kind not in CHATS:
         raise Invalid(f"kind: must be one of {', '.join(CHATS)}.", field="kind")
@@ -63,7 +63,7 @@ def new(request: Request) -> HttpResponse:
 @member
 @require_POST
 def sample(request: Request) -> HttpResponse:
-    """A conversation that is worth folding, for somebody who has none yet: imported as any other."""
+    """Import the sample conversation, long enough to compact, for people without conversations."""
     (conversation,) = imports.import_conversations(request.user, SAMPLE.read_bytes())
-    settings.change(conversation, rules=SAMPLE_RULES)  # an import puts none in force: this one is ours
+    settings.change(conversation, rules=SAMPLE_RULES)  # imports never enforce rules of a file, but this rule is ours
     return redirect(f"{reverse('chat', args=[conversation.pk])}?sample")

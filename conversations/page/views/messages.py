@@ -1,4 +1,4 @@
-"""What a person does in a conversation: send, stop, retry, compact, undo, protect."""
+"""The actions of a person in a conversation: send, stop, retry, compact, cancel, undo, protect."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from conversations.page.views.query_params import id_of, ids_of
 from conversations.turns import slash_commands, turn
 from conversations.turns import stop as turns_stop
 
-NOTHING: dict[str, list[Any]] = {part: [] for part in history.PARTS}
+NO_PARTS: dict[str, list[Any]] = {part: [] for part in history.PARTS}
 
 
 @member
 @require_POST
 def send(request: Request, pk: UUID) -> HttpResponse:
-    """The question's bubble and the reply's; or, for a command, the beginning of a compression or the help."""
+    """Send a message; the response is the question and the pending reply. Commands start a compaction or show help."""
     conversation = get_conversation(request.user, pk)
     shown, chosen = request.POST.get("content", "").replace("\r\n", "\n"), ids_of(request.POST, "attachments")
     written = pastes.parse_pastes(request.POST["parts"]) if "parts" in request.POST else pastes.Written(shown)
     if slash_commands.is_help(shown):
         return reswap(retarget(render(request, "conversations/_help.html"), "#reader"), "innerHTML")
-    if compaction.command(shown) is not None:  # a paste is no command, but may be a part of its instructions
-        return _compact(conversation, compaction.command(written.content) or "")
+    if compaction.command(shown) is not None:  # a paste cannot be a command, but may be part of its instructions
+        return _request_compaction(conversation, compaction.command(written.content) or "")
     slash_commands.require_text(shown)
     begun = turn.begin(
         conversation,
@@ -48,8 +48,8 @@ def send(request: Request, pk: UUID) -> HttpResponse:
         pastes=written.pastes,
     )
     if not begun.replayed:
-        history.set_parts(begun.reply, **NOTHING)
-        history.set_parts(begun.question, **({"tool_calls": []} if chosen or written.pastes else NOTHING))
+        history.set_parts(begun.reply, **NO_PARTS)
+        history.set_parts(begun.question, **({"tool_calls": []} if chosen or written.pastes else NO_PARTS))
     sent = [fragments.message(conversation, row) for row in (begun.question, begun.reply)]
     return HttpResponse(sent + [fragments.gone_from_composer(id) for id in chosen])
 
@@ -71,15 +71,15 @@ def retry(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @member
 @require_POST
 def compact(request: Request, pk: UUID) -> HttpResponse:
-    """All of it, or up to a message."""
+    """Compact the conversation, or its messages up to `up_to`."""
     instructions, up_to = request.POST.get("instructions", ""), id_of(request.POST, "up_to")
-    return _compact(get_conversation(request.user, pk), instructions, up_to=up_to)
+    return _request_compaction(get_conversation(request.user, pk), instructions, up_to=up_to)
 
 
 @member
 @require_POST
 def cancel(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
-    """How it ended: cancelled, or as it had ended before."""
+    """Cancel a compaction; the response is its outcome, which may precede the cancellation."""
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
     with suppress(Conflict):
@@ -90,7 +90,7 @@ def cancel(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
 @member
 @require_POST
 def later(request: Request, pk: UUID) -> HttpResponse:
-    """It is not said again that the conversation will be folded soon, until it was."""
+    """Postpone the warning that compaction is near until after the next compaction."""
     conversation = get_conversation(request.user, pk)
     conversation.postponed_at_version = conversation.compression_version
     conversation.save(update_fields=["postponed_at_version"])
@@ -101,7 +101,7 @@ def later(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def undo(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
-    """Open pages are told by their sockets; this one asks for itself too, in case its own is down."""
+    """Undo a compaction. The page is made to fetch its changes, in case its socket is down."""
     compaction.undo(get_conversation(request.user, pk), compaction_id)
     return trigger_client_event(HttpResponse(status=204), "converge")
 
@@ -109,12 +109,12 @@ def undo(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
 @member
 @require_POST
 def protect(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """Protect a message (`on` given), or no longer."""
+    """Protect a message (`on` given), or end its protection."""
     protection.protect(get_conversation(request.user, pk), message_id, on="on" in request.POST)
     return trigger_client_event(HttpResponse(status=204), "converge")
 
 
-def _compact(conversation: Conversation, instructions: str, *, up_to: UUID | None = None) -> HttpResponse:
+def _request_compaction(conversation: Conversation, instructions: str, *, up_to: UUID | None = None) -> HttpResponse:
     steering = Steering(instructions=instructions, quality="standard", up_to=str(up_to) if up_to else None)
     compaction.request(conversation, trigger="manual", steering=steering)
     response = HttpResponse(fragments.status(conversation))

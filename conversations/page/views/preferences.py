@@ -1,4 +1,4 @@
-"""A person's settings: how pages look, how they type, what their conversations begin with, their password and keys."""
+"""The settings page of a person: theme, typing, defaults for new conversations, password and API keys."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from conversations.validation import clean_text
 
 THEMES = {theme: theme.capitalize() for theme in Preference.Theme.values}
 TYPING = ("sends", "breaks")
-"""What Enter does."""
+"""The two meanings of the Enter key: send the message, or break the line."""
 
 
 def parts(request: Request, preference: Preference) -> dict[str, Any]:
-    """What the sections show; what is a function is asked only where it is shown."""
+    """The template context of the sections. Values that are functions run only if a template uses them."""
     return {
         "preference": preference,
         "theme": preference.theme,
@@ -59,7 +59,7 @@ def settings(request: Request) -> HttpResponse:
 
 
 def page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
-    """All sections. The browser is told again how its pages are to be drawn: it may have been set in another one."""
+    """The page with all sections. Its cookie is set again, since the theme may have been changed in another browser."""
     preference, profile = preferences.preference_of(request.user), default_profile()
     context = parts(request, preference) | {
         "site_default": profile,
@@ -72,14 +72,16 @@ def page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
 
 
 def section(request: Request, name: str, /, *, status: int = 200, **more: Any) -> HttpResponse:
-    """One section, in place of the one that is there."""
+    """One section, which replaces the section on the page."""
     context = parts(request, preferences.preference_of(request.user)) | more
     response = render(request, f"conversations/_{name}.html", context, status=status)
     return reswap(retarget(response, f"#{name}-section"), "outerHTML")
 
 
 def saves(name: str) -> Callable[[Callable[[Request], dict[str, Any]]], View]:
-    """For an act that gives the fields of a section to be stored; what it refuses is told there, its input kept."""
+    """Decorate a function that returns a section's fields, as a view that stores them.
+
+    A refusal is shown in the section, which keeps the refused input."""
 
     def decorate(act: Callable[[Request], dict[str, Any]]) -> View:
         @member
@@ -100,7 +102,7 @@ def saves(name: str) -> Callable[[Callable[[Request], dict[str, Any]]], View]:
 @member
 @require_POST
 def theme(request: Request) -> HttpResponse:
-    """From the section, or from the button beside the list, which asks for itself. The page itself follows at once."""
+    """Choose the theme, from the section or from the button beside the list. The page changes at once."""
     chosen = request.POST.get("theme", "")
     if chosen not in THEMES:
         raise Invalid(f"theme: must be one of {', '.join(THEMES)}.", field="theme")
@@ -134,7 +136,7 @@ def beginning(request: Request) -> dict[str, Any]:
 @member
 @require_POST
 def password(request: Request) -> HttpResponse:
-    """This session stays; those of other browsers end."""
+    """Change the password. This session stays signed in; the sessions of other browsers end."""
     form = _password_form(request, request.POST)
     if not form.is_valid():
         return section(request, "password", status=400, password_form=form)
@@ -145,7 +147,7 @@ def password(request: Request) -> HttpResponse:
 @member
 @require_POST
 def count(request: Request) -> HttpResponse:
-    """What a system prompt that is being written would cost in each request."""
+    """The tokens that the system prompt being typed would add to each request."""
     text = clean_text(
         "system_prompt", request.POST.get("system_prompt", ""), limit=MAX_SYSTEM_PROMPT_CHARS, allow_blank=True
     )
@@ -154,6 +156,6 @@ def count(request: Request) -> HttpResponse:
 
 def _password_form(request: Request, data: Any = None) -> PasswordChangeForm:
     form = PasswordChangeForm(cast(User, request.user), data, auto_id="password-%s", label_suffix="")
-    # The page is of several forms, and opens where it was asked for.
+    # The page has several forms, so none may take the focus when it opens.
     form.fields["old_password"].widget.attrs.pop("autofocus", None)
     return form

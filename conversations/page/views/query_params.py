@@ -1,4 +1,4 @@
-"""Values out of an address."""
+"""Parses times, ids and numbers from query strings and form fields."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from conversations.errors import Invalid
 
 
 def moment(values: Mapping[str, str], name: str) -> datetime | None:
-    """A time with its zone, in ISO 8601; None where none is given. Raises Invalid."""
+    """A time with its zone, in ISO 8601; None if the field is empty. Raises Invalid."""
     text = values.get(name, "")
     if not text:
         return None
     try:
-        found = datetime.fromisoformat(text)
-        if found.tzinfo is not None:
-            return found.astimezone(UTC)
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            return time.astimezone(UTC)
     except (ValueError, OverflowError):
         pass
     raise Invalid(f"{name}: must be a time with its zone, as in 2026-01-31T12:00:00+00:00.", field=name)
 
 
 def id_of(values: Mapping[str, str], name: str) -> UUID | None:
-    """Raises Invalid."""
+    """An id; None if the field is empty. Raises Invalid."""
     text = values.get(name, "")
     try:
         return UUID(text) if text else None
@@ -35,7 +35,7 @@ def id_of(values: Mapping[str, str], name: str) -> UUID | None:
 
 
 def ids_of(values: QueryDict, name: str) -> list[UUID]:
-    """Those that are given, in order. Raises Invalid."""
+    """The ids of a repeated field, in order. Raises Invalid."""
     try:
         return [UUID(text) for text in values.getlist(name)]
     except ValueError:
@@ -43,7 +43,7 @@ def ids_of(values: QueryDict, name: str) -> list[UUID]:
 
 
 def whole_number(values: Mapping[str, str], name: str) -> int:
-    """Raises Invalid."""
+    """A whole number from 0, of at most nine digits. Raises Invalid."""
     text = values.get(name, "")
     if text.isascii() and text.isdecimal() and len(text) < 10:
         return int(text)

@@ -1,4 +1,4 @@
-"""What the model saw, and what it sees next: the exact request of a past turn beside another, and the coming one."""
+"""The pages that show the exact request of a past reply, compared with another one, and the next request."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from conversations.page.views.query_params import id_of
 from conversations.page.views.sidebar import sidebar
 
 SHOWN = 500
-"""Parts on one page: the first two, which say what stands for the past, and the latest."""
-FOLDED = 600
-"""Characters from which on a part is folded."""
-OFFERED = 100
-"""Turns before and after this one that it can be compared with by the list."""
+"""The most parts on one page: the first two, which hold system prompt and summary, and the latest."""
+MAX_OPEN_CHARS = 600
+"""The most characters of a part that is not shown collapsed."""
+MAX_LISTED_TURNS = 100
+"""The most turns before, and after, the shown turn in the list for comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`cost` is in US dollars, None where that is not known."""
+    """A part of a request; `cost` is in US dollars, None if unknown."""
 
     part: Part
     is_new: bool = False
@@ -43,25 +43,25 @@ class Row:
 
     @property
     def is_long(self) -> bool:
-        return len(self.part.text) > FOLDED
+        return len(self.part.text) > MAX_OPEN_CHARS
 
 
 @member
 @never_cache
 @require_GET
 def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """For one reply; compared with that of `against`, or of the turn before."""
+    """The request of one reply, compared with the request of `against`, or of the previous turn."""
     conversation = readable_conversation(request.user, pk)
     replayed = replay.replay(conversation, message_id)
     earlier = replay.previous(replayed.reply)
     against = id_of(request.GET, "against") or (earlier and earlier.pk)
     other = replay.replay(conversation, against) if against else None
     changes = replay.compare(other, replayed) if other else None
-    context: dict[str, Any] = _shown(replayed, changes) | {
+    context: dict[str, Any] = _request_context(replayed, changes) | {
         "conversation": conversation,
         "is_own": conversation.owner_id == request.user.pk,
         "is_chat": conversation.kind in CHATS,
-        "turns": _turns(conversation, replayed.reply, other),
+        "turns": _comparable_turns(conversation, replayed.reply, other),
         "against": other and other.reply,
         "chosen": "against" in request.GET,  # by the list, which keeps the focus
         "at_recalled": request.GET.get("at") == "recalled",
@@ -77,10 +77,10 @@ def what_was_sent(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @never_cache
 @require_GET
 def next_request(request: Request, pk: UUID) -> HttpResponse:
-    """What will be sent, but for the message that is not written yet."""
+    """The next request, without the message that is yet to be written."""
     conversation = get_conversation(request.user, pk)
     coming = build_next_request(conversation)
-    parts, hidden = _in_part(coming.parts)
+    parts, hidden = _limited(coming.parts)
     context = {
         "conversation": conversation,
         "is_own": True,
@@ -96,15 +96,15 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
     return render(request, "conversations/next.html", context | {"sidebar": listed})
 
 
-def _in_part(parts: Sequence[Part]) -> tuple[Sequence[Part], int]:
-    """What is shown of them, and how many are not."""
+def _limited(parts: Sequence[Part]) -> tuple[Sequence[Part], int]:
+    """The parts to show, and the number of hidden parts."""
     hidden = max(0, len(parts) - SHOWN)
     return ((*parts[:2], *parts[hidden + 2 :]) if hidden else parts), hidden
 
 
-def _shown(replayed: Replayed, changes: Changes | None) -> dict[str, Any]:
+def _request_context(replayed: Replayed, changes: Changes | None) -> dict[str, Any]:
     new = {id(part) for part in changes.added} if changes else set()
-    parts, hidden = _in_part(replayed.parts)
+    parts, hidden = _limited(replayed.parts)
     return {
         "replayed": replayed,
         "reply": replayed.reply,
@@ -119,12 +119,12 @@ def _shown(replayed: Replayed, changes: Changes | None) -> dict[str, Any]:
     }
 
 
-def _turns(conversation: Conversation, reply: Message, other: Replayed | None) -> list[Message]:
-    """Those around it, the latest first, and the one that it is compared with."""
+def _comparable_turns(conversation: Conversation, reply: Message, other: Replayed | None) -> list[Message]:
+    """The replies around `reply`, latest first, and the reply that it is compared with."""
     rows = replay.noted_replies(conversation).annotate(opening=Left("content", 60)).only("created_at", "conversation")
-    later = rows.filter(created_at__gt=reply.created_at).order_by("created_at")[:OFFERED]
-    earlier = rows.filter(created_at__lt=reply.created_at).order_by("-created_at")[:OFFERED]
-    found: list[Message] = [*reversed(later), *earlier]
-    if other and other.reply.pk not in {row.pk for row in found} | {reply.pk}:
-        found += rows.filter(pk=other.reply.pk)
-    return found
+    later = rows.filter(created_at__gt=reply.created_at).order_by("created_at")[:MAX_LISTED_TURNS]
+    earlier = rows.filter(created_at__lt=reply.created_at).order_by("-created_at")[:MAX_LISTED_TURNS]
+    turns: list[Message] = [*reversed(later), *earlier]
+    if other and other.reply.pk not in {row.pk for row in turns} | {reply.pk}:
+        turns += rows.filter(pk=other.reply.pk)
+    return turns

@@ -1,4 +1,4 @@
-"""What a search finds: in place of the list while there is a query, and as a page of its own."""
+"""Search results, in place of the conversation list or on a page of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conversations.page.views.sidebar import sidebar
 @never_cache
 @require_GET
 def search(request: Request) -> HttpResponse:
-    """The hits of `q`; of what follows a page of them (`after`) the hits alone."""
+    """The hits of the query `q`; with `after`, only the next page of hits."""
     query, after = request.GET.get("q", ""), request.GET.get("after") or None
     context = {"query": query, "found": searching.find_hits(request.user, query, after=after)}
     if request.htmx:

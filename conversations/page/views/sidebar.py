@@ -1,4 +1,4 @@
-"""The list beside every page: a person's conversations by date."""
+"""The sidebar of every page: a person's conversations by date of their last change."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from conversations.access import own_conversations
 from conversations.models import Conversation
 
 LIMIT = 60
+"""The most conversations of one part of the list."""
 RECENT = 5
-"""Conversations that the first page names as used last."""
+"""The number of conversations that the home page lists as used last."""
 AGES = ((0, "Today"), (1, "Yesterday"), (7, "Last 7 days"), (30, "Last 30 days"))
 
 
@@ -27,9 +28,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Sidebar:
-    """`earlier` is the `before` of the rest of the list (None: this is all), `is_rest` says that this is of it.
+    """A part of the list. `earlier` is the `before` of the next part (None: there is none).
 
-    `is_archive`: of what is put away. `is_unused`: the person has no conversation, here or there.
+    `is_rest`: this is not the first part. `is_archive`: it lists archived conversations. `is_unused`: the person has no
+    conversation, archived or not.
     """
 
     sections: tuple[Section, ...]
@@ -50,8 +52,9 @@ def sidebar(
     current: Conversation | None = None,
     archived: bool = False,
 ) -> Sidebar:
-    """Pinned ones first, then by the day of the last change; the `current` one in any case. One query; of a list
-    with nothing in it two."""
+    """Pinned conversations first, then by the day of the last change; `current` is always included.
+
+    One query; two if the list is empty."""
     own = own_conversations(user)
     mine = own.filter(archived=archived).only("id", "title", "kind", "pinned", "archived", "updated_at")
     mine = mine.filter(pinned=False, updated_at__lt=before) if before else mine
@@ -59,7 +62,7 @@ def sidebar(
     shown = rows[:LIMIT]
     earlier = shown[-1].updated_at if rows[LIMIT:] else None
     if rows[LIMIT:] and rows[LIMIT].updated_at == earlier:
-        # Imports may share a date, and the next part of the list begins before it.
+        # Imported conversations may share a date, and the next part of the list begins before this date.
         shown += mine.filter(pinned=False, updated_at=earlier).exclude(pk__in=[row.pk for row in shown])
     if current and current not in shown:
         shown.append(current)
@@ -73,9 +76,9 @@ def sidebar(
 
 
 def used_last(user: AbstractBaseUser, listed: Sidebar) -> list[Conversation]:
-    """The RECENT conversations that were used last, pinned or not, of those that are not put away.
+    """The RECENT conversations used last, pinned or not, without the archive.
 
-    A query where `listed` is the archive, or the rest of the list: these are not in it.
+    One query if `listed` is the archive or a later part of the list, which do not contain them.
     """
     if not listed.is_archive and not listed.is_rest:
         return sorted(listed.conversations, key=lambda conversation: conversation.updated_at, reverse=True)[:RECENT]

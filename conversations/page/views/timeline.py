@@ -1,4 +1,4 @@
-"""The timeline: every compaction of a conversation, how it went and what it changed."""
+"""The timeline page: every compaction of a conversation with its outcome and its savings."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from conversations.page.views.sidebar import sidebar
 BEFORE = Coalesce("request_before", "pre_tokens")
 AFTER = Coalesce("request_after", "post_tokens")
 SHOWN = 100
-"""Compactions, the newest; all of them are counted."""
+"""The most compactions shown, the newest. The totals count all compactions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`before` and `after` are tokens in percent of the largest that is shown."""
+    """A compaction; `before` and `after` are tokens in percent of the largest `before` shown."""
 
     compaction: Compaction
     before: float
@@ -37,7 +37,7 @@ class Entry:
 
     @property
     def changed(self) -> bool:
-        """Whether it was in force at some time."""
+        """Whether the compaction was in force at some time."""
         return self.compaction.was_in_force
 
 

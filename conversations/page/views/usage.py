@@ -1,4 +1,4 @@
-"""/usage/: what a person's own requests took, cost and saved."""
+"""/usage/: tokens, cost and savings of a person's own requests."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def _charts(account: Account, days: Days) -> list[Chart]:
     labels = tuple(f"{day:%b} {day.day}" for day in days.dates)
 
     def series(name: str, of: Tallies, value: str) -> Series:
-        found = grouped(of, lambda kind: kind.day)
-        return Series(name, tuple(float(getattr(found.get(day, Tally()), value)) for day in days.dates))
+        by_day = grouped(of, lambda kind: kind.day)
+        return Series(name, tuple(float(getattr(by_day.get(day, Tally()), value)) for day in days.dates))
 
     everything = account.requests
     return [

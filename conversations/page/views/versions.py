@@ -1,4 +1,4 @@
-"""Earlier versions of a message: read in its place, and gone on from."""
+"""The views that show earlier versions of a message, and continue the conversation from one of them."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from conversations.turns import branches, versions
 @never_cache
 @require_GET
 def version(request: Request, pk: UUID, message_id: UUID, number: int) -> HttpResponse:
-    """One version in the place of the message; the present one is the message as it always looks."""
+    """A version in place of the message; the current version looks like the message itself."""
     conversation = get_conversation(request.user, pk)
     item = bubble(conversation, branches.message_of(conversation, message_id))
-    found = versions.version(item.message, number)
+    shown = versions.version(item.message, number)
     present = "_opened" if item.state == "compressed" else "_message"
-    name = present if found.is_current else "_earlier"
-    bubbles = [Bubble(row, "replaced", row.content) for row in found.messages]
-    context = {"item": item, "version": found, "bubbles": bubbles}
+    name = present if shown.is_current else "_earlier"
+    bubbles = [Bubble(row, "replaced", row.content) for row in shown.messages]
+    context = {"item": item, "version": shown, "bubbles": bubbles}
     response = render(request, f"conversations/{name}.html", context)
-    response.write(fragments.by_itself("#said", _said(item, found)))
+    response.write(fragments.by_itself("#said", _announcement(item, shown)))
     return response
 
 
 @member
 @require_POST
 def use(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """Go on from a version; asked for once more (`sure`) where later messages leave with the present one."""
+    """Continue from a version. Asks for confirmation (`sure`) if later messages go with the current version."""
     conversation, number = get_conversation(request.user, pk), whole_number(request.POST, "version")
     current = branches.message_of(conversation, message_id)
     later = versions.leaving(current)
@@ -50,7 +50,7 @@ def use(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     return trigger_client_event(HttpResponse(status=204), "converge")
 
 
-def _said(item: Bubble, found: versions.Version) -> str:
-    """For those who hear the page."""
-    standing = "the current one" if found.is_current else "not part of the conversation"
-    return f"Version {found.number} of {item.message.versions or 1}, {standing}."
+def _announcement(item: Bubble, shown: versions.Version) -> str:
+    """A sentence for screen readers that names the shown version."""
+    standing = "the current one" if shown.is_current else "not part of the conversation"
+    return f"Version {shown.number} of {item.message.versions or 1}, {standing}."
