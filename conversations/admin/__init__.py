@@ -1,4 +1,4 @@
-"""The administrator's pages. The engine's rows are shown here as well: the actions on them need our verbs."""
+"""The administration pages. They include the engine's rows, since actions on them need this app's functions."""
 
 from django.contrib import admin
 

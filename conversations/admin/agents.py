@@ -1,3 +1,5 @@
+"""Administration pages of agent runs: each executor's run with its steps and tool calls, read-only."""
+
 from __future__ import annotations
 
 from django.contrib import admin
@@ -11,11 +13,11 @@ from conversations.admin.base import ReadOnlyAdmin, linked
 from conversations.models import AgentRun, AgentStep
 
 OPENING = 100
-"""Characters of a task in the list."""
+"""The most characters of a task in the list."""
 
 
 class StepInline(admin.TabularInline):
-    """What planner and executor said, in order, with the tools that were called."""
+    """The messages of planner and executor in a run, in order, with their tool calls."""
 
     model = AgentStep
     fields = ["number", "kind", "said", "calls", "tokens", "at"]

@@ -1,4 +1,4 @@
-"""/admin/analytics/: what compression saves and costs, how well it works, and how long people wait."""
+"""/admin/analytics/: savings, costs and quality of compaction, and the time people wait for replies."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from conversations.analytics.site import Overview
 from conversations.analytics.totals import Tally, grouped, total
 
 PERIODS = (7, 30, 90)
-USUAL = 30
+DEFAULT_PERIOD = 30
 PERMISSION = "compression.view_compaction"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the page is asked for; `model`, `trigger` and `flow` of "" are all."""
+    """The chosen filters of the page; "" for `model`, `trigger` or `flow` means all."""
 
     period: int
     model: str
@@ -38,12 +38,12 @@ class Choice:
 
     @property
     def is_of_compactions(self) -> bool:
-        """Replies and calls have neither trigger nor flow."""
+        """Whether a filter applies to compactions alone: replies and calls have neither trigger nor flow."""
         return bool(self.trigger or self.flow)
 
     @property
     def by_period(self) -> list[tuple[int, str]]:
-        """The periods, and the address of each with everything else as it is."""
+        """The periods in days, each with the page's address for it under the same filters."""
         others = {name: value for name in ("model", "trigger", "flow") if (value := getattr(self, name))}
         return [(days, "?" + urlencode({"days": days, **others})) for days in PERIODS]
 
@@ -53,11 +53,11 @@ def analytics(request: HttpRequest) -> HttpResponse:
     if not request.user.has_perm(PERMISSION):
         raise PermissionDenied
     today = datetime.now(UTC).date()
-    choice = _choice(request)
+    choice = _chosen_filters(request)
     days = Days.until(today, choice.period)
     everything = site.overview_of(days, today=today)
-    seen = everything.of(model=choice.model, trigger=choice.trigger, flow=choice.flow)
-    answers, paid = total(seen.answers.values()), total(seen.paid.values())
+    overview = everything.of(model=choice.model, trigger=choice.trigger, flow=choice.flow)
+    answers, paid = total(overview.answers.values()), total(overview.paid.values())
     context = {
         **admin.site.each_context(request),
         "title": "Analytics",
@@ -70,43 +70,43 @@ def analytics(request: HttpRequest) -> HttpResponse:
         "answers": answers,
         "paid": paid,
         "saved": answers.worth - paid.cost,
-        "quality": figures(seen.runs),
+        "quality": figures(overview.runs),
         "charts": [
-            *([] if choice.is_of_compactions else charts.of_requests(seen, days)),
-            *charts.of_compactions(seen, days),
+            *([] if choice.is_of_compactions else charts.of_requests(overview, days)),
+            *charts.of_compactions(overview, days),
         ],
-        "by_model": [] if choice.is_of_compactions else _by_model(seen),
-        "breakdowns": _breakdowns(seen),
+        "by_model": [] if choice.is_of_compactions else _by_model(overview),
+        "breakdowns": _breakdowns(overview),
     }
     return render(request, "admin/analytics.html", context)
 
 
-def _choice(request: HttpRequest) -> Choice:
-    """What cannot be read is as good as not given."""
+def _chosen_filters(request: HttpRequest) -> Choice:
+    """The filters of the request; invalid values count as absent."""
     days, trigger, flow = (request.GET.get(name, "") for name in ("days", "trigger", "flow"))
     return Choice(
-        period=int(days) if days in map(str, PERIODS) else USUAL,
+        period=int(days) if days in map(str, PERIODS) else DEFAULT_PERIOD,
         model=request.GET.get("model", "")[:200].replace("\0", ""),
         trigger=trigger if trigger in Compaction.Trigger.values else "",
         flow=flow if flow in Compaction.Flow.values else "",
     )
 
 
-def _by_model(seen: Overview) -> list[tuple[str, Tally]]:
-    """The dearest first."""
-    found = grouped(seen.requests, lambda kind: kind.model)
-    return sorted(found.items(), key=lambda entry: (-entry[1].cost, -entry[1].prompt, entry[0]))
+def _by_model(overview: Overview) -> list[tuple[str, Tally]]:
+    """The totals of each model, the most expensive first."""
+    by_model = grouped(overview.requests, lambda kind: kind.model)
+    return sorted(by_model.items(), key=lambda entry: (-entry[1].cost, -entry[1].prompt, entry[0]))
 
 
-def _breakdowns(seen: Overview) -> list[tuple[str, list[tuple[str, Figures]]]]:
-    """By trigger; and by flow, where agents have had anything compressed."""
-    by_trigger = _by(Compaction.Trigger.choices, [(run.trigger, run) for run in seen.runs])
-    by_flow = _by(Compaction.Flow.choices, [(run.flow, run) for run in seen.runs])
-    is_of_chats = all(run.flow == Compaction.Flow.CHAT for run in seen.runs)
-    found = [("trigger", by_trigger), ("flow", [] if is_of_chats else by_flow)]
-    return [(name, rows) for name, rows in found if rows]
+def _breakdowns(overview: Overview) -> list[tuple[str, list[tuple[str, Figures]]]]:
+    """The quality figures by trigger, and by flow if agents have compactions."""
+    by_trigger = _figures_by(Compaction.Trigger.choices, [(run.trigger, run) for run in overview.runs])
+    by_flow = _figures_by(Compaction.Flow.choices, [(run.flow, run) for run in overview.runs])
+    is_of_chats = all(run.flow == Compaction.Flow.CHAT for run in overview.runs)
+    breakdowns = [("trigger", by_trigger), ("flow", [] if is_of_chats else by_flow)]
+    return [(name, rows) for name, rows in breakdowns if rows]
 
 
-def _by(choices: Sequence[tuple[str, Any]], runs: list[tuple[str, Run]]) -> list[tuple[str, Figures]]:
+def _figures_by(choices: Sequence[tuple[str, Any]], runs: list[tuple[str, Run]]) -> list[tuple[str, Figures]]:
     several = {value: [run for key, run in runs if key == value] for value, _ in choices}
     return [(str(label), figures(several[value])) for value, label in choices if several[value]]

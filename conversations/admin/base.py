@@ -1,3 +1,5 @@
+"""Shared parts of the administration pages: read-only admins, links to conversations, summaries of deletions."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -14,16 +16,16 @@ type Deletion = tuple[list[str], dict[str, int], set[str], list[str]]
 
 
 def deletion(objs: Iterable[Model], conversations: QuerySet[Conversation]) -> Deletion:
-    """What goes along, as figures: ten thousand messages one by one tell nobody anything."""
-    gone = {
+    """The objects to delete, and the numbers of conversations and messages that go with them, not a full list."""
+    counts = {
         "conversations": conversations.count(),
         "messages": Message.objects.filter(conversation__in=conversations).count(),
     }
-    return [str(obj) for obj in objs], gone, set(), []
+    return [str(obj) for obj in objs], counts, set(), []
 
 
 def linked(conversation: Conversation) -> str:
-    """To its own page of the administration."""
+    """A link to the conversation's administration page."""
     address = reverse("admin:conversations_conversation_change", args=[conversation.pk])
     return format_html('<a href="{}">{}</a>', address, conversation)
 

@@ -1,4 +1,4 @@
-"""The charts of /admin/analytics/: which figures are drawn, and how."""
+"""Builds the charts of /admin/analytics/ from the site's figures."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SUBSTITUTES = (
     (Extractive.name, "selected from the text"),
     (Truncation.name, "a note in its place"),
 )
-"""Who steps in, as it is called here."""
+"""The summarisers that replace the first choice, with their labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Where charts by day are made: their labels are the days."""
+    """Builds series by day; their labels are the days."""
 
     days: Days
 
@@ -43,25 +43,27 @@ class Board:
         return tuple(f"{day:%b} {day.day}" for day in self.days.dates)
 
     def tallies(self, name: str, of: Tallies, value: Callable[[Tally], float]) -> Series:
-        """A value of each day's requests, 0 where there were none."""
-        found = grouped(of, lambda kind: kind.day)
-        return Series(name, tuple(value(found.get(day, Tally())) for day in self.days.dates))
+        """A value of each day's requests, 0 on days without requests."""
+        by_day = grouped(of, lambda kind: kind.day)
+        return Series(name, tuple(value(by_day.get(day, Tally())) for day in self.days.dates))
 
     def runs(self, name: str, of: Sequence[Run], value: Callable[[list[Run]], float | None]) -> Series:
         return Series(name, tuple(value(runs) for runs in analytics.by_day(of, self.days)))
 
     def percentiles(self, times: Sequence[tuple[object, int | None]]) -> tuple[Series, ...]:
-        """Of milliseconds, each with its day."""
-        found: dict[object, list[int]] = {day: [] for day in self.days.dates}
+        """The percentiles of each day's times, in milliseconds."""
+        times_by_day: dict[object, list[int]] = {day: [] for day in self.days.dates}
         for day, ms in times:
             if ms is not None:
-                found[day].append(ms)
-        ordered = [sorted(one) for one in found.values()]
-        return tuple(Series(name, tuple(percentile(one, share) for one in ordered)) for share, name in LEVELS)
+                times_by_day[day].append(ms)
+        ordered = [sorted(day_times) for day_times in times_by_day.values()]
+        return tuple(
+            Series(name, tuple(percentile(day_times, share) for day_times in ordered)) for share, name in LEVELS
+        )
 
 
-def of_requests(seen: Overview, days: Days) -> list[Chart]:
-    """What is known of replies and calls of the gateway."""
+def of_requests(overview: Overview, days: Days) -> list[Chart]:
+    """The charts of replies and gateway calls: savings, tokens, times and failures."""
     board = Board(days)
     labels = board.labels
     return [
@@ -70,8 +72,8 @@ def of_requests(seen: Overview, days: Days) -> list[Chart]:
             "tokens",
             labels,
             (
-                board.tallies("replies", seen.replies, lambda tally: tally.saved),
-                board.tallies("gateway", seen.calls, lambda tally: tally.saved),
+                board.tallies("replies", overview.replies, lambda tally: tally.saved),
+                board.tallies("gateway", overview.calls, lambda tally: tally.saved),
             ),
             note="What requests would have held without compression, less what they held.",
         ),
@@ -80,19 +82,19 @@ def of_requests(seen: Overview, days: Days) -> list[Chart]:
             "usd",
             labels,
             (
-                board.tallies("saved on prompts", seen.answers, lambda tally: float(tally.worth)),
-                board.tallies("paid for summaries", seen.paid, lambda tally: -float(tally.cost)),
+                board.tallies("saved on prompts", overview.answers, lambda tally: float(tally.worth)),
+                board.tallies("paid for summaries", overview.paid, lambda tally: -float(tally.cost)),
             ),
-            note=_unpriced(seen),
+            note=_savings_note(overview),
         ),
         Chart(
             "Tokens of requests",
             "tokens",
             labels,
             (
-                board.tallies("prompt", seen.requests, lambda tally: tally.prompt - tally.cached),
-                board.tallies("prompt, cached", seen.requests, lambda tally: tally.cached),
-                board.tallies("answer", seen.requests, lambda tally: tally.completion),
+                board.tallies("prompt", overview.requests, lambda tally: tally.prompt - tally.cached),
+                board.tallies("prompt, cached", overview.requests, lambda tally: tally.cached),
+                board.tallies("answer", overview.requests, lambda tally: tally.completion),
             ),
             note="As the providers report them, requests for summaries included.",
         ),
@@ -100,7 +102,7 @@ def of_requests(seen: Overview, days: Days) -> list[Chart]:
             "Time of a reply",
             "ms",
             labels,
-            board.percentiles([(wait.day, wait.ms) for wait in seen.waits]),
+            board.percentiles([(wait.day, wait.ms) for wait in overview.waits]),
             "lines",
             note="From the question to the end of its reply.",
         ),
@@ -108,22 +110,23 @@ def of_requests(seen: Overview, days: Days) -> list[Chart]:
             "Time to the first words",
             "ms",
             labels,
-            board.percentiles([(wait.day, wait.first_ms) for wait in seen.waits]),
+            board.percentiles([(wait.day, wait.first_ms) for wait in overview.waits]),
             "lines",
             note="From the question to the first words of its reply.",
         ),
         _ranked(
             "Why requests failed",
-            ("replies", _reasons(seen.replies)),
-            ("gateway", _reasons(seen.calls)),
+            ("replies", _reasons(overview.replies)),
+            ("gateway", _reasons(overview.calls)),
             note="Replies and calls of the gateway that ended with an error.",
         ),
     ]
 
 
-def of_compactions(seen: Overview, days: Days) -> list[Chart]:
+def of_compactions(overview: Overview, days: Days) -> list[Chart]:
+    """The charts of compactions: triggers, reduction, facts kept, times, failures and substitutes."""
     board = Board(days)
-    labels, runs = board.labels, seen.runs
+    labels, runs = board.labels, overview.runs
     done = [run for run in runs if run.is_in_force]
     passed, failed = analytics.failures(runs)
     stood_in = analytics.substitutes(runs)
@@ -150,7 +153,7 @@ def of_compactions(seen: Overview, days: Days) -> list[Chart]:
             "Facts kept",
             "percent",
             labels,
-            (board.runs("kept", done, _kept), board.runs("without repair", done, _kept_at_first)),
+            (board.runs("kept", done, _kept_percent), board.runs("without repair", done, _kept_percent_without_repair)),
             "lines",
             note="Of the facts that were looked for. What a summary lacked is put back: without, there would be fewer.",
         ),
@@ -174,7 +177,7 @@ def of_compactions(seen: Overview, days: Days) -> list[Chart]:
             tuple(name for _, name in SUBSTITUTES),
             (Series("compactions", tuple(stood_in[key] for key, _ in SUBSTITUTES)),),
             "ranks",
-            note=f"{_share(stood_in.total(), len(done))} of what was put in force was not written by the first choice.",
+            note=f"{_percent(stood_in.total(), len(done))} of what was put in force was not written by the first choice.",
         ),
     ]
 
@@ -189,14 +192,14 @@ def _reduction(share: float) -> Callable[[list[Run]], float | None]:
     return of
 
 
-def _kept(runs: list[Run]) -> float | None:
-    found = sum(run.found for run in runs)
-    return 100 * sum(run.kept for run in runs) / found if found else None
+def _kept_percent(runs: list[Run]) -> float | None:
+    facts = sum(run.found for run in runs)
+    return 100 * sum(run.kept for run in runs) / facts if facts else None
 
 
-def _kept_at_first(runs: list[Run]) -> float | None:
-    found = sum(run.found for run in runs)
-    return 100 * sum(run.kept - run.repaired for run in runs) / found if found else None
+def _kept_percent_without_repair(runs: list[Run]) -> float | None:
+    facts = sum(run.found for run in runs)
+    return 100 * sum(run.kept - run.repaired for run in runs) / facts if facts else None
 
 
 def _reasons(of: Tallies) -> Counter[str]:
@@ -206,29 +209,29 @@ def _reasons(of: Tallies) -> Counter[str]:
 
 
 def _ranked(title: str, *columns: tuple[str, Counter[str]], note: str) -> Chart:
-    """The commonest reasons, the others in one row."""
-    named = [Counter({reason.replace("_", " "): number for reason, number in one.items()}) for _, one in columns]
+    """A ranking of the MAX_REASONS most common reasons; the others share one row."""
+    named = [Counter({reason.replace("_", " "): number for reason, number in column.items()}) for _, column in columns]
     order = [reason for reason, _ in sum(named, Counter()).most_common() if reason != OTHER]
     shown = order[:MAX_REASONS]
-    for one in named:
-        rest = sum(number for reason, number in one.items() if reason not in shown)
-        one[OTHER] = rest
-    labels = (*shown, *([OTHER] if any(one[OTHER] for one in named) else []))
+    for column in named:
+        rest = sum(number for reason, number in column.items() if reason not in shown)
+        column[OTHER] = rest
+    labels = (*shown, *([OTHER] if any(column[OTHER] for column in named) else []))
     series = tuple(
-        Series(name, tuple(one[label] for label in labels)) for (name, _), one in zip(columns, named, strict=True)
+        Series(name, tuple(column[label] for label in labels)) for (name, _), column in zip(columns, named, strict=True)
     )
     return Chart(title, "count", labels, series, "ranks", note)
 
 
-def _unpriced(seen: Overview) -> str:
-    tallies = total(seen.answers.values())
-    paid = total(seen.paid.values())
+def _savings_note(overview: Overview) -> str:
+    tallies = total(overview.answers.values())
+    paid = total(overview.paid.values())
     net = float(tallies.worth - paid.cost)
-    said = f"Saved tokens at what each request paid for its prompt, less what summaries cost: {labelled(net, 'usd')}."
+    note = f"Saved tokens at what each request paid for its prompt, less what summaries cost: {labelled(net, 'usd')}."
     if tallies.saved_unpriced:
-        said += f" The worth of {tallies.saved_unpriced:,} saved tokens is not known: their models have no prices."
-    return said
+        note += f" The worth of {tallies.saved_unpriced:,} saved tokens is not known: their models have no prices."
+    return note
 
 
-def _share(part: int, whole: int) -> str:
+def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "Nothing"

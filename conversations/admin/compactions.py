@@ -1,3 +1,5 @@
+"""Administration pages of compactions, checkpoints and snapshots, read-only."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,7 +19,7 @@ SOURCES_SHOWN = 500
 
 @admin.register(Compaction)
 class CompactionAdmin(ReadOnlyAdmin):
-    """One run, its summary beside the messages that it was written from."""
+    """A compaction, with its summary beside the source messages."""
 
     list_display = [
         "created_at", "of", "flow", "trigger", "status", "progress", "summariser", "messages_condensed", "before",
@@ -41,18 +43,18 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="conversation of", ordering="conversation")
     def of(self, row: Compaction) -> str:
-        """Of an executor's the agent's conversation."""
+        """A link to the conversation; for an executor's compaction, to the agent's conversation."""
         return linked(row.conversation.parent or row.conversation)
 
     @admin.display(description="progress")
     def progress(self, row: Compaction) -> str:
-        """Of one that runs: its stage, how far it is, and how long it will take by what earlier ones took."""
+        """The stage, progress and estimated time left of a running compaction; "" for any other."""
         if not row.is_active:
             return ""
         eta = eta_seconds(row)
         part = f"part {min(row.parts_done + 1, row.parts)} of {row.parts}" if row.parts > 1 else ""
-        told = [stage(row.stage), part, f"{row.percent} %", f"about {duration(eta)} left" if eta else ""]
-        return ", ".join(part for part in told if part)
+        parts = [stage(row.stage), part, f"{row.percent} %", f"about {duration(eta)} left" if eta else ""]
+        return ", ".join(part for part in parts if part)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         running = Compaction.objects.filter(status__in=Compaction.ACTIVE).exists()
@@ -79,7 +81,7 @@ class CompactionAdmin(ReadOnlyAdmin):
 
 
 def sources_of(row: Compaction) -> QuerySet[Message]:
-    """The messages from the first to the last one that the summary covers."""
+    """The messages that the compaction's summary covers, from the first to the last."""
     if row.first_message is None or row.last_message is None:
         return Message.objects.none()
     date = Message.objects.values("created_at")

@@ -1,3 +1,5 @@
+"""Administration page of conversations: settings, context state, and actions that compact, undo or clear."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -37,7 +39,7 @@ class ConversationForm(forms.ModelForm):
     def clean_policy(self) -> dict[str, Any]:
         policy = self.cleaned_data["policy"]
         if policy == self.initial.get("policy"):
-            # It may name a model that has been disabled since, which is no reason to refuse a new title.
+            # An unchanged policy may name a model disabled since, which must not prevent other changes.
             return dict(policy)
         try:
             return checked_policy({} if policy is None else policy)
@@ -76,7 +78,7 @@ class ConversationAdmin(admin.ModelAdmin):
 
     @admin.display(description="what the model saw")
     def last_request(self, conversation: Conversation) -> str:
-        """The latest turn; its page leads to all others."""
+        """A link to the latest recorded request, whose page links to all others."""
         reply = replay.noted_replies(conversation).order_by("-created_at").first()
         if reply is None:
             return "-"
@@ -89,7 +91,7 @@ class ConversationAdmin(admin.ModelAdmin):
 
     @admin.display(description="runs of its executors")
     def runs(self, conversation: Conversation) -> str:
-        """Those of an agent; of an executor's its own."""
+        """Links to the runs of an agent's executors, or to an executor's own run."""
         rows = AgentRun.objects.filter(Q(conversation=conversation) | Q(thread=conversation)).order_by("-created_at")
         pages = [(reverse("admin:conversations_agentrun_change", args=[run.pk]), run) for run in rows[:RUNS_SHOWN]]
         return format_html_join(mark_safe("<br>"), '<a href="{}">{}</a>', pages) or "-"
@@ -101,17 +103,17 @@ class ConversationAdmin(admin.ModelAdmin):
     @admin.action(description="Compact now", permissions=["change"])
     def compact_now(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
         compact = partial(compaction.request, trigger=Compaction.Trigger.MANUAL, steering=Steering(quality="standard"))
-        self._each(request, conversations, "is being compacted.", compact)
+        self._act_on_each(request, conversations, "is being compacted.", compact)
 
     @admin.action(description="Undo the last compaction", permissions=["change"])
     def undo_last(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
-        self._each(request, conversations, "is as it was before its last compaction.", compaction.rollback)
+        self._act_on_each(request, conversations, "is as it was before its last compaction.", compaction.rollback)
 
     @admin.action(description="Clear: send every message as it is", permissions=["change"])
     def clear(self, request: HttpRequest, conversations: QuerySet[Conversation]) -> None:
-        self._each(request, conversations, "is not compacted any more.", snapshots.clear)
+        self._act_on_each(request, conversations, "is not compacted any more.", snapshots.clear)
 
-    def _each(
+    def _act_on_each(
         self, request: HttpRequest, rows: QuerySet[Conversation], done: str, act: Callable[[Conversation], Any]
     ) -> None:
         for row in rows:
@@ -126,7 +128,7 @@ class ConversationAdmin(admin.ModelAdmin):
         return False
 
     def save_model(self, request: HttpRequest, obj: Conversation, form: forms.ModelForm, change: bool) -> None:
-        # What was edited alone: a compaction may have written the rest since the page was opened.
+        # Save the edited fields alone: a compaction may have changed the others since the page was opened.
         obj.save(update_fields=form.changed_data)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:

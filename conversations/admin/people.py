@@ -1,3 +1,5 @@
+"""Administration pages of people, groups and API keys, with the limits of administrators below superusers."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +16,7 @@ from conversations.models import ApiKey, Conversation
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    """Keys are made by their owners, and can be taken away here."""
+    """API keys, which their owners create; administrators can only delete them."""
 
     list_display = ["name", "user", "created_at", "last_used"]
     list_select_related = ["user"]
@@ -26,21 +28,21 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
 
 GRANTS = ("is_staff", "is_superuser", "groups", "user_permissions")
-"""What only superusers give and take."""
+"""The fields of a person that only superusers can change."""
 
 admin.site.unregister(User)
 
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):
-    """With a person go their conversations, whose compactions nobody can delete one by one."""
+    """A person. Deleting a person deletes their conversations, with compactions that cannot be deleted on their own."""
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         given = () if _is_superuser(request) else GRANTS
         return (*super().get_readonly_fields(request, obj), *given)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Who could set an administrator's password, or name, would be that administrator."""
+        """Refused for people of equal rank: setting their password or name would mean taking over their account."""
         return super().has_change_permission(request, obj) and _is_below(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -57,7 +59,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class PeopleGroupAdmin(GroupAdmin):
-    """What a group may, all in it may: only superusers say it."""
+    """A group. Only superusers change groups, since a group's permissions apply to all its members."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return _is_superuser(request) and super().has_add_permission(request)
@@ -74,7 +76,7 @@ def _is_superuser(request: HttpRequest) -> bool:
 
 
 def _is_below(request: HttpRequest, person: Model | None) -> bool:
-    """Superusers are above all; others are above who administers nothing."""
+    """Whether the requester outranks `person`: superusers outrank everybody, other staff only non-staff."""
     if person is None or _is_superuser(request) or person.pk == request.user.pk:
         return True
     return not (getattr(person, "is_superuser", False) or getattr(person, "is_staff", False))

@@ -1,4 +1,4 @@
-"""Models: how they are reached, what they can do and cost, and whether they answer."""
+"""Administration page of model profiles: connection, window, prices and abilities, with a connection test."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from conversations.templatetags.chat import money, seconds
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 20
-"""Models that one action asks."""
-OFFERED, KEPT_SECONDS = "offered-models:{}", 3_600
-"""Where it is kept what a model's server offers, and for how long."""
-NAMED = 12
-"""Of what a server offers, in a sentence; all of it is offered for the model id."""
+MAX_TESTED_AT_ONCE = 20
+"""The most models that one action tests."""
+OFFERED_KEY, KEPT_SECONDS = "offered-models:{}", 3_600
+"""The cache key for the model ids that a server offers, and the seconds that they are kept."""
+MAX_NAMED = 12
+"""The most offered model ids in a message; the form's model id field suggests all of them."""
 NOT_NEGATIVE = {"price_input", "price_cached", "price_output", "parameters_billion"}
 SET_AGAIN = "From the environment: at each start its variables set this again, and the role, and that it is enabled."
 
 
 class ModelProfileForm(forms.ModelForm):
-    """The key goes in and never comes out."""
+    """The form of a model profile. It accepts an API key and never shows one."""
 
     api_key = forms.CharField(
         label="API key",
@@ -76,8 +76,8 @@ class ModelProfileForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["api_key"] = ""
-        self.offered: list[str] = cache.get(OFFERED.format(self.instance.pk), [])
-        # None of them is there for who may only look.
+        self.offered: list[str] = cache.get(OFFERED_KEY.format(self.instance.pk), [])
+        # The form of a person with view permission alone has none of these fields.
         for name in self.fields.keys() & NOT_NEGATIVE:
             self.fields[name].validators.append(MinValueValidator(0))
         if "chat_template" in self.fields:
@@ -86,7 +86,7 @@ class ModelProfileForm(forms.ModelForm):
             self.fields["model_id"].widget.attrs["list"] = "offered-models"
 
     def clean(self) -> dict[str, Any]:
-        """A key goes only where whoever entered it has sent it, and what was learned of a model is of that model."""
+        """Keep a stored key only for its own address, and reset the learned chat template when the model changes."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         self._keep_key(cleaned)
         moved = {"base_url", "model_id"} & set(self.changed_data)
@@ -98,7 +98,7 @@ class ModelProfileForm(forms.ModelForm):
         return self.cleaned_data["chat_template"] or str(self.instance.chat_template)
 
     def _keep_key(self, cleaned: dict[str, Any]) -> None:
-        """The stored key stays where none is entered, while the address does."""
+        """Keep the stored key if none is entered and the address is unchanged."""
         if "api_key" not in cleaned or cleaned["api_key"]:
             return
         kept = str(self.instance.api_key)
@@ -109,7 +109,7 @@ class ModelProfileForm(forms.ModelForm):
 
 @admin.register(ModelProfile)
 class ModelProfileAdmin(admin.ModelAdmin):
-    """`_test` in a form: it is saved, then asked; what is not saved is never tested."""
+    """A model profile. A form with `_test` is saved, then the saved profile is tested."""
 
     form = ModelProfileForm
     save_on_top = True
@@ -133,12 +133,12 @@ class ModelProfileAdmin(admin.ModelAdmin):
 
     @admin.action(description="Test the connection", permissions=["change"])
     def test_connection(self, request: HttpRequest, profiles: QuerySet[ModelProfile]) -> None:
-        self._test(request, list(profiles[:AT_ONCE]))
+        self._test(request, list(profiles[:MAX_TESTED_AT_ONCE]))
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelProfile | None = None) -> Any:
-        told = {"description": SET_AGAIN} if obj and obj.from_environment else {}
+        note = {"description": SET_AGAIN} if obj and obj.from_environment else {}
         fieldsets = super().get_fieldsets(request, obj)
-        return [(name, {**options, **told} if name == "Connection" else options) for name, options in fieldsets]
+        return [(name, {**options, **note} if name == "Connection" else options) for name, options in fieldsets]
 
     def response_add(self, request: HttpRequest, obj: ModelProfile, *args: Any) -> HttpResponse:
         return self._to_test(request, obj) or super().response_add(request, obj, *args)
@@ -149,50 +149,52 @@ class ModelProfileAdmin(admin.ModelAdmin):
     def _to_test(self, request: HttpRequest, profile: ModelProfile) -> HttpResponse | None:
         if "_test" not in request.POST:
             return None
-        # No transaction is kept open while a model is waited for.
+        # Test after the commit, so that no transaction stays open while a model answers.
         transaction.on_commit(partial(self._test, request, [profile]))
         return redirect("admin:conversations_modelprofile_change", profile.pk)
 
     def _test(self, request: HttpRequest, profiles: Sequence[ModelProfile]) -> None:
         for trial in async_to_sync(test_connections)(profiles):
-            cache.set(OFFERED.format(trial.profile.pk), list(trial.offered), KEPT_SECONDS)
+            cache.set(OFFERED_KEY.format(trial.profile.pk), list(trial.offered), KEPT_SECONDS)
             status = "failed" if trial.fault else "answered"
             logger.info("model tested", extra={"model": trial.profile.name, "status": status, "ms": trial.ms})
             self.message_user(request, told(trial), messages.ERROR if trial.fault else messages.SUCCESS)
 
 
 def told(trial: ConnectionTest) -> SafeString:
-    """What came of a trial, in words."""
+    """The result of a connection test, in words."""
     name = trial.profile.name
     if trial.fault:
         fault = trial.fault.removeprefix(name) if trial.fault.startswith(name) else f": {trial.fault}"
-        return format_html("<b>{}</b>{}{}", name, fault, _offered(trial))
-    said = f": “{trial.words}”" if trial.words else ", but spent all the tokens of this test on thoughts."
-    answered = format_html("<b>{}</b> answered in {}{}", name, seconds(trial.ms), said)
-    return format_html("{} {} {}{}", answered, _tokens(trial), _price(trial), _template(trial))
+        return format_html("<b>{}</b>{}{}", name, fault, _offered_sentence(trial))
+    answer = f": “{trial.words}”" if trial.words else ", but spent all the tokens of this test on thoughts."
+    answered = format_html("<b>{}</b> answered in {}{}", name, seconds(trial.ms), answer)
+    return format_html(
+        "{} {} {}{}", answered, _tokens_sentence(trial), _price_sentence(trial), _template_sentence(trial)
+    )
 
 
-def _tokens(trial: ConnectionTest) -> str:
+def _tokens_sentence(trial: ConnectionTest) -> str:
     window, spent = trial.profile.usable_window, trial.spent
-    told = f"{spent.prompt:,} tokens in and {spent.completion:,} out, it reports" if spent else "It reports no tokens"
+    report = f"{spent.prompt:,} tokens in and {spent.completion:,} out, it reports" if spent else "It reports no tokens"
     ours = f"{trial.estimated}, corrected (× {window.correction:g}) {window.corrected(trial.estimated)}"
-    return f"{told}; our count is {ours}."
+    return f"{report}; our count is {ours}."
 
 
-def _template(trial: ConnectionTest) -> str:
-    """How messages are put for it; "" where they go as they are."""
+def _template_sentence(trial: ConnectionTest) -> str:
+    """The model's chat template, in words; "" if messages are sent unchanged."""
     profile = trial.profile
     is_free = profile.chat_template == ModelProfile.ChatTemplate.FREE
     return "" if is_free else f" Chat template: {profile.get_chat_template_display()}."
 
 
-def _price(trial: ConnectionTest) -> str:
+def _price_sentence(trial: ConnectionTest) -> str:
     return "What it cost is not known." if trial.cost is None else f"It cost {money(trial.cost)}."
 
 
-def _offered(trial: ConnectionTest) -> str:
-    """What to choose from; "" where the server does not say."""
+def _offered_sentence(trial: ConnectionTest) -> str:
+    """The model ids that the server offers, in words; "" if it lists none."""
     if not trial.offered:
         return ""
-    more = len(trial.offered) - NAMED
-    return f" The server offers {', '.join(trial.offered[:NAMED])}{f' and {more} more' if more > 0 else ''}."
+    more = len(trial.offered) - MAX_NAMED
+    return f" The server offers {', '.join(trial.offered[:MAX_NAMED])}{f' and {more} more' if more > 0 else ''}."

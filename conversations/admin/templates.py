@@ -1,3 +1,5 @@
+"""Administration page of the prompt templates for summaries, one for each mode."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -41,7 +43,7 @@ class PromptTemplateForm(forms.ModelForm):
 
 @admin.register(PromptTemplate)
 class PromptTemplateAdmin(admin.ModelAdmin):
-    """How models are asked for summaries, in place of the wording that comes with the engine."""
+    """A prompt template for summaries, which replaces the engine's own wording."""
 
     form = PromptTemplateForm
     list_display = ["__str__", "updated_at"]

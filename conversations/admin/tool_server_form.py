@@ -1,4 +1,4 @@
-"""The form of a server of tools."""
+"""The administration form of a tool server: address, secrets, limits and allowed tools."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
 
 
 class WriteOnly(forms.Textarea):
-    """What was written goes in and never comes out, not even with what is wrong with it."""
+    """A text area whose value is never shown again, not even beside an error."""
 
     def format_value(self, value: Any) -> str:
         return ""
 
 
 class ToolServerForm(forms.ModelForm):
-    """`seen` is when the administrator last looked, as the page with the checkboxes knew it."""
+    """The form of a tool server. `seen` is the time of the inspection that the form's checkboxes show."""
 
     environment = forms.CharField(required=False, max_length=20_000, widget=WriteOnly({"rows": 3}))
     headers = forms.CharField(required=False, max_length=20_000, widget=WriteOnly({"rows": 3}))
@@ -62,7 +62,7 @@ class ToolServerForm(forms.ModelForm):
         for name in SECRETS:
             self.initial[name] = ""
             if name in self.fields:
-                self.fields[name].help_text = _told_of(getattr(self.instance, name))
+                self.fields[name].help_text = _secret_help(getattr(self.instance, name))
         self.initial["seen"] = self._looked_at
         self._keep_programs()
         if "allowed" in self.fields:
@@ -73,7 +73,7 @@ class ToolServerForm(forms.ModelForm):
         return self.instance.looked_at.isoformat() if self.instance.looked_at else ""
 
     def _keep_programs(self) -> None:
-        """A program is set up by who may run programs: here one is neither begun nor changed, nor made an address."""
+        """Lock the fields of a local program: only people who can run commands set programs up, never this form."""
         if self.instance.pk and self.instance.transport == ToolServer.Transport.STDIO:
             for name in PROGRAM & self.fields.keys():
                 self.fields[name].disabled = True
@@ -116,9 +116,9 @@ class ToolServerForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("transport") == ToolServer.Transport.STDIO:
-            self._check("command", _wrong_with_command(cleaned.get("command", "")))
+            self._check("command", _command_error(cleaned.get("command", "")))
         elif cleaned.get("transport") == ToolServer.Transport.HTTP:
-            self._check("url", _wrong_with_url(cleaned.get("url", "")))
+            self._check("url", _url_error(cleaned.get("url", "")))
         if self.instance.pk and self.data.get("seen", "") != self._looked_at:
             self._check("allowed", "Somebody has looked at the server since. Read again what it offers now.")
         stays = not cleaned.get("headers") and "headers" not in cleaned.get("forget", ())
@@ -142,16 +142,16 @@ class ToolServerForm(forms.ModelForm):
         return lines
 
 
-def _wrong_with_command(command: str) -> str:
-    """ "" where nothing is."""
+def _command_error(command: str) -> str:
+    """The error of a command; "" if it is valid."""
     try:
         return "" if shlex.split(command) else "A program on this machine needs a command."
     except ValueError as error:
         return f"It cannot be read: {error}."
 
 
-def _wrong_with_url(url: str) -> str:
-    """ "" where nothing is."""
+def _url_error(url: str) -> str:
+    """The error of an address; "" if it is valid."""
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
@@ -164,9 +164,9 @@ def _wrong_with_url(url: str) -> str:
     return ""
 
 
-def _told_of(lines: str) -> str:
-    told = "Lines NAME=value. Kept encrypted and never shown. Left empty, they stay as they are"
-    return f"{told}; now set: {', '.join(pairs(lines))}." if lines else f"{told}."
+def _secret_help(lines: str) -> str:
+    help_text = "Lines NAME=value. Kept encrypted and never shown. Left empty, they stay as they are"
+    return f"{help_text}; now set: {', '.join(pairs(lines))}." if lines else f"{help_text}."
 
 
 def _label(server: str, tool: dict[str, Any]) -> str:

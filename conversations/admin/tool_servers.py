@@ -1,4 +1,4 @@
-"""Servers of tools: how they are reached, what they offer, and which of it models may call."""
+"""Administration page of tool servers: connection, offered tools, and the tools that models may call."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from conversations.models import ToolServer
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 10
-"""Servers that one action looks at."""
-NAMED = 20
-"""Tools in a sentence."""
+MAX_INSPECTED_AT_ONCE = 10
+"""The most servers that one action inspects."""
+MAX_NAMED = 20
+"""The most tools named in a message."""
 SUPERUSERS = (
     "Only superusers set one up. A program on this machine runs with the rights of this site: it is set up by "
     "<code>python manage.py add_stdio_tool</code>, and here it can be looked at, allowed and switched off."
@@ -36,8 +36,9 @@ SUPERUSERS = (
 
 @admin.register(ToolServer)
 class ToolServerAdmin(admin.ModelAdmin):
-    """`_look` in a form: it is saved, then the server is asked what it offers. Models are told of a tool in the words
-    that the server had then, whatever it says later."""
+    """A tool server. A form with `_look` is saved, then the server is asked for its tools.
+
+    Models get the descriptions of that inspection, whatever the server says later."""
 
     form = ToolServerForm
     save_on_top = True
@@ -61,7 +62,7 @@ class ToolServerAdmin(admin.ModelAdmin):
 
     @admin.action(description="Look what they offer", permissions=["change"])
     def look(self, request: HttpRequest, servers: QuerySet[ToolServer]) -> None:
-        self._look(request, list(servers[:AT_ONCE]))
+        self._look(request, list(servers[:MAX_INSPECTED_AT_ONCE]))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return _is_superuser(request)
@@ -87,7 +88,7 @@ class ToolServerAdmin(admin.ModelAdmin):
     def _to_look(self, request: HttpRequest, server: ToolServer) -> HttpResponse | None:
         if "_look" not in request.POST:
             return None
-        # No transaction is kept open while a server is waited for.
+        # Inspect after the commit, so that no transaction stays open while a server answers.
         transaction.on_commit(partial(self._look, request, [server]))
         return redirect("admin:conversations_toolserver_change", server.pk)
 
@@ -105,21 +106,21 @@ class ToolServerAdmin(admin.ModelAdmin):
 
 
 def told(server: ToolServer, seen: Seen) -> SafeString:
-    """What came of a look, in words."""
+    """The result of an inspection, in words."""
     number = f"{len(seen.names)} tool{pluralize(seen.names)}"
-    parts = [f" offers {number}: {_named(seen.names)}." if seen.names else " offers no tool that models can call."]
+    parts = [f" offers {number}: {_name_list(seen.names)}." if seen.names else " offers no tool that models can call."]
     if seen.withdrawn:
-        parts.append(f"Not allowed any more, as they are told of otherwise now: {_named(seen.withdrawn)}.")
+        parts.append(f"Not allowed any more, as they are told of otherwise now: {_name_list(seen.withdrawn)}.")
     if seen.gone:
-        parts.append(f"Not there any more: {_named(seen.gone)}.")
+        parts.append(f"Not there any more: {_name_list(seen.gone)}.")
     if seen.refused:
-        parts.append(f"Cannot be offered: {_named([f'{name} ({why})' for name, why in seen.refused.items()])}.")
+        parts.append(f"Cannot be offered: {_name_list([f'{name} ({why})' for name, why in seen.refused.items()])}.")
     return format_html("<b>{}</b>{}", server.name, " ".join(parts))
 
 
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+def _name_list(names: Sequence[str]) -> str:
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_superuser(request: HttpRequest) -> bool:

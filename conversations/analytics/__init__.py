@@ -1,1 +1,1 @@
-"""What conversations took, cost and saved, as figures and as charts."""
+"""Usage analytics: tokens, cost, savings and waiting times of requests, as figures and as charts."""

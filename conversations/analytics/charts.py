@@ -1,4 +1,4 @@
-"""Charts as values: what is drawn (`conversations.drawing`), and how its figures read."""
+"""Charts as values, independent of their drawing (`svg_charts`), and the format of their figures."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """`labels` name the places of the values, from left to right or from the top down; `note` says what is to be
-    known of them. Bars and ranks are stacked, what is below 0 downwards."""
+    """A chart of up to MAX_SERIES series. `labels` name the places of the values, from left to right or top to bottom.
+
+    `note` explains the figures. Bars and ranks are stacked; values below 0 stack downwards."""
 
     title: str
     unit: Unit
@@ -34,11 +35,11 @@ class Chart:
 
     def __post_init__(self) -> None:
         assert len(self.series) <= MAX_SERIES
-        assert all(len(one.values) == len(self.labels) for one in self.series)
+        assert all(len(item.values) == len(self.labels) for item in self.series)
 
     @property
     def is_empty(self) -> bool:
-        return not any(value for one in self.series for value in one.values)
+        return not any(value for item in self.series for value in item.values)
 
     @property
     def id(self) -> str:
@@ -46,17 +47,17 @@ class Chart:
 
     @property
     def places(self) -> list[tuple[str, tuple[Value, ...]]]:
-        """Each label with its values, one of each series."""
-        return list(zip(self.labels, zip(*(one.values for one in self.series), strict=True), strict=True))
+        """Each label with its values, one for each series."""
+        return list(zip(self.labels, zip(*(item.values for item in self.series), strict=True), strict=True))
 
     @property
     def rows(self) -> list[tuple[str, list[str]]]:
-        """The same figures for a table: a label, and its values in words."""
+        """The chart's figures for a table: each label with its formatted values."""
         return [(label, [labelled(value, self.unit) for value in values]) for label, values in self.places]
 
 
 def labelled(value: Value, unit: Unit) -> str:
-    """A value in words, whole: "–" where there is none."""
+    """A value formatted in full; "–" if there is none."""
     if value is None:
         return "–"
     match unit:
@@ -70,12 +71,12 @@ def labelled(value: Value, unit: Unit) -> str:
 
 
 def short(value: float, unit: Unit) -> str:
-    """A value beside an axis, where there is little room."""
+    """A value in a short format, for an axis."""
     if unit == "percent":
         return f"{value:g} %"
     if unit == "ms":
         return f"{value / 1000:,g} s" if value >= 1000 else f"{value:g} ms"
-    size, letter = next((one for one in SIZES if abs(value) >= one[0]), (1, ""))
+    size, letter = next((item for item in SIZES if abs(value) >= item[0]), (1, ""))
     return f"{'−' if value < 0 else ''}{'$' if unit == 'usd' else ''}{abs(value) / size:g}{letter}"
 
 
@@ -83,6 +84,6 @@ def ticks(low: float, high: float, *, most: int = 5) -> list[float]:
     """Round numbers from one at or below `low` to one at or above `high`."""
     span = (high - low) or abs(high) or 1
     power = 10.0 ** floor(log10(span / most))
-    step = next(one * power for one in STEPS if span / (one * power) <= most)
+    step = next(item * power for item in STEPS if span / (item * power) <= most)
     first, last = floor(low / step), max(ceil(high / step), floor(low / step) + 1)
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]

@@ -1,7 +1,7 @@
-"""What replies, calls of the gateway and summaries took, cost and saved. docs/analytics.md defines each figure.
+"""Queries the tokens, cost and savings of replies, gateway calls and summaries. docs/analytics.md defines each figure.
 
-Rows are added up in the database, by ranges of their keys: ids are ordered by time, and no table is read whole. Those
-that were imported carry no usage, and are no requests; copies carry that of their originals, which counts there alone.
+The database adds rows up by ranges of their ids, which are ordered by time, so no table is read whole. Imported
+messages carry no usage and are no requests. Copied messages carry their originals' usage, which counts only for the originals.
 """
 
 from __future__ import annotations
@@ -37,19 +37,21 @@ from compression.days import Days, day_of
 from conversations.analytics.totals import Kind, Tallies, Tally
 from conversations.models import Conversation, Errand, GatewayCall, Message, ModelProfile
 
-SAMPLE = 20_000
-"""Requests that percentiles are computed from, at most (about, where there are more)."""
+SAMPLE_SIZE = 20_000
+"""The most requests from which percentiles are computed; about this number of a larger set."""
 PARTS = 256
-"""How many ends an id can have, of two hexadecimal digits: a sample is of the ids with some of them."""
+"""The number of possible last two hexadecimal digits of an id; a sample takes the ids with some of them."""
 PRICES = ("name", "price_input", "price_output", "price_cached")
-HERE = Q(copy_of=None)
-"""Messages that are no copies."""
-ASKED = HERE & (Q(prompt_tokens__isnull=False) | Q(duration_ms__isnull=False) | Q(status=Message.Status.FAILED))
-"""Replies that were asked of a model here."""
+NOT_COPIED = Q(copy_of=None)
+"""Selects messages that are not copies."""
+REQUESTED_HERE = NOT_COPIED & (
+    Q(prompt_tokens__isnull=False) | Q(duration_ms__isnull=False) | Q(status=Message.Status.FAILED)
+)
+"""Selects replies that this site requested of a model."""
 
 
 class Wait(NamedTuple):
-    """How long one reply took."""
+    """The time that one reply took, in milliseconds."""
 
     day: date
     model: str
@@ -58,41 +60,41 @@ class Wait(NamedTuple):
 
 
 def replies(days: Days, *, owner: AbstractBaseUser | None = None) -> Tallies:
-    """Replies that have ended, of everybody or of one person."""
+    """The totals of finished replies, of everybody or of one person."""
     unknown = When(status=Message.Status.FAILED, error_code="", then=Value(OTHER))
     failed = When(status=Message.Status.FAILED, then=F("error_code"))
     reason = Case(unknown, failed, default=Value(""), output_field=CharField())
-    rows = _ended(days, owner).annotate(key_=Value(None, IntegerField()), reason_=reason)
-    return _added(rows, days, saved=F("saved_tokens"))
+    rows = _finished_replies(days, owner).annotate(key_=Value(None, IntegerField()), reason_=reason)
+    return _totals(rows, days, saved=F("saved_tokens"))
 
 
 def calls(days: Days, *, owner: AbstractBaseUser | None = None) -> Tallies:
-    """Calls of the gateway; `reason` is the code of their error."""
-    rows = GatewayCall.objects.filter(_of(days, owner))
+    """The totals of gateway calls; `reason` is their error code."""
+    rows = GatewayCall.objects.filter(_rows_of(days, owner))
     refused = When(status__gte=400, error="", then=Cast("status", CharField()))
     less = When(tokens_before__gt=F("tokens_after"), then=F("tokens_before") - F("tokens_after"))
     reason = Case(refused, default=F("error"), output_field=CharField())
     saved = Case(less, default=Value(0), output_field=IntegerField())
-    return _added(rows.order_by().annotate(key_=F("key_id"), reason_=reason), days, saved=saved)
+    return _totals(rows.order_by().annotate(key_=F("key_id"), reason_=reason), days, saved=saved)
 
 
 def errands(days: Days, *, owner: AbstractBaseUser | None = None) -> Tallies:
-    """What the site asked models for beside: titles."""
-    rows = Errand.objects.filter(_of(days, owner)).order_by()
+    """The totals of the site's own requests to models: titles."""
+    rows = Errand.objects.filter(_rows_of(days, owner)).order_by()
     nothing = {"key_": Value(None, IntegerField()), "reason_": Value("", CharField())}
-    return _added(rows.annotate(**nothing), days, saved=Value(0, IntegerField()))
+    return _totals(rows.annotate(**nothing), days, saved=Value(0, IntegerField()))
 
 
 def summaries(runs: Iterable[Run]) -> Tallies:
-    """What models were paid for summaries; those that needed none are no requests."""
-    found = defaultdict[Kind, list[Run]](list)
+    """The totals of requests for summaries; compactions without a model's request are left out."""
+    by_kind = defaultdict[Kind, list[Run]](list)
     for run in runs:
         if run.prompt or run.cost:
-            found[Kind(run.day, run.paid, None, "")].append(run)
-    return {kind: _paid(several) for kind, several in found.items()}
+            by_kind[Kind(run.day, run.paid, None, "")].append(run)
+    return {kind: _summary_total(several) for kind, several in by_kind.items()}
 
 
-def _paid(runs: list[Run]) -> Tally:
+def _summary_total(runs: list[Run]) -> Tally:
     return Tally(
         requests=len(runs),
         prompt=sum(run.prompt for run in runs),
@@ -104,52 +106,54 @@ def _paid(runs: list[Run]) -> Tally:
 
 
 def waits(days: Days, *, of: int) -> list[Wait]:
-    """How long whole replies took. Of more than SAMPLE (`of` says how many) a share, chosen by their ids' last digits,
-    which are random: the same ones each time."""
-    chosen = Message.objects.filter(**_between(days))
-    if of > SAMPLE:
-        part = PARTS * SAMPLE // of
+    """The times of complete replies. Of more than SAMPLE_SIZE replies (`of` is their number) a random share is read.
+
+    The random last digits of their ids choose the share, so each call reads the same replies."""
+    chosen = Message.objects.filter(**_id_range(days))
+    if of > SAMPLE_SIZE:
+        part = PARTS * SAMPLE_SIZE // of
         chosen = chosen.annotate(last=Right(Cast("id", TextField()), 2)).filter(last__lt=f"{max(1, part):02x}")
-    rows = Message.objects.filter(HERE, **_between(days), pk__in=chosen.order_by().values("pk"))
+    rows = Message.objects.filter(NOT_COPIED, **_id_range(days), pk__in=chosen.order_by().values("pk"))
     rows = rows.filter(role=Message.Role.ASSISTANT, status=Message.Status.COMPLETE, duration_ms__isnull=False)
-    found = rows.order_by().values_list("id", "model", "duration_ms", "first_token_ms")[: 2 * SAMPLE]
-    return [Wait(day_of(id), model, ms or 0, first_ms) for id, model, ms, first_ms in found]
+    times = rows.order_by().values_list("id", "model", "duration_ms", "first_token_ms")[: 2 * SAMPLE_SIZE]
+    return [Wait(day_of(id), model, ms or 0, first_ms) for id, model, ms, first_ms in times]
 
 
 def storage(owner: AbstractBaseUser) -> dict[str, int]:
-    """How many conversations a person has, and messages in them, those of executors among these."""
+    """The numbers of a person's conversations and messages. Executors' messages count, their conversations do not."""
     own = Conversation.objects.filter(owner_id=owner.pk).exclude(kind=Conversation.Kind.EXECUTOR)
     messages = Message.objects.filter(conversation__owner_id=owner.pk)
     return {"conversations": own.count(), "messages": messages.count()}
 
 
-def _ended(days: Days, owner: AbstractBaseUser | None) -> QuerySet[Message]:
-    """A person's are found by their conversations: those alone that were used since. Of what is dated ahead only the
-    id says when it was asked for."""
-    rows = Message.objects.filter(ASKED, role=Message.Role.ASSISTANT).exclude(status=Message.Status.STREAMING)
+def _finished_replies(days: Days, owner: AbstractBaseUser | None) -> QuerySet[Message]:
+    """Finished replies. A person's replies are found by the conversations changed since the first day.
+
+    Rows dated ahead are assigned to days by their ids, which hold the time of the request."""
+    rows = Message.objects.filter(REQUESTED_HERE, role=Message.Role.ASSISTANT).exclude(status=Message.Status.STREAMING)
     if owner is None:
-        return rows.filter(**_between(days)).order_by()
+        return rows.filter(**_id_range(days)).order_by()
     own = Conversation.objects.filter(owner_id=owner.pk, updated_at__gte=days.start)
     return rows.filter(conversation__in=own, created_at__gte=days.start).order_by()
 
 
-def _of(days: Days, owner: AbstractBaseUser | None) -> Q:
-    """Rows of everybody by their keys, of one person by their dates, as the index of their owners has them."""
+def _rows_of(days: Days, owner: AbstractBaseUser | None) -> Q:
+    """Selects everybody's rows by their ids, or one person's by date, which the index on the owner supports."""
     if owner is None:
-        return Q(**_between(days))
+        return Q(**_id_range(days))
     return Q(owner_id=owner.pk, created_at__gte=days.start, created_at__lt=days.end)
 
 
-def _between(days: Days) -> dict[str, UUID]:
+def _id_range(days: Days) -> dict[str, UUID]:
     first, *_, end = days.bounds
     return {"id__gte": first, "id__lt": end}
 
 
-def _added[Row: Model](rows: QuerySet[Row], days: Days, *, saved: Expression | F) -> Tallies:
-    """One query: a row for each day, model, key and reason, and for each of those with and without a known cost."""
+def _totals[Row: Model](rows: QuerySet[Row], days: Days, *, saved: Expression | F) -> Tallies:
+    """The totals of the rows, in one query that groups by day, model, key, reason and whether the cost is known."""
     by_share = Cast(F("saved"), FloatField()) * F("cached_tokens") / NullIf(F("prompt_tokens"), 0)
     sums = (
-        rows.annotate(saved=saved, day=_number_of(days), priced=Q(cost_usd__isnull=False))
+        rows.annotate(saved=saved, day=_day_index(days), priced=Q(cost_usd__isnull=False))
         .values_list("day", "model", "key_", "reason_", "priced")
         .annotate(
             Count("pk"), Sum("prompt_tokens"), Sum("cached_tokens"), Sum("completion_tokens"), Sum("cost_usd"),
@@ -157,13 +161,13 @@ def _added[Row: Model](rows: QuerySet[Row], days: Days, *, saved: Expression | F
         )
     )  # fmt: skip
     prices = {profile.name: profile for profile in ModelProfile.objects.only(*PRICES)}
-    dates, found = dict(enumerate(days.dates)), defaultdict[Kind, Tally](Tally)
+    dates, tallies = dict(enumerate(days.dates)), defaultdict[Kind, Tally](Tally)
     for number, model, key, reason, priced, *figures in sums:
         if number in dates:
             numbers: list[Any] = [figure or 0 for figure in figures]
             tally = _tally(prices.get(model), bool(reason), priced, *numbers)
-            found[Kind(dates[number], model, key, reason)] += tally
-    return dict(found)
+            tallies[Kind(dates[number], model, key, reason)] += tally
+    return dict(tallies)
 
 
 def _tally(
@@ -178,7 +182,7 @@ def _tally(
     saved: int,
     saved_as_cached: float,
 ) -> Tally:
-    """`saved_as_cached`: the saved tokens, each request's at the share of its prompt that was cached."""
+    """The totals of one group. `saved_as_cached`: saved tokens times the cached share of each request's prompt."""
     saved = 0 if failed else saved
     unpriced = 0 if priced or not (prompt or completion) else count
     worth = None
@@ -186,14 +190,14 @@ def _tally(
         now = profile.cost(prompt=prompt, cached=cached, completion=completion)
         full = profile.cost(prompt=saved, cached=round(saved_as_cached), completion=0)
         if now is not None and full is not None:
-            # Prices may have changed since: what was paid says by how much.
+            # Prices may have changed since; the amount paid gives the ratio.
             worth = full * (Decimal(cost) / now if now else 1)
     requests = Tally(count, count if failed else 0, prompt, cached, completion, Decimal(cost), unpriced, saved)
     return requests + (Tally(saved_unpriced=saved) if worth is None else Tally(worth=Decimal(worth)))
 
 
-def _number_of(days: Days) -> Expression:
-    """Which of the days a row's id was made in, from 0: bisected, so that a row takes a few comparisons."""
+def _day_index(days: Days) -> Expression:
+    """The index of the day in which a row's id was made, from 0, by bisection: few comparisons for each row."""
     bounds = days.bounds
 
     def between(low: int, high: int) -> Expression:

@@ -1,4 +1,4 @@
-"""What one person's own requests took, cost and saved: replies, calls of the gateway, summaries, and titles."""
+"""Tokens, cost and savings of one person's requests: replies, gateway calls, summaries and titles."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ class Account:
 
     @property
     def by_model(self) -> list[tuple[str, Tally]]:
-        """The dearest first."""
-        found = grouped(self.requests, lambda kind: kind.model)
-        return sorted(found.items(), key=lambda entry: (-entry[1].cost, -entry[1].prompt, entry[0]))
+        """The totals of each model, the most expensive first."""
+        by_model = grouped(self.requests, lambda kind: kind.model)
+        return sorted(by_model.items(), key=lambda entry: (-entry[1].cost, -entry[1].prompt, entry[0]))
 
     @property
     def by_source(self) -> list[tuple[str, Tally]]:
-        """Replies, each key of the gateway, summaries, titles; those that asked for nothing are left out."""
+        """The totals of replies, each gateway key, summaries and titles; sources without requests are left out."""
         keys = grouped(self.calls, lambda kind: self.keys.get(kind.key or 0, NO_KEY))
         named = [(f"Gateway, {name}", tally) for name, tally in sorted(keys.items())]
         replies, summaries, titles = (total(of.values()) for of in (self.replies, self.summaries, self.errands))
-        found = [("Replies", replies), *named, ("Summaries", summaries), ("Titles", titles)]
-        return [entry for entry in found if entry[1].requests]
+        sources = [("Replies", replies), *named, ("Summaries", summaries), ("Titles", titles)]
+        return [entry for entry in sources if entry[1].requests]
 
     def by_day(self, days: Days) -> list[tuple[date, Tally]]:
-        """Every day, the first one first."""
-        found = grouped(self.requests, lambda kind: kind.day)
-        return [(day, found.get(day, Tally())) for day in days.dates]
+        """The totals of every day, the earliest first."""
+        by_day = grouped(self.requests, lambda kind: kind.day)
+        return [(day, by_day.get(day, Tally())) for day in days.dates]
 
 
 def account_of(owner: AbstractBaseUser, days: Days) -> Account:
-    """Only what is this person's own is read; the number of queries does not depend on how much that is."""
+    """The person's account. It reads only the owner's rows, in a constant number of queries."""
     own = Compaction.objects.filter(conversation__owner_id=owner.pk)
     return Account(
         ledger.replies(days, owner=owner),

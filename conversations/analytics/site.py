@@ -1,4 +1,4 @@
-"""The figures of everybody, for the administrator. What is past is kept for some minutes; today's are always new."""
+"""The whole site's figures for the administrator. Those of past days are cached for minutes, today's are always new."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from conversations.analytics.ledger import Wait
 from conversations.analytics.totals import Tallies, merged
 
 KEPT_SECONDS = 600
-FORM = 2
-"""Rises with every change of what is kept: an older process may have kept it."""
+"""Seconds that the figures of past days are cached."""
+FORMAT_VERSION = 2
+"""The version of the cached value's format; raise it with every change, since older processes share the cache."""
 
 
 @dataclass(frozen=True)
@@ -32,26 +33,26 @@ class Overview:
 
     @cached_property
     def paid(self) -> Tallies:
-        """Requests for summaries."""
+        """The totals of requests for summaries."""
         return ledger.summaries(self.runs)
 
     @property
     def models(self) -> list[str]:
-        """All that were asked for something."""
+        """The names of the models that were sent requests, sorted."""
         return sorted({kind.model for kind in self.requests} - {""})
 
     @cached_property
     def answers(self) -> Tallies:
-        """Replies and calls."""
+        """The totals of replies and gateway calls."""
         return merged(self.replies, self.calls)
 
     @cached_property
     def requests(self) -> Tallies:
-        """Replies, calls, requests for summaries and for titles."""
+        """The totals of all requests: replies, gateway calls, summaries and titles."""
         return merged(self.replies, self.calls, self.paid, self.errands)
 
     def of(self, *, model: str = "", trigger: str = "", flow: str = "") -> Overview:
-        """What one model was asked for, and the compactions of one trigger and flow alone; "" is all."""
+        """The figures of one model, with the compactions of one trigger and flow; "" means all."""
         if not model and not trigger and not flow:
             return self
 
@@ -68,10 +69,13 @@ class Overview:
 
 
 def overview_of(days: Days, *, today: date) -> Overview:
-    """The days before today as they were some minutes ago at most."""
+    """The figures of `days`; those before today may be KEPT_SECONDS old."""
     if days.first == today:
-        return _read(days)
-    past, now = _kept(replace(days, last=today - timedelta(days=1))), _read(replace(days, first=today))
+        return _query_overview(days)
+    past, now = (
+        _cached_overview(replace(days, last=today - timedelta(days=1))),
+        _query_overview(replace(days, first=today)),
+    )
     return Overview(
         past.replies | now.replies,
         past.calls | now.calls,
@@ -81,12 +85,12 @@ def overview_of(days: Days, *, today: date) -> Overview:
     )
 
 
-def _kept(days: Days) -> Overview:
-    key = f"overview:{FORM}:{days.first}:{days.last}"
-    return cast(Overview, caches["figures"].get_or_set(key, lambda: _read(days), KEPT_SECONDS))
+def _cached_overview(days: Days) -> Overview:
+    key = f"overview:{FORMAT_VERSION}:{days.first}:{days.last}"
+    return cast(Overview, caches["figures"].get_or_set(key, lambda: _query_overview(days), KEPT_SECONDS))
 
 
-def _read(days: Days) -> Overview:
+def _query_overview(days: Days) -> Overview:
     replies = ledger.replies(days)
     answered = sum(tally.requests for kind, tally in replies.items() if not kind.reason)
     return Overview(

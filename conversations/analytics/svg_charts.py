@@ -1,6 +1,6 @@
-"""Charts as SVG: values in, markup out. No script and no inline style; charts.css colours them.
+"""Draws charts as SVG, without scripts or inline styles; charts.css colours them.
 
-What is None is not drawn; each place tells its values to whoever points at it.
+A value of None is not drawn. Each place shows its values in a tooltip.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from conversations.analytics.charts import Chart, Value, labelled, short, ticks
 
 WIDTH, HEIGHT = 440, 196
 LEFT, RIGHT, TOP, BOTTOM = 48, 4, 8, 22
-"""The room around a chart; to its left more, where its longest label needs it."""
-LETTER = 7.5
-"""What a letter beside an axis takes at most: they are larger on a phone."""
-LABELS = 5
-"""Labels below a chart, at most: what is between them is told by pointing."""
-FLAT = 0.5
-"""Lines that never come below this share of their highest point are drawn larger: their scale does not begin at 0."""
-DOTTED = 31
-"""Places up to which each point of a line is marked."""
+"""The margins around a chart in SVG units; the left one grows with the longest axis label."""
+LETTER_WIDTH = 7.5
+"""The greatest width of a letter beside an axis, which is larger on a phone."""
+MAX_LABELS = 5
+"""The most labels below a chart; tooltips show the places between."""
+FLAT_SHARE = 0.5
+"""If lines never fall below this share of their highest point, their scale does not begin at 0."""
+MAX_DOTTED_PLACES = 31
+"""The most places at which each point of a line is marked."""
 ROW, NAMES, SUMS = 26, 140, 56
-"""Of a ranking: the height of a row, and the room for its name and its sum."""
+"""A ranking's row height, and the widths for its names and its sums."""
 MAX_LABEL_CHARS = 22
-"""Letters of a name that there is room for."""
+"""The most letters of a ranking's name."""
 
 
 def chart_svg(chart: Chart) -> SafeString:
-    """Its picture. Every text in it is escaped where it is put in."""
+    """The chart as an SVG element, with every text escaped."""
     return mark_safe(DRAWN[chart.kind](chart))
 
 
@@ -41,8 +41,8 @@ def _tip(chart: Chart, label: str, values: Sequence[Value]) -> str:
 
 
 def _stacked(chart: Chart) -> list[list[tuple[float, float]]]:
-    """Of each place, where each series begins and ends: what is above 0 upwards, what is below it downwards."""
-    found = []
+    """For each place, the begin and end of each series' bar: values above 0 stack upwards, others downwards."""
+    stacks = []
     for _, values in chart.places:
         up = down = 0.0
         spans = []
@@ -50,8 +50,8 @@ def _stacked(chart: Chart) -> list[list[tuple[float, float]]]:
             begin = up if value >= 0 else down
             up, down = (up + value, down) if value >= 0 else (up, down + value)
             spans.append((begin, begin + value))
-        found.append(spans)
-    return found
+        stacks.append(spans)
+    return stacks
 
 
 def _bars(chart: Chart) -> str:
@@ -77,16 +77,18 @@ def _lines(chart: Chart) -> str:
     for number, one in enumerate(chart.series):
         points = [None if value is None else (axis.x(place), axis.y(value)) for place, value in enumerate(one.values)]
         path = "".join(
-            f"{'L' if n and points[n - 1] else 'M'}{_n(at[0])} {_n(at[1])}" for n, at in enumerate(points) if at
+            f"{'L' if n and points[n - 1] else 'M'}{_rounded(at[0])} {_rounded(at[1])}"
+            for n, at in enumerate(points)
+            if at
         )
         marks.append(_tag("path", class_=f"trace s{number}", d=path) if path else "")
-        if len(points) <= DOTTED or axis.is_scattered(points):
+        if len(points) <= MAX_DOTTED_PLACES or axis.is_scattered(points):
             marks += [_tag("circle", class_=f"s{number}", cx=at[0], cy=at[1], r=2.2) for at in points if at]
     return _framed(chart, axis.drawn + "".join(marks) + axis.tips, HEIGHT)
 
 
 def _ranks(chart: Chart) -> str:
-    """A row for each label: its name, a bar of its parts, and their sum."""
+    """A ranking: for each label a row with its name, a bar of its parts, and their sum."""
     sums = [sum(value or 0 for value in values) for _, values in chart.places]
     scale = (WIDTH - NAMES - SUMS) / (max(sums, default=0) or 1)
     marks = []
@@ -105,14 +107,14 @@ def _ranks(chart: Chart) -> str:
 
 
 class _Axis:
-    """A frame of round numbers with the labels below it, for the `values` that are drawn in it."""
+    """The axes of a chart: a scale of round numbers that fits `values`, and labels below."""
 
     def __init__(self, chart: Chart, values: Sequence[float]) -> None:
         self.chart = chart
         low, high = min(values, default=0), max(values, default=0)
-        is_flat = chart.kind == "lines" and low > FLAT * high
+        is_flat = chart.kind == "lines" and low > FLAT_SHARE * high
         self.scale = ticks(low if is_flat else min(low, 0), max(high, 0))
-        self.left = max(LEFT, 10 + LETTER * max(len(short(value, chart.unit)) for value in self.scale))
+        self.left = max(LEFT, 10 + LETTER_WIDTH * max(len(short(value, chart.unit)) for value in self.scale))
         self.step = (WIDTH - self.left - RIGHT) / max(1, len(chart.labels))
 
     def x(self, place: int) -> float:
@@ -123,7 +125,7 @@ class _Axis:
         return TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / (high - low)
 
     def is_scattered(self, points: Sequence[object]) -> bool:
-        """Whether a point stands between two places without one, where a line shows nothing."""
+        """Whether a point has no neighbours, so that a line would not show it."""
         around = [None, *points, None]
         return any(around[n] and not around[n - 1] and not around[n + 1] for n in range(1, len(around) - 1))
 
@@ -134,7 +136,7 @@ class _Axis:
             at = self.y(value)
             parts.append(_tag("line", class_="grid" if value else "zero", x1=self.left, x2=WIDTH - RIGHT, y1=at, y2=at))
             parts.append(_tag("text", short(value, self.chart.unit), x=self.left - 7, y=at + 4, text_anchor="end"))
-        every = max(1, ceil(len(self.chart.labels) / LABELS))
+        every = max(1, ceil(len(self.chart.labels) / MAX_LABELS))
         for place in range(len(self.chart.labels) - 1, -1, -every):
             at, label = self.x(place), self.chart.labels[place]
             anchor = "end" if place == len(self.chart.labels) - 1 and place else "middle"
@@ -143,7 +145,7 @@ class _Axis:
 
     @property
     def tips(self) -> str:
-        """Over each place a strip that nobody sees: whoever points at it is told the figures."""
+        """An invisible strip over each place, with a tooltip of its figures."""
         parts = []
         for place, (label, values) in enumerate(self.chart.places):
             tip, left = _tag("title", _tip(self.chart, label, values)), self.left + self.step * place
@@ -158,22 +160,22 @@ DRAWN: dict[str, Callable[[Chart], str]] = {"bars": _bars, "lines": _lines, "ran
 def _framed(chart: Chart, content: str, height: float) -> str:
     names = ", ".join(one.name for one in chart.series)
     title = _tag("title", chart.title, id=f"{chart.id}-title")
-    told_in_words = f"{names}. The table below it has the same figures."
-    desc = _tag("desc", told_in_words, id=f"{chart.id}-desc")
+    description = f"{names}. The table below it has the same figures."
+    desc = _tag("desc", description, id=f"{chart.id}-desc")
     named = f"{chart.id}-title {chart.id}-desc"
-    box = f"0 0 {WIDTH} {_n(height)}"
+    box = f"0 0 {WIDTH} {_rounded(height)}"
     return _tag("svg", safe=title + desc + content, class_=chart.kind, viewBox=box, role="img", aria_labelledby=named)
 
 
 def _tag(name: str, text: str = "", *, safe: str = "", **attributes: str | float) -> str:
-    """An element; `safe` is markup that goes into it as it is."""
+    """An SVG element; `safe` is markup inserted without escaping."""
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_n(value) if isinstance(value, int | float) else escape(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_rounded(value) if isinstance(value, int | float) else escape(value)}"'
         for key, value in attributes.items()
     )
     return f"<{name}{written}>{escape(text)}{safe}</{name}>"
 
 
-def _n(value: float) -> str:
-    """A length, to a tenth."""
+def _rounded(value: float) -> str:
+    """A length in SVG units, to a tenth."""
     return f"{value:.1f}".removesuffix(".0")

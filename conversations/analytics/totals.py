@@ -1,4 +1,4 @@
-"""Requests to models added up: what they took, cost and saved."""
+"""Sums of requests to models: their tokens, cost and savings, by day, model, key and failure reason."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Requests added up. Tokens of a prompt count those `cached`; money is in US dollars.
+    """Sums over requests. `prompt` includes the `cached` tokens; money is in US dollars.
 
-    `unpriced` are the requests whose cost is not known, `saved_unpriced` the saved tokens whose worth is not: they are
-    part of no sum of money.
+    `unpriced` counts the requests of unknown cost, `saved_unpriced` the saved tokens of unknown worth; no sum of money
+    includes them.
     """
 
     requests: int = 0
@@ -66,7 +66,7 @@ class Tally:
 
 
 class Kind(NamedTuple):
-    """What requests are told apart by. `reason` is "" for those that went well."""
+    """The key by which requests are grouped. `reason` is "" for successful requests."""
 
     day: date
     model: str
@@ -82,16 +82,16 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 
 def merged(*several: Tallies) -> Tallies:
-    found = defaultdict[Kind, Tally](Tally)
+    sums = defaultdict[Kind, Tally](Tally)
     for tallies in several:
         for kind, tally in tallies.items():
-            found[kind] += tally
-    return dict(found)
+            sums[kind] += tally
+    return dict(sums)
 
 
 def grouped[By](of: Tallies, by: Callable[[Kind], By]) -> dict[By, Tally]:
-    """Added up by what `by` tells them apart by."""
-    found: dict[By, Tally] = defaultdict(Tally)
+    """The totals grouped by the values of `by`."""
+    sums: dict[By, Tally] = defaultdict(Tally)
     for kind, tally in of.items():
-        found[by(kind)] += tally
-    return dict(found)
+        sums[by(kind)] += tally
+    return dict(sums)

@@ -189,7 +189,7 @@ def test_of_many_times_a_share_is_looked_at_that_is_the_same_each_time(
 ) -> None:
     for number in range(200):
         reply(conversation, NOON + timedelta(milliseconds=number), duration_ms=number)
-    monkeypatch.setattr(ledger, "SAMPLE", 50)
+    monkeypatch.setattr(ledger, "SAMPLE_SIZE", 50)
     found = ledger.waits(DAYS, of=200)
     assert 20 < len(found) < 90
     assert sorted(found) == sorted(ledger.waits(DAYS, of=200))
@@ -206,7 +206,7 @@ def test_no_query_of_the_figures_reads_all_messages(conversation: Conversation) 
         answered = len(ledger.replies(DAYS))
         ledger.calls(DAYS)
         ledger.waits(DAYS, of=answered)
-        ledger.waits(DAYS, of=10 * ledger.SAMPLE)
+        ledger.waits(DAYS, of=10 * ledger.SAMPLE_SIZE)
         analytics.runs(Compaction.objects.all(), DAYS)
         person.account_of(conversation.owner, DAYS)
     found = plans(ran)
