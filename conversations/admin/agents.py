@@ -20,8 +20,8 @@ class StepInline(admin.TabularInline):
     """The messages of planner and executor in a run, in order, with their tool calls."""
 
     model = AgentStep
-    fields = ["number", "kind", "said", "calls", "tokens", "at"]
-    readonly_fields = ["number", "kind", "said", "calls", "tokens", "at"]
+    fields = ["number", "kind", "message_text", "calls", "tokens", "at"]
+    readonly_fields = ["number", "kind", "message_text", "calls", "tokens", "at"]
     can_delete = False
     extra = 0
 
@@ -29,7 +29,7 @@ class StepInline(admin.TabularInline):
         return super().get_queryset(request).select_related("message").prefetch_related("message__tool_calls")
 
     @admin.display(description="text")
-    def said(self, step: AgentStep) -> str:
+    def message_text(self, step: AgentStep) -> str:
         return step.message.content
 
     @admin.display(description="tool calls")
@@ -59,8 +59,8 @@ class AgentRunAdmin(ReadOnlyAdmin):
     list_select_related = ["conversation"]
     list_filter = ["status", "created_at"]
     search_fields = ["task", "conversation__title"]
-    fields = ["of", "what_was_said", "task", "status", "turns", "error", "created_at", "finished_at"]
-    readonly_fields = ["of", "what_was_said"]
+    fields = ["of", "executor_conversation", "task", "status", "turns", "error", "created_at", "finished_at"]
+    readonly_fields = ["of", "executor_conversation"]
     inlines = [StepInline]
 
     @admin.display(description="task")
@@ -72,5 +72,5 @@ class AgentRunAdmin(ReadOnlyAdmin):
         return linked(run.conversation)
 
     @admin.display(description="executor's conversation")
-    def what_was_said(self, run: AgentRun) -> str:
+    def executor_conversation(self, run: AgentRun) -> str:
         return linked(run.thread)

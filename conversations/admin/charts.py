@@ -177,7 +177,7 @@ def of_compactions(overview: Overview, days: Days) -> list[Chart]:
             tuple(name for _, name in SUBSTITUTES),
             (Series("compactions", tuple(stood_in[key] for key, _ in SUBSTITUTES)),),
             "ranks",
-            note=f"{_percent(stood_in.total(), len(done))} of what was put in force was not written by the first choice.",
+            note=f"{_share(stood_in.total(), len(done))} of what was put in force was not written by the first choice.",
         ),
     ]
 
@@ -233,5 +233,5 @@ def _savings_note(overview: Overview) -> str:
     return note
 
 
-def _percent(part: int, whole: int) -> str:
+def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "Nothing"

@@ -158,10 +158,10 @@ class ModelProfileAdmin(admin.ModelAdmin):
             cache.set(OFFERED_KEY.format(trial.profile.pk), list(trial.offered), KEPT_SECONDS)
             status = "failed" if trial.fault else "answered"
             logger.info("model tested", extra={"model": trial.profile.name, "status": status, "ms": trial.ms})
-            self.message_user(request, told(trial), messages.ERROR if trial.fault else messages.SUCCESS)
+            self.message_user(request, connection_notice(trial), messages.ERROR if trial.fault else messages.SUCCESS)
 
 
-def told(trial: ConnectionTest) -> SafeString:
+def connection_notice(trial: ConnectionTest) -> SafeString:
     """The result of a connection test, in words."""
     name = trial.profile.name
     if trial.fault:

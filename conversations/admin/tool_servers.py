@@ -38,7 +38,8 @@ SUPERUSERS = (
 class ToolServerAdmin(admin.ModelAdmin):
     """A tool server. A form with `_look` is saved, then the server is asked for its tools.
 
-    Models get the descriptions of that inspection, whatever the server says later."""
+    Models get the descriptions of that inspection, whatever the server says later.
+    """
 
     form = ToolServerForm
     save_on_top = True
@@ -101,11 +102,13 @@ class ToolServerAdmin(admin.ModelAdmin):
                 logger.info("tool server looked at", extra={"tool_server": server.name, "status": "failed"})
             else:
                 has_doubts = bool(seen.refused or seen.withdrawn)
-                self.message_user(request, told(server, seen), messages.WARNING if has_doubts else messages.SUCCESS)
+                self.message_user(
+                    request, inspection_notice(server, seen), messages.WARNING if has_doubts else messages.SUCCESS
+                )
                 logger.info("tool server looked at", extra={"tool_server": server.name, "status": "answered"})
 
 
-def told(server: ToolServer, seen: Seen) -> SafeString:
+def inspection_notice(server: ToolServer, seen: Seen) -> SafeString:
     """The result of an inspection, in words."""
     number = f"{len(seen.names)} tool{pluralize(seen.names)}"
     parts = [f" offers {number}: {_name_list(seen.names)}." if seen.names else " offers no tool that models can call."]

@@ -24,7 +24,8 @@ class Series:
 class Chart:
     """A chart of up to MAX_SERIES series. `labels` name the places of the values, from left to right or top to bottom.
 
-    `note` explains the figures. Bars and ranks are stacked; values below 0 stack downwards."""
+    `note` explains the figures. Bars and ranks are stacked; values below 0 stack downwards.
+    """
 
     title: str
     unit: Unit

@@ -1,7 +1,7 @@
 """Queries the tokens, cost and savings of replies, gateway calls and summaries. docs/analytics.md defines each figure.
 
 The database adds rows up by ranges of their ids, which are ordered by time, so no table is read whole. Imported
-messages carry no usage and are no requests. Copied messages carry their originals' usage, which counts only for the originals.
+messages carry no usage and are no requests. Copied messages carry their originals' usage, which counts once.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def _summary_total(runs: list[Run]) -> Tally:
 def waits(days: Days, *, of: int) -> list[Wait]:
     """The times of complete replies. Of more than SAMPLE_SIZE replies (`of` is their number) a random share is read.
 
-    The random last digits of their ids choose the share, so each call reads the same replies."""
+    The random last digits of their ids choose the share, so each call reads the same replies.
+    """
     chosen = Message.objects.filter(**_id_range(days))
     if of > SAMPLE_SIZE:
         part = PARTS * SAMPLE_SIZE // of
@@ -127,9 +128,10 @@ def storage(owner: AbstractBaseUser) -> dict[str, int]:
 
 
 def _finished_replies(days: Days, owner: AbstractBaseUser | None) -> QuerySet[Message]:
-    """Finished replies. A person's replies are found by the conversations changed since the first day.
+    """Finished replies. A person's replies are those in conversations changed since the first day.
 
-    Rows dated ahead are assigned to days by their ids, which hold the time of the request."""
+    Rows dated ahead are assigned to days by their ids, which hold the time of the request.
+    """
     rows = Message.objects.filter(REQUESTED_HERE, role=Message.Role.ASSISTANT).exclude(status=Message.Status.STREAMING)
     if owner is None:
         return rows.filter(**_id_range(days)).order_by()

@@ -70,7 +70,8 @@ class Meter:
     reason: str
     reserve: int
     parts: tuple[Part, ...]
-    folds: bool
+    compacts: bool
+    """Whether automatic compaction is on."""
     turns: int | None
     cost: Decimal | None
     is_near: bool
@@ -98,7 +99,7 @@ def meter(conversation: Conversation) -> Meter | None:
         reason=LIMIT_LABELS[due.reason],
         reserve=window.reserve,
         parts=shares(_tokens_by_kind(loaded, used), window.size, _part_labels(conversation, loaded)),
-        folds=policy.enabled,
+        compacts=policy.enabled,
         turns=_turns_left(loaded, used, due.tokens) if policy.enabled else None,
         cost=price(conversation, used.total),
         is_near=_is_near(conversation, policy, used, due.tokens),

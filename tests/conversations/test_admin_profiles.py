@@ -13,7 +13,7 @@ from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 
-from conversations.admin.profiles import ModelProfileForm, told
+from conversations.admin.profiles import ModelProfileForm, connection_notice
 from conversations.llm import connection_test
 from conversations.llm.connection_test import ConnectionTest
 from conversations.llm.port import Spent
@@ -215,12 +215,12 @@ def test_a_test_is_logged_with_figures_and_without_words(
 
 def test_what_was_not_reported_is_not_made_up() -> None:
     profile = ModelProfile(name="quiet", token_correction=1.25)
-    words = told(ConnectionTest(profile, "", "Hi", 1_200, 10, None, ()))
+    words = connection_notice(ConnectionTest(profile, "", "Hi", 1_200, 10, None, ()))
     assert words.startswith(
         "<b>quiet</b> answered in 1.2 s: “Hi” It reports no tokens; our count is 10, corrected (× 1.25)"
     )
     assert "What it cost is not known." in words
-    assert "not known" in told(ConnectionTest(profile, "", "Hi", 1, 10, Spent(5, 5), ()))
+    assert "not known" in connection_notice(ConnectionTest(profile, "", "Hi", 1, 10, Spent(5, 5), ()))
 
 
 @pytest.mark.parametrize("field", ["price_input", "price_cached", "price_output", "parameters_billion"])

@@ -29,8 +29,8 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
         row = attachments.upload(conversation, name=name, data=data)
     except Refused as refusal:
         file = request.FILES.get("file")
-        context = {"name": file.name if file else "", "why": refusal.without_field}
-        response = render(request, "conversations/_not_attached.html", context, status=refusal.status)
+        rejected = {"name": file.name if file else "", "why": refusal.without_field}
+        response = render(request, "conversations/_not_attached.html", rejected, status=refusal.status)
         return reswap(retarget(response, "this"), "outerHTML")
     context = {"attachment": row, "profile": settings.profile_of(conversation)}
     return render(request, "conversations/_attachment.html", context)

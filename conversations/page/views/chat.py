@@ -81,7 +81,7 @@ def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
 def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     """One message, or its `body` with its actions, for a compacted row that opens.
 
-    A pending reply that polls has no socket, so the page is told to fetch the other changes too.
+    A pending reply that polls has no socket, so the page must fetch the other changes too.
     """
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(with_visible_parts(conversation.messages.all()), pk=message_id)

@@ -65,7 +65,8 @@ def shown(request: Request, conversation: Conversation, name: str, *, status: in
 def changes(name: str) -> Callable[[Callable[..., str]], View]:
     """Decorate a function that changes the section `name` and returns a notice, as a view.
 
-    A refusal is shown in the section, which keeps the refused input."""
+    A refusal is shown in the section, which keeps the refused input.
+    """
 
     def decorate(act: Callable[..., str]) -> View:
         @member

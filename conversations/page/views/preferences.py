@@ -81,7 +81,8 @@ def section(request: Request, name: str, /, *, status: int = 200, **more: Any) -
 def saves(name: str) -> Callable[[Callable[[Request], dict[str, Any]]], View]:
     """Decorate a function that returns a section's fields, as a view that stores them.
 
-    A refusal is shown in the section, which keeps the refused input."""
+    A refusal is shown in the section, which keeps the refused input.
+    """
 
     def decorate(act: Callable[[Request], dict[str, Any]]) -> View:
         @member

@@ -54,7 +54,8 @@ def sidebar(
 ) -> Sidebar:
     """Pinned conversations first, then by the day of the last change; `current` is always included.
 
-    One query; two if the list is empty."""
+    One query; two if the list is empty.
+    """
     own = own_conversations(user)
     mine = own.filter(archived=archived).only("id", "title", "kind", "pinned", "archived", "updated_at")
     mine = mine.filter(pinned=False, updated_at__lt=before) if before else mine

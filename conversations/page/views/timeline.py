@@ -68,7 +68,7 @@ def _total(conversation: Conversation) -> dict[str, Any]:
     in_force = Q(status=Compaction.Status.SUCCEEDED)
     return compactions_of_all_flows(conversation).aggregate(
         runs=Count("pk"),
-        folds=Count("pk", filter=in_force),
+        compactions=Count("pk", filter=in_force),
         failed=Count("pk", filter=Q(status=Compaction.Status.FAILED)),
         saved=Sum(BEFORE - AFTER, filter=in_force),
         cost=Sum("cost_usd"),
