@@ -1,4 +1,4 @@
-"""Runs of an agent in a file of our own: each task, what planner and executor said, and which calls began it."""
+"""Runs of an agent in our own export: each task, the messages of planner and executor, and the call that began it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ReadThread = Callable[[dict[str, Any]], Source]
 
 
 def runs_of(conversation: Conversation, messages: Iterable[Message], *, prefetch: Sequence[str] = ()) -> list[AgentRun]:
-    """Those that these messages of the planner handed over, and those whose message is not known."""
+    """The runs that these messages of the planner began, and those whose message is not known."""
     if conversation.kind != Conversation.Kind.AGENT:
         return []
     known = {message.pk for message in messages}
@@ -43,7 +43,7 @@ def runs_of(conversation: Conversation, messages: Iterable[Message], *, prefetch
 
 
 def run_entry(run: AgentRun, thread: dict[str, Any]) -> dict[str, Any]:
-    """`thread` is its conversation as a file."""
+    """A run as JSON; `thread` is its conversation as a file."""
     return {
         "task": run.task,
         "status": run.status,
@@ -66,7 +66,7 @@ def _step_entry(step: AgentStep) -> dict[str, Any]:
 
 
 def read_runs(raw: object, source: Source, *, read_thread: ReadThread) -> tuple[Run, ...]:
-    """Raises Invalid, naming the place."""
+    """The runs in a file. Raises Invalid, naming the place."""
     calls = {(line.id, call.call_id): at for at, line in enumerate(source.lines) for call in line.calls}
     runs: list[Run] = []
     for number, entry in enumerate(read_list("runs", raw, limit=MAX_RUNS)):
@@ -124,7 +124,7 @@ def _call(place: str, raw: object, calls: dict[tuple[str | None, str], int]) -> 
 
 
 def store_runs(conversation: Conversation, runs: list[tuple[Run, Conversation]]) -> None:
-    """Each with the conversation that its thread became."""
+    """Store the runs, each with the conversation that its thread became."""
     if not runs:
         return
     places = _ids(conversation)
@@ -159,6 +159,6 @@ def _row(conversation: Conversation, run: Run, thread: Conversation) -> AgentRun
 
 
 def _ids(conversation: Conversation) -> list[UUID]:
-    """Of its messages, in order."""
+    """The ids of a thread's messages, in order."""
     rows = Message.objects.filter(conversation=conversation).order_by("created_at")
     return list(rows.values_list("pk", flat=True))

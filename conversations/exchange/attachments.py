@@ -1,6 +1,6 @@
-"""Files and pastes of messages in our own export: images with their bytes, as many as an import takes, texts by place.
+"""Files and pastes of messages in our own export: as many images as an import takes, texts by their place.
 
-Nothing of them is believed that can be computed; an import is as strict as an upload.
+Values that can be computed are computed, not believed; an import is as strict as an upload.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from conversations.runtime.payloads import attachment_json, paste_json
 from conversations.validation import clean_text
 
 MAX_IMAGE_BYTES = 15_000_000
-"""Of all images in a file: as base64 they leave room for the words in what an import takes. Older ones are named."""
+"""The most bytes of all images in a file: in base64 they leave room for the text in an import. Older images are only
+named.
+"""
 MAX_PIXELS = 1_000_000_000
-"""Of those images together, which are decoded when they come in: that takes ten seconds."""
+"""The most pixels of those images together; decoding them for an import takes ten seconds."""
 DIGEST_LENGTH = 64
 
 Kind = Attachment.Kind
@@ -47,7 +49,7 @@ def bytes_to_tell(messages: Sequence[Message]) -> dict[UUID, bytes]:
 
 
 def files_json(message: Message, known: Mapping[UUID, bytes]) -> list[dict[str, Any]]:
-    """The data of an image is null where it is not among the `known`."""
+    """The files of a message as JSON; the data of an image that is not in `known` is null."""
     return [_file_json(row, known.get(row.pk)) for row in message.attachments.all()]
 
 
@@ -62,7 +64,7 @@ def _file_json(row: Attachment, data: bytes | None) -> dict[str, Any]:
 
 
 def read_files(place: str, raw: object, role: str) -> tuple[Attachment, ...]:
-    """Rows that are not stored; the text of a file is read by `checked_words`."""
+    """The files of a message as unsaved rows; `checked_words` reads the text of text files."""
     if not raw:
         return ()
     if role != Message.Role.USER:
@@ -73,23 +75,25 @@ def read_files(place: str, raw: object, role: str) -> tuple[Attachment, ...]:
 
 
 def pixels_of(files: Iterable[Attachment]) -> int:
-    """That were decoded to check these."""
+    """The number of pixels that were decoded to check these files."""
     return sum(_pixels(row) for row in files if row.kind == Kind.IMAGE and row.data is not None)
 
 
 def require_pixels(place: str, pixels: int) -> None:
-    """Raises Invalid where those of all images together are too many."""
+    """Raise Invalid if all images together have too many pixels."""
     if pixels > MAX_PIXELS:
         raise fault(place, f"all images together have at most {MAX_PIXELS:,} pixels.")
 
 
 def room_of(files: Iterable[Attachment]) -> int:
-    """Characters that text files add to a message's words."""
+    """The number of characters that text files add to a message's text."""
     return sum(len(APART + heading(row.name) + ENDING) + (row.length or 0) for row in files if row.kind == Kind.TEXT)
 
 
 def checked_words(place: str, content: str, files: Sequence[Attachment]) -> str:
-    """The words of a message before its text files, which get their figures. Raises Invalid for one out of place."""
+    """The text of a message before that of its text files, whose figures are set. Raises Invalid for a file out of
+    place.
+    """
     texts = [row for row in files if row.kind == Kind.TEXT]
     if not texts:
         return content
@@ -104,7 +108,7 @@ def checked_words(place: str, content: str, files: Sequence[Attachment]) -> str:
 
 
 def read_pastes(place: str, raw: object, words: str) -> tuple[Pasted, ...]:
-    """Places within the words, in order."""
+    """The places of pastes within the text, in order."""
     found: list[Pasted] = []
     for number, entry in enumerate(read_list(place, raw or [], limit=MAX_PARTS)):
         where = f"{place}[{number}]"

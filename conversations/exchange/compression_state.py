@@ -1,6 +1,6 @@
-"""The state of compression in a file of our own: which summaries are in force, and what each of them stands for.
+"""The state of compression in our own export: the active checkpoints and the messages that each stands for.
 
-The digest of a checkpoint in a file is over whole results of tools, however short they are cut towards the model.
+The digest of a checkpoint in a file covers whole results of tools, however short they are cut for the model.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from conversations.models import Message
 
 MAX_CHECKPOINTS = 10_000
 ALL_STRATEGIES = ("", *STRATEGIES, "age", "elide")
-"""What a compaction may have been: the last two made room in an emergency."""
+"""All strategies of a compaction; the last two made room in an emergency."""
 
 Places = Mapping[str, int]
-"""Where the message of an id stands among the lines."""
+"""The place among the lines of the message with each id."""
 
 
 def checkpoints_json(rows: Iterable[Checkpoint], messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """What `read_state` needs to know of each active checkpoint, beside what an export tells of it anyway."""
+    """The values of each active checkpoint that `read_state` needs and the export does not have otherwise."""
     rows = list(rows)
     places = {message.pk: at for at, message in enumerate(messages)}
     ends = [places[row.last_message] for row in rows]
@@ -55,7 +55,7 @@ def checkpoints_json(rows: Iterable[Checkpoint], messages: Sequence[Message]) ->
 
 
 def running_digests(turns: Sequence[Turn], ends: Iterable[int]) -> list[str]:
-    """The digest of the history up to and including each of `ends`, which rise."""
+    """The digest of the history up to and including each of `ends`, which are in ascending order."""
     found: list[str] = []
     start, digest = 0, ""
     for end in ends:
@@ -66,12 +66,14 @@ def running_digests(turns: Sequence[Turn], ends: Iterable[int]) -> list[str]:
 
 
 def turn_of(line: Line, tools: Iterable[ToolUse]) -> Turn:
-    """A line as its words enter a digest."""
+    """A line as the turn that enters a digest."""
     return Turn(line.id or "", line.role, line.content, BEGINNING, 0, tools=tuple(tools), images=line.images)  # type: ignore[arg-type]
 
 
 def read_state(data: dict[str, Any], source: Source) -> State | None:
-    """None where nothing is compressed. Raises Invalid where a state does not fit the messages, naming the place."""
+    """The state in a file; None if it is not compacted. Raises Invalid, naming the place, if it does not fit the
+    messages.
+    """
     lines = source.lines
     summaries = _read_summaries(data.get("checkpoints", []), lines)
     _require_cut(data["conversation"], summaries, lines)
@@ -136,7 +138,7 @@ def _summary(where: str, entry: dict[str, Any], first: int, last: int, places: P
 
 
 def _stragglers(where: str, raw: object, last: int, places: Places) -> tuple[int, ...]:
-    """Messages that a summary covers too, though they stand before its run."""
+    """The places of messages before its run that a checkpoint covers too."""
     ids = read_list(where, raw, limit=len(places))
     found = tuple(_at(f"{where}[{number}]", id, places) for number, id in enumerate(ids))
     for number, at in enumerate(found):
@@ -152,7 +154,7 @@ def _at(where: str, id: object, places: Places) -> int:
 
 
 def _require_cut(row: dict[str, Any], summaries: Sequence[Summary], lines: Sequence[Line]) -> None:
-    """Messages are cut where the last summary ends."""
+    """Raise Invalid unless the cut is where the last checkpoint ends."""
     cut = read_date("conversation.compressed_at", row.get("compressed_at"))
     require_within(cut, lines)
     if cut != (lines[summaries[-1].last].created_at if summaries else None):
@@ -175,7 +177,7 @@ def _require_flags(line: Line, *, is_before_cut: bool) -> None:
 
 
 def _require_covered(summaries: Sequence[Summary], lines: Sequence[Line]) -> None:
-    """Every message up to the cut stands in a summary or is sent. The first summary begins where the file does."""
+    """Raise Invalid unless every message up to the cut is covered or sent. The first one begins with the file."""
     late = {at for summary in summaries for at in summary.stragglers}
     for number in range(1, len(summaries)):
         for at in range(summaries[number - 1].last + 1, summaries[number].first):

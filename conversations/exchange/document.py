@@ -1,4 +1,4 @@
-"""What a file says about a conversation, whatever its format: read completely before anything is stored."""
+"""A conversation of a file, in whatever format, read completely before anything is stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conversations.models import Attachment
 class Call:
     """A tool call of an assistant message; `arguments` is text, as in OpenAI's API.
 
-    `number` tells it from all others of its file: providers use a call id again once its call was answered.
+    `number` is unique in its file: providers use a call's id again once the call was answered.
     """
 
     number: int
@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool answered to a call."""
+    """The result of a tool call."""
 
     content: str
     created_at: datetime | None
@@ -39,10 +39,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message that becomes a row. `created_at` is the file's own date, which may be missing or out of order.
+    """One message that becomes a row.
 
-    A kept one stands before the cut and is sent verbatim all the same, an elided one is sent without results of tools.
-    `files` are rows that are not stored yet, `figures` are columns that say what a reply took.
+    `created_at` is the file's own date, which may be missing or out of order. A kept line stands before the cut and is
+    sent verbatim all the same, an elided one is sent without results of tools. `files` are unsaved rows, `figures` the
+    columns of a reply's usage.
     """
 
     role: str
@@ -67,7 +68,7 @@ class Line:
 
     @property
     def is_said(self) -> bool:
-        """Whether a model is told about it: a reply that was stopped at once is not."""
+        """Whether the line is sent to a model: a reply that was stopped at once is not."""
         return self.status == "complete" or bool(self.content)
 
 
@@ -82,7 +83,7 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """An active checkpoint. The messages that it is of are told by their place among the lines of its source."""
+    """An active checkpoint; its messages are named by their place among the lines."""
 
     number: int
     level: int
@@ -100,7 +101,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a conversation is compressed: summaries in order; the cut is the end of the last one's run."""
+    """The state of compression: checkpoints in order; the cut is the end of the last one's run."""
 
     summaries: tuple[Summary, ...]
     strategy: str
@@ -108,7 +109,7 @@ class State:
 
     @property
     def end(self) -> int:
-        """How many lines stand before the cut."""
+        """The number of lines before the cut."""
         return self.summaries[-1].last + 1 if self.summaries else 0
 
 
@@ -116,10 +117,9 @@ class State:
 class Source:
     """One conversation of a file.
 
-    `results` are by the number of their call, `model` is a profile's name, `fields` are further ones of the row.
-    `rules` are those that the file names as such: what is said in it puts none in force. `id` is what the file calls
-    it, `place` where it stands in a list. One that may not be empty is left out where it has no lines. Without a
-    `state` it is not compressed.
+    `results` are by the number of their call, `model` is a profile's name, `fields` are further columns. `rules` are
+    those that the file names as such: no text of a message becomes a rule. `id` is the file's own, `place` its position
+    in a list. A conversation without lines is left out if it must not be empty. Without a `state` it is not compacted.
     """
 
     title: str
@@ -140,7 +140,7 @@ class Source:
 
     @property
     def size(self) -> int:
-        """Messages, those of its runs among them."""
+        """The number of messages, those of its runs included."""
         return len(self.lines) + sum(len(run.thread.lines) for run in self.runs)
 
     def tool_use(self, call: Call) -> ToolUse:

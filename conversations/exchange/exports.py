@@ -1,4 +1,4 @@
-"""A conversation as a file of our own, which can be imported again."""
+"""Exports a conversation as a file that can be imported again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXPORTED = (
 
 
 def as_json(conversation: Conversation) -> dict[str, Any]:
-    """Everything that makes up the conversation, without its owner, keys or addresses of models."""
+    """The conversation as JSON, without its owner, keys or addresses of models."""
     messages = list(history_of(conversation))
     checkpoints = list(conversation.checkpoints.filter(active=True))
     compactions = list(in_effect(conversation).only("strategy", "finished_at"))
@@ -58,7 +58,7 @@ def history_of(conversation: Conversation) -> QuerySet[Message]:
 
 
 def in_effect(conversation: Conversation) -> QuerySet[Compaction]:
-    """Those in effect, the latest first."""
+    """The compactions in effect, the latest first."""
     return conversation.compactions.filter(status=Compaction.Status.SUCCEEDED)
 
 
@@ -76,9 +76,9 @@ def _conversation_json(conversation: Conversation) -> dict[str, Any]:
 def _message_entries(
     message: Message, marks: Mapping[str, set[str]], known: Mapping[UUID, bytes]
 ) -> Iterator[dict[str, Any]]:
-    """The message, then a message for each result of its calls, as OpenAI's API has it.
+    """The message, then a message for each result of its calls, as in OpenAI's API.
 
-    `marks` are flags of its state of compression, by name: the ids that have them. `known` are bytes of images.
+    `marks` are flags of the state of compression, by name: the ids that have them. `known` are the bytes of images.
     """
     calls = list(message.tool_calls.all())
     entry: dict[str, Any] = {
@@ -107,7 +107,9 @@ def _message_entries(
 
 
 def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
-    """`ratio` is the summary's tokens over those of the messages from `first_message` to `last_message`."""
+    """A checkpoint as JSON; `ratio` is the summary's tokens over those of the messages from `first_message` to
+    `last_message`.
+    """
     return {
         "number": checkpoint.number,
         "level": checkpoint.level,

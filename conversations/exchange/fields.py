@@ -1,4 +1,4 @@
-"""Values out of a file's JSON. What is wrong is named by its place: `messages[12].role: …`."""
+"""Reads values of a file's JSON. An invalid one is named by its place: `messages[12].role: …`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from conversations.validation import MAX_CONTENT, clean_text
 
 KINDS = (Conversation.Kind.CHAT.value, Conversation.Kind.AGENT.value)
 MAX_NUMBER = 2_000_000_000
-"""What a column of a number holds."""
+"""The largest number that a column holds."""
 LAST_YEAR = 9998
-"""Room after the last message of a file, so that the conversation can go on."""
+"""The last year of a message's date, so that the conversation can continue after it."""
 
 
 def fault(place: str, what: str) -> Invalid:
@@ -24,7 +24,7 @@ def fault(place: str, what: str) -> Invalid:
 
 @contextmanager
 def within(place: str) -> Iterator[None]:
-    """What is refused stands at `place` of a list; "" is a file of its own."""
+    """Name `place`, the position in a list, in the refusals of the block; "" is a file of its own."""
     try:
         yield
     except Invalid as refusal:
@@ -49,7 +49,7 @@ def read_list(place: str, value: object, *, limit: int) -> list[Any]:
 
 
 def read_text(place: str, value: object, *, limit: int = MAX_CONTENT) -> str:
-    """Text that may be empty; null and a missing field are empty too."""
+    """A text that may be empty; null and a missing field are empty too."""
     return "" if value is None else clean_text(place, value, limit=limit, allow_blank=True)
 
 
@@ -60,19 +60,19 @@ def read_choice(place: str, value: object, choices: tuple[str, ...]) -> str:
 
 
 def read_kind(place: str, value: object) -> str:
-    """Of a conversation that a file brings: an executor's has to stand in a run of its agent's."""
+    """The kind of a conversation in a file; an executor's must be in a run of its agent's."""
     return read_choice(place, value, KINDS)
 
 
 def read_flag(place: str, value: object) -> bool:
-    """A missing flag is off."""
+    """A flag; a missing one is off."""
     if value is not None and not isinstance(value, bool):
         raise fault(place, "must be true or false.")
     return bool(value)
 
 
 def read_date(place: str, value: object) -> datetime | None:
-    """An ISO 8601 date, in UTC where it names no zone; None where there is none."""
+    """An ISO 8601 date, in UTC unless it names a zone; None if it is missing."""
     if value is None or value == "":
         return None
     try:
@@ -84,7 +84,7 @@ def read_date(place: str, value: object) -> datetime | None:
 
 
 def read_timestamp(place: str, value: object) -> datetime | None:
-    """A date in seconds since 1970, as ChatGPT writes them; None where there is none."""
+    """A date in seconds since 1970, as in ChatGPT's files; None if it is missing."""
     if value is None or isinstance(value, str):
         return read_date(place, value)
     if isinstance(value, bool) or not isinstance(value, int | float):

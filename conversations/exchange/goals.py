@@ -1,4 +1,4 @@
-"""A goal in a file of our own."""
+"""A goal in our own export."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLACE = "conversation.goal"
 
 
 def read_goal(value: object) -> Aim | None:
-    """None where the file has none. Raises Invalid, naming the place."""
+    """The goal in a file; None if it has none. Raises Invalid, naming the place."""
     if value is None:
         return None
     row = read_object(PLACE, value)
@@ -34,7 +34,7 @@ def read_goal(value: object) -> Aim | None:
 
 
 def goal_of(goal: Goal) -> dict[str, Any]:
-    """As `read_goal` reads it."""
+    """A goal in the form that `read_goal` reads."""
     names = ("description", "priority", "checkpoints", "decisions", "artifacts")
     return {name: getattr(goal, name) for name in names}
 

@@ -1,4 +1,4 @@
-"""Files of conversations, whatever format they are in."""
+"""Imports files of conversations, in whatever format."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime,
 from conversations.runtime.fair_turns import Turns
 
 SMALL = 1_000_000
-"""Bytes of a file, unpacked, up to which it is read in the process that serves: it is no more than 40 MB then."""
+"""The most unpacked bytes of a file that the serving process reads itself: it takes 40 MB at most."""
 SECONDS, MEGABYTES = 30.0, 800
-"""Of a processor and of memory that reading a larger one may take."""
+"""Seconds of processor time and megabytes of memory that reading a larger file may take."""
 
 _pool = Pool("conversations.exchange.large_files", seconds=SECONDS, megabytes=MEGABYTES)
 _small = Turns(at_once=4, a_person=20, waiting=100, seconds=20, what="files")
@@ -30,7 +30,7 @@ _large = Turns(at_once=1, a_person=2, waiting=1, seconds=20, what="large files")
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The conversations of a file in its order, with how many messages each has; `skipped` ones had none."""
+    """The conversations of a file in its order, each with its number of messages; `skipped` ones had none."""
 
     conversations: tuple[Conversation, ...]
     messages: tuple[int, ...]
@@ -41,9 +41,9 @@ class Imported:
 
 
 def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
-    """New conversations of `user`'s out of a file. Raises Invalid, naming the place; nothing is stored then.
+    """New conversations of `user` from a file.
 
-    Raises TooMany and Busy where other files are being read.
+    Raises Invalid, naming the place; nothing is stored then. Raises TooMany and Busy while other files are being read.
     """
     if len(payload) > settings.MAX_BODY_BYTES:
         raise Invalid(f"file: at most {settings.MAX_BODY_BYTES:,} bytes.", field="file", limit=settings.MAX_BODY_BYTES)
@@ -59,7 +59,7 @@ def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
 
 
 def _bounded(payload: bytes) -> Iterator[Source]:
-    """The same as `sources`. Raises Invalid where it takes too long or too much memory."""
+    """The same as `sources`, in a bounded process. Raises Invalid if it takes too long or too much memory."""
     try:
         yield from _pool.stream(payload)
     except OverTime:

@@ -1,4 +1,4 @@
-"""The conversations of a JSON document one by one: all of them at once would take several times the file's size."""
+"""Parses the conversations of a JSON document one by one: all at once would take several times the file's size."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ EMPTY = re.compile(r"[ \t\n\r]*\[[ \t\n\r]*\][ \t\n\r]*")
 
 
 class Entry(NamedTuple):
-    """A value of a list, or a document that is none."""
+    """A value of a list, or a whole document that is none."""
 
     value: Any
     is_listed: bool
 
 
 def entries(text: str) -> Iterator[Entry]:
-    """As strict as `parse_json`, whose Invalid it raises where it comes to a fault: after the entries before it."""
+    """The entries, as strict as `parse_json`, whose Invalid is raised at a fault, after the entries before it."""
     start = _after_space(text, 0)
     if text[start : start + 1] != "[" or EMPTY.fullmatch(text):
         yield Entry(parse_json(text, most=len(text)), is_listed=False)

@@ -1,4 +1,4 @@
-"""Large files read, in a process of its own, which knows the rows that they become but no database."""
+"""Reads large files in a process of its own, which knows the rows that they become but no database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conversation as Markdown, which can be read: tool calls, and what executors did for them, are folded."""
+"""Exports a conversation as Markdown for people; tool calls, and the work of executors for them, are collapsed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conversations.models import AgentStep, Conversation, Message, ToolCall
 from conversations.runtime import endings
 
 Steps = dict[int, list[AgentStep]]
-"""By the planner's call: what it said, and what the executor did until the planner spoke again."""
+"""For each call of the planner: its message, and the executor's work until the planner's next one."""
 
 
 def as_markdown(conversation: Conversation) -> str:
@@ -47,7 +47,7 @@ def _message_lines(message: Message, steps: Steps) -> Iterator[str]:
         yield message.content
     for image in images_of(message.images):
         yield f"\n{_one_line(image.caption)}"
-    if why := endings.told(message):
+    if why := endings.cut_off_note(message):
         yield f"\n*{why[:1].upper()}{why[1:]}.*"
     for call in message.tool_calls.all():
         yield from _call_lines(call, steps.get(call.pk, ()))

@@ -1,5 +1,6 @@
-"""The conversations of a file, whatever format they are in, read one after the other: in a process of its own where the
-file is large, for a little text can be a thousand times as much in memory.
+"""Parses the conversations of a file, in whatever format, one after the other.
+
+A large file is parsed in a process of its own: a little text can take a thousand times as much memory.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MARKS = {
 
 
 def sources(payload: bytes) -> Iterator[Source]:
-    """The conversations of a file, or of each part of a zip file; no more than one is held as JSON at a time."""
+    """The conversations of a file, or of each part of a zip file; only one at a time is held as JSON."""
     parts = zip_files.members(payload) if zip_files.is_zip(payload) else (payload,)
     messages = pixels = 0
     for number, entry in enumerate(chain.from_iterable(map(entries, map(_decode, parts)))):
@@ -48,10 +49,10 @@ def sources(payload: bytes) -> Iterator[Source]:
 
 
 def _source(entry: object, *, place: str) -> Source:
-    """A conversation that stands at `place` of its file. Raises Invalid, which says so."""
+    """The conversation at `place` of its file. Raises Invalid, which names the place."""
     module = _format_of(entry, place=place or "file")
     with within(place):
-        return replace(module.read(entry), place=place)
+        return replace(module.read_conversation(entry), place=place)
 
 
 def _decode(payload: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What a reply took, in our own export: tokens, money and times as they were noted where it was asked for."""
+"""A reply's usage in our own export: tokens, money and times, as they were recorded."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from conversations.models import Message
 COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "saved_tokens", "first_token_ms", "duration_ms")
 COST = "cost_usd"
 CENTS = Decimal("0.000001")
-"""As exact as a row is."""
+"""The smallest amount of money that a row stores."""
 LONGEST = 20
-"""Characters of an amount of money."""
+"""The most characters of an amount of money."""
 
 
 def figures_json(message: Message) -> dict[str, Any]:
-    """Those that are known; money as a decimal number in a string."""
+    """The known figures as JSON; money is a decimal number in a string."""
     found = {name: getattr(message, name) for name in COUNTS}
     found[COST] = None if message.cost_usd is None else str(message.cost_usd)
     return {name: value for name, value in found.items() if value is not None}
 
 
 def read_figures(place: str, raw: object) -> dict[str, Any]:
-    """As columns of a message. Raises Invalid."""
+    """The figures as columns of a message. Raises Invalid."""
     if raw is None:
         return {}
     told = read_object(place, raw)

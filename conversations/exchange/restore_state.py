@@ -1,4 +1,4 @@
-"""A state of compression out of a file becomes the live one: computed anew from the messages, and undone as any is."""
+"""Restores a file's state of compression: computed anew from the messages, and undoable like any compaction."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ CAME_SO = "it came in with a file, compacted as it is"
 STATE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided", "compression_version")
 
 Rows = Sequence[tuple[UUID, datetime]]
-"""The ids and dates of the messages that were stored, in order."""
+"""The ids and dates of the stored messages, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A state with its figures. Messages are told by their place; `elided` is what those cost without results.
+    """A state with its figures.
 
-    `before` and `after` are the tokens of what is condensed or elided, and of what takes its place.
+    Messages are named by their place; `elided` has the tokens of those that are sent without results. `before` and
+    `after` are the tokens of the messages that are compacted or elided, and of their replacement.
     """
 
     state: State
@@ -50,7 +51,7 @@ class Restored:
 
 
 def restored(conversation: Conversation, source: Source, state: State, tokens: list[int]) -> Restored:
-    """Of the file's figures none is taken that can be computed; `tokens` are those of its lines. Raises Invalid."""
+    """The state; every figure that can be computed is computed. `tokens` are those of its lines. Raises Invalid."""
     lines, end, summaries = source.lines, state.end, state.summaries
     context = "\n\n".join((FRAME, *(summary.text for summary in summaries))) if summaries else None
     context_tokens = message_tokens(context) if context else 0
@@ -108,7 +109,7 @@ def put_in_force(conversation: Conversation, ready: Restored) -> None:
 
 
 def _compaction(conversation: Conversation, ready: Restored, rows: Rows) -> Compaction:
-    """One for all that the state is made of; what they cost was paid where they were made."""
+    """One compaction for the whole state; its cost was paid where it was made."""
     summaries, now = ready.state.summaries, timezone.now()
     done = min(ready.state.compacted_at or now, now)
     return Compaction(
@@ -156,7 +157,7 @@ def _checkpoint(compaction: Compaction, summary: Summary, tokens: int, digest: s
 
 
 def _require_room(conversation: Conversation, source: Source, tokens: int) -> None:
-    """The summaries must leave a request possible with the model that is here."""
+    """Raise Invalid unless the summaries leave room for a request to the model."""
     window, aim = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW, source.goal
     goal = core_goal.render_goal(aim.description, aim.priority, aim.progress) if aim else ""
     system = prompt.opening_tokens(conversation, window=window, goal=goal)
@@ -169,6 +170,6 @@ def _require_room(conversation: Conversation, source: Source, tokens: int) -> No
 
 
 def _as_sent(source: Source, line: Line) -> list[ToolUse]:
-    """Calls with their results as they are read from rows: these enter the digest of a row."""
+    """The calls with their results as they are read from rows, which enter the digest of a row."""
     uses = map(source.tool_use, line.calls)
     return [use if use.result is None else replace(use, result=truncated(use.result)) for use in uses]

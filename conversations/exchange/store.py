@@ -1,4 +1,4 @@
-"""What was read becomes rows: everything in one transaction, or nothing."""
+"""Stores imported conversations: everything in one transaction, or nothing."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ TITLE_FROM_TEXT = 80
 
 
 Cost = tuple[int, list[int]]
-"""Tokens of a message without its calls, and of each call with its result."""
+"""The tokens of a message without its calls, and of each call with its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A message, with all that refers to it."""
+    """A message's row, with all rows that refer to it."""
 
     message: Message
     calls: list[ToolCall]
@@ -47,20 +47,21 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A conversation with all that takes long done."""
+    """A conversation that is ready to be stored: all slow work is done."""
 
     source: Source
     conversation: Conversation
     costs: list[Cost]
     state: Restored | None
     threads: tuple[Ready, ...] = ()
-    """Of its runs, in their order."""
+    """The threads of its runs, in their order."""
 
 
 def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversation]:
-    """New conversations of `user`'s, all or none. Tokens are counted before the write lock is taken: that takes longer.
+    """New conversations of `user`, all or none.
 
-    Raises Invalid where a state of compression does not fit the model.
+    Tokens are counted before the write lock is taken, as that takes longer. Raises Invalid if a state of compression
+    does not fit the model.
     """
     default = default_profile()
     made = [_ready(user, source, default) for source in sources]
@@ -96,7 +97,7 @@ def _thread(user: AbstractBaseUser, parent: Conversation, run: Run, default: Mod
 
 
 def _complete(one: Ready) -> None:
-    """What refers to messages that are stored."""
+    """Store the rows that refer to the stored messages."""
     if aim := one.source.goal:
         goals.set_goal(one.conversation, description=aim.description, priority=aim.priority, progress=aim.progress)
         # For the person it is no change of today.
@@ -154,7 +155,7 @@ def _rows(ready: Ready) -> Iterator[Rows]:
 
 
 def _origin(line: Line) -> dict[str, Any] | None:
-    """What comes in with a file was not typed here, whoever wrote it."""
+    """The origin of a message from a file: nobody typed it here."""
     if line.role != Message.Role.USER:
         return None
     places = [(one.start, one.length) for one in line.pastes]
@@ -163,7 +164,7 @@ def _origin(line: Line) -> dict[str, Any] | None:
 
 
 def _file(message: Message, number: int, row: Attachment) -> Attachment:
-    """A row that was read, as one of a message's: they keep their order by their dates."""
+    """A message's file from a file that was read; dates keep the order of its files."""
     row.message, row.conversation, row.owner_id = message, message.conversation, message.conversation.owner_id
     row.created_at = message.created_at + number * TICK
     return row
@@ -186,7 +187,7 @@ def _tool_call(message: Message, source: Source, call: Call, tokens: int) -> Too
 
 
 def _increasing(lines: Iterable[Line]) -> Iterator[datetime]:
-    """A date for each message: its own, but always after the one before it, so that the file's order is kept."""
+    """A date for each message: its own, but always after the previous one, so that the file's order is kept."""
     previous = _first_date(lines) - TICK
     for line in lines:
         previous = max(line.created_at or previous, previous + TICK)

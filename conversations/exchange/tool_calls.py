@@ -1,4 +1,4 @@
-"""Tool calls in a file: as OpenAI's API has them, and in our own form with how each went."""
+"""Tool calls in a file: as in OpenAI's API, and in our own form with their outcome."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def call_json(call: ToolCall) -> dict[str, Any]:
 
 
 def read_call(place: str, raw: object, *, number: int, with_outcome: bool) -> Call:
-    """One that had not ended has failed. Raises Invalid."""
+    """A tool call; one that had not ended has failed. Raises Invalid."""
     entry = read_object(place, raw)
     function = read_object(f"{place}.function", entry.get("function"))
     call = Call(
@@ -52,5 +52,5 @@ def _with_outcome(place: str, call: Call, entry: dict[str, Any]) -> Call:
 
 
 def cut_off(call: Call) -> Result | None:
-    """What the model is told of a call that had not ended."""
+    """The result that the model gets for a call that had not ended."""
     return Result(f"Error: {call.error}", None) if call.error == CUT_OFF else None

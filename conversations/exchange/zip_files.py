@@ -1,4 +1,4 @@
-"""Zip files, as other sites hand their exports out. Members are read in memory; nothing is written to disk."""
+"""Reads zip files, as other sites export them. Members are read in memory; nothing is written to disk."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from conversations.exchange.fields import fault
 
 MARKS = (b"PK\x03\x04", b"PK\x05\x06")
-"""What a zip file begins with; the second one is empty."""
+"""The first bytes of a zip file; the second are those of an empty one."""
 ENTRY = b"PK\x01\x02"
 MAX_MEMBERS = 10_000
 MAX_BYTES = 100_000_000
-"""Of all that is read, unpacked: four times what a file may have that is not packed."""
+"""The most unpacked bytes that are read: four times those of a file that is not packed."""
 MAX_RATIO = 100
 SMALL = 1_000_000
-"""Bytes up to which any ratio of compression is taken: short and repetitive texts have high ones."""
+"""Bytes up to which any ratio of compression is accepted: short and repetitive texts have high ones."""
 WANTED = re.compile(r"(?:.*/)?conversations\.json")
 SHARD = re.compile(r"(?:.*/)?conversations-\d{1,6}\.json")
 ENCRYPTED = 0x1
@@ -32,8 +32,10 @@ def is_zip(payload: bytes) -> bool:
 
 
 def unpacked_size(payload: bytes) -> int:
-    """Bytes of what is to be read of a file, as a zip file declares them: no more than those are read. Raises Invalid
-    for one that cannot be read at all."""
+    """The unpacked bytes of a file's readable members, as the zip file declares them; no more are read.
+
+    Raises Invalid for an unreadable file.
+    """
     if not is_zip(payload):
         return len(payload)
     with _opened(payload) as archive:
@@ -41,7 +43,9 @@ def unpacked_size(payload: bytes) -> int:
 
 
 def members(payload: bytes) -> Iterator[bytes]:
-    """What `conversations.json` holds, or `conversations-000.json` and so on. Raises Invalid, naming the member."""
+    """The contents of `conversations.json`, or of `conversations-000.json` and so on. Raises Invalid, naming the
+    member.
+    """
     with _opened(payload) as archive:
         for chosen in _chosen(archive.infolist()):
             yield _content(archive, chosen)
@@ -74,7 +78,7 @@ def _chosen(found: list[ZipInfo]) -> list[ZipInfo]:
 
 
 def _require_plain_name(name: str) -> None:
-    """Nothing is unpacked to disk; a file with such names is not what these sites hand out all the same."""
+    """Raise Invalid for a name with a path: nothing is unpacked to disk, but these sites export no such names."""
     path = name.replace("\\", "/")
     if path.startswith("/") or ".." in path.split("/") or re.match(r"[A-Za-z]:", path) or "\0" in path:
         raise fault("file", f"the zip file has a member that would be outside of its folder: {name[:100]!r}.")

@@ -1,1 +1,1 @@
-"""The formats that can be imported, a module a format."""
+"""The importable formats, one module each."""

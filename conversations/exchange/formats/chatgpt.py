@@ -1,4 +1,4 @@
-"""ChatGPT's export: a tree of messages for each conversation, of which the branch that was last seen is taken."""
+"""Reads ChatGPT's export: a tree of messages for each conversation, of which the last shown branch is taken."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and "mapping" in data
 
 
-def read(data: dict[str, Any]) -> Source:
-    """Hidden, empty and reasoning messages are left out. Raises Invalid, naming the place."""
+def read_conversation(data: dict[str, Any]) -> Source:
+    """The conversation, without hidden, empty and reasoning messages. Raises Invalid, naming the place."""
     messages = _branch(data)
     told = [one for place, message in messages if (one := said_in(place, message))]
     opening = [one for one in told[:1] if one.role == Role.SYSTEM]
@@ -81,7 +81,7 @@ def _date(name: str, node: dict[str, Any]) -> Any:
 
 
 def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iterable[Said]) -> str:
-    """What a system message opens with, and the custom instructions that held last."""
+    """The text of a system message at the beginning, and the last custom instructions."""
     custom = [text for _, message in messages if (text := instructions_in(message))]
     text = foreign_text.joined(*(one.text for one in opening), *custom[-1:])
     if len(text) > MAX_SYSTEM_PROMPT_CHARS:
@@ -92,7 +92,7 @@ def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iter
 
 
 def _lines(told: list[Said]) -> tuple[tuple[Line, ...], dict[int, Result]]:
-    """A request to a tool and the tool's answer right after it become a call with its result; else both are text."""
+    """The lines; a request to a tool and its answer right after it become a call with its result, other ones text."""
     lines: list[Line] = []
     results: dict[int, Result] = {}
     answered = False

@@ -1,4 +1,4 @@
-"""One message of ChatGPT's export: who said it to whom, and its many kinds of content as text."""
+"""Reads one message of ChatGPT's export: its speaker, its recipient, and its many kinds of content as text."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from conversations.models import Message
 ROLES = tuple(Message.Role.values)
 CUSTOM = "user_editable_context"
 LEFT_OUT = (CUSTOM, "model_editable_context", "thoughts", "reasoning_recap")
-"""What a person typed elsewhere, what a model was told about them, and what it thought to itself."""
+"""Kinds of content that are left out: those typed elsewhere, instructions about the person, and reasoning."""
 EVERYONE = (None, "", "all")
 MAX_TOOL_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message that is shown. `recipient` is the tool that it asks, "" for everyone; `author` a tool's name."""
+    """A shown message. `recipient` is the tool that it asks, "" for everyone; `author` a tool's name."""
 
     role: str
     text: str
@@ -30,13 +30,17 @@ class Said:
     model: str = ""
 
     def is_answered_by(self, other: Said) -> bool:
-        """Tools answer by their own name or that of one of their functions: `file_search.msearch`."""
+        """Whether the other message answers this one. A tool's name may be followed by its function's:
+        `file_search.msearch`.
+        """
         asked, answers = self.recipient.partition(".")[0], other.author.partition(".")[0]
         return bool(asked) and other.role == Message.Role.TOOL and asked == answers
 
 
 def said_in(place: str, message: dict[str, Any]) -> Said | None:
-    """None for what is hidden, for reasoning and for custom instructions. Raises Invalid, naming the place."""
+    """The message of an entry; None if it is hidden, reasoning or custom instructions. Raises Invalid, naming the
+    place.
+    """
     metadata = _object(message.get("metadata"))
     content = _object(message.get("content"))
     if metadata.get("is_visually_hidden_from_conversation") or content.get("content_type") in LEFT_OUT:
@@ -50,7 +54,7 @@ def said_in(place: str, message: dict[str, Any]) -> Said | None:
         return None
     return Said(
         role,
-        foreign_text.cut(text) if role == Message.Role.TOOL else foreign_text.said(f"{place}.content", text),
+        foreign_text.cut(text) if role == Message.Role.TOOL else foreign_text.checked_text(f"{place}.content", text),
         read_timestamp(f"{place}.create_time", message.get("create_time")),
         recipient=_tool(f"{place}.recipient", recipient) if asks else "",
         author=_tool(f"{place}.author.name", author.get("name")) if role == Message.Role.TOOL else "",
@@ -59,7 +63,7 @@ def said_in(place: str, message: dict[str, Any]) -> Said | None:
 
 
 def instructions_in(message: dict[str, Any]) -> str:
-    """The custom instructions of a person, which stand in a message of their own; older exports have them beside it."""
+    """A person's custom instructions: a message of their own; in older exports, values beside it."""
     content = _object(message.get("content"))
     if content.get("content_type") == CUSTOM:
         told, names = content, ("user_profile", "user_instructions")
@@ -80,7 +84,7 @@ def _text(content: dict[str, Any], metadata: dict[str, Any], *, is_code: bool) -
 
 
 def _parts(content: dict[str, Any]) -> list[Any]:
-    """The parts of a content, whose field is another one for nearly every type."""
+    """The parts of a content; nearly every type has them in another field."""
     if isinstance(content.get("parts"), list):
         return list(content["parts"])
     if content.get("content_type") == "tether_quote":
@@ -89,7 +93,7 @@ def _parts(content: dict[str, Any]) -> list[Any]:
 
 
 def _part(part: object, attachments: dict[str, dict[str, Any]]) -> str:
-    """A part as text; what it shows is taken out of `attachments`, so that nothing is named twice."""
+    """A part as text; an attachment that it shows is removed from `attachments`, so that it is not named twice."""
     if not isinstance(part, dict):
         return foreign_text.stored(part)
     if text := foreign_text.stored(part.get("text")):

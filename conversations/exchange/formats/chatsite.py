@@ -1,4 +1,4 @@
-"""Our own export: the conversation comes back as it was, with the state of compression that it was in.
+"""Reads our own export: the conversation comes back as it was, with its state of compression.
 
 Version 1 had too little of that state: compression starts anew from its messages.
 """
@@ -34,11 +34,11 @@ NAME = "chatsite's own export"
 FORMAT = "chatsite"
 VERSION = 4
 WITH_STATE = 2
-"""The first version that has the whole state of compression."""
+"""The first version with the whole state of compression."""
 WITH_FILES = 3
-"""The first that has files and pastes."""
+"""The first version with files and pastes."""
 WITH_AGENTS = 4
-"""The first that has kinds of conversations, how calls went, and runs of agents."""
+"""The first version with kinds of conversations, outcomes of calls, and runs of agents."""
 MAX_ID = 100
 Kind = Conversation.Kind
 MODES = tuple(Conversation.Mode.values)
@@ -48,7 +48,7 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and data.get("format") == FORMAT
 
 
-def read(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any]) -> Source:
     version = _checked_version(data.get("version"))
     row = read_object("conversation", data.get("conversation"))
     reader = Reader(with_files=version >= WITH_FILES, with_outcomes=version >= WITH_AGENTS)
@@ -67,7 +67,7 @@ def read(data: dict[str, Any]) -> Source:
 
 
 def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source:
-    """All but the state of compression."""
+    """The conversation without its state of compression."""
     return Source(
         title=read_text("conversation.title", row.get("title"), limit=MAX_TITLE_CHARS),
         system_prompt=clean_system_prompt(row.get("system_prompt") or "", field="conversation.system_prompt"),
@@ -86,7 +86,7 @@ def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source
 
 
 def _with_agents(data: dict[str, Any], row: dict[str, Any], source: Source) -> Source:
-    """What was said to an executor is a chat, where it does not stand in a run."""
+    """The conversation with its kind; an executor's thread outside a run becomes a chat."""
     kind = read_choice("conversation.kind", row.get("kind", Kind.CHAT), (*KINDS, Kind.EXECUTOR.value))
     runs = read_runs(data.get("runs", []), source, read_thread=_thread) if kind == Kind.AGENT else ()
     fields = {
@@ -97,10 +97,10 @@ def _with_agents(data: dict[str, Any], row: dict[str, Any], source: Source) -> S
 
 
 def _thread(data: dict[str, Any]) -> Source:
-    """As a file of its own is read; an executor hands nothing on, so that there are no runs in it."""
+    """A run's thread, read as a file of its own; an executor hands nothing on, so it has no runs."""
     if not recognises(data):
         raise fault("format", f'must be "{FORMAT}".')
-    source = read(data | {"runs": []})
+    source = read_conversation(data | {"runs": []})
     return replace(source, fields={**source.fields, "kind": Kind.EXECUTOR.value})
 
 

@@ -1,4 +1,4 @@
-"""Claude's export: messages of blocks, of which the branch that was written last is taken."""
+"""Reads Claude's export: messages of blocks, of which the branch that was written last is taken."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and "chat_messages" in data
 
 
-def read(data: dict[str, Any]) -> Source:
-    """Empty messages and thinking are left out. Raises Invalid, naming the place."""
+def read_conversation(data: dict[str, Any]) -> Source:
+    """The conversation, without empty messages and thinking. Raises Invalid, naming the place."""
     reader = Reader()
     lines = tuple(line for place, message in _branch(data) for line in reader.lines(place, message))
     return Source(
@@ -38,9 +38,9 @@ def read(data: dict[str, Any]) -> Source:
 
 
 def _branch(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The messages with their places: in the file's order, or along the parents where the file names any.
+    """The messages with their places: in the file's order, or along the parents if the file names any.
 
-    The first of a branch names a parent that is not in the file.
+    The first message of a branch names a parent that is not in the file.
     """
     raw = read_list("chat_messages", data.get("chat_messages"), limit=MAX_MESSAGES)
     places = [f"chat_messages[{number}]" for number in range(len(raw))]

@@ -1,4 +1,4 @@
-"""Messages of Claude's export: their blocks as text, calls of tools and results."""
+"""Reads messages of Claude's export: blocks as text, tool calls and results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOM_FOR_NAMES = 5_000
 
 @dataclass
 class Segment:
-    """What becomes one line: text, then calls. Text after a call begins the next one."""
+    """The content of one line: text, then calls. Text after a call begins the next one."""
 
     role: str
     created_at: datetime | None
@@ -35,7 +35,7 @@ class Segment:
 
 
 class Reader:
-    """Reads the messages of one conversation in order, and knows which calls are still to be answered."""
+    """Reads the messages of one conversation in order, and keeps the calls that are still unanswered."""
 
     def __init__(self) -> None:
         self.results: dict[int, Result] = {}
@@ -43,7 +43,7 @@ class Reader:
         self._open: dict[str, int] = {}
 
     def lines(self, place: str, message: dict[str, Any]) -> Iterator[Line]:
-        """A line for each run of text and the calls after it; none where nothing is said. Raises Invalid."""
+        """A line for each run of text and the calls after it; none for an empty message. Raises Invalid."""
         role = ROLES[read_choice(f"{place}.sender", message.get("sender"), tuple(ROLES))]
         date = read_date(f"{place}.created_at", message.get("created_at"))
         segment = Segment(role, date)
@@ -75,10 +75,10 @@ class Reader:
         call_id = given if fresh else f"call-{self._calls}"
         self._open[given or call_id] = self._calls
         arguments = foreign_text.stored(json.dumps(block.get("input") or {}, ensure_ascii=False))
-        return Call(self._calls, call_id, name, foreign_text.said(f"{place}.input", arguments))
+        return Call(self._calls, call_id, name, foreign_text.checked_text(f"{place}.input", arguments))
 
     def _answers(self, block: dict[str, Any], date: datetime | None) -> bool:
-        """The call of its id is answered; where a result names none, the first that is still open."""
+        """The call that a result answers: the one with its id, else the first that is unanswered."""
         given = block.get("tool_use_id")
         waiting = [number for number in self._open.values() if number not in self.results]
         number = self._open.get(given) if isinstance(given, str) and given else next(iter(waiting), None)
@@ -96,7 +96,7 @@ def _blocks(place: str, message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _line(place: str, segment: Segment) -> Iterator[Line]:
-    text = foreign_text.said(place, foreign_text.joined(*segment.texts))
+    text = foreign_text.checked_text(place, foreign_text.joined(*segment.texts))
     if text.strip() or segment.calls:
         yield Line(segment.role, text, segment.created_at, calls=tuple(segment.calls))
 
@@ -112,7 +112,7 @@ def _text(block: dict[str, Any]) -> str:
 
 
 def _result(block: dict[str, Any]) -> str:
-    """What a tool answered: text, or a list of texts, pages that were found, and images."""
+    """A tool's result as text, from a text, or a list of texts, found pages and images."""
     content = block.get("content")
     parts = [_found(part) for part in foreign_text.objects(content)]
     return foreign_text.stored(content) or foreign_text.joined(*parts)
@@ -124,7 +124,7 @@ def _found(part: dict[str, Any]) -> str:
 
 
 def _files(message: dict[str, Any], *, room: int) -> str:
-    """The text of what was attached, cut to `room` characters in all, and the names of other files."""
+    """The text of attached files, cut to `room` characters in all, and the names of other files."""
     texts = []
     for attachment in foreign_text.objects(message.get("attachments")):
         name = foreign_text.file(attachment.get("file_name") or PASTED)

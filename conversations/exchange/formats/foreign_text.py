@@ -1,4 +1,4 @@
-"""What messages of other sites are made of, as text that can be stored: what is no text is named."""
+"""Converts parts of other sites' messages to text that can be stored; parts that are no text are named."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ NAMELESS = "without a name"
 
 
 def stored(value: object) -> str:
-    """Text without what no database holds: nobody can put an export right by hand. "" for what is no text."""
+    """Text without characters that no database stores, as nobody can correct an export by hand. "" for other values."""
     return Storable().take(value) if isinstance(value, str) else ""
 
 
-def said(place: str, text: str) -> str:
-    """What a person or a model said: whole, or refused. Raises Invalid."""
+def checked_text(place: str, text: str) -> str:
+    """A message's text, unchanged. Raises Invalid if it is longer than a message may be."""
     if len(text) > MAX_CONTENT:
         raise fault(place, f"at most {MAX_CONTENT:,} characters, not {len(text):,}.")
     return text
 
 
 def cut(text: str, *, limit: int = MAX_CONTENT) -> str:
-    """What a tool answered, or a file holds: its beginning, where it is longer than a message may be."""
+    """The beginning of a tool's result or a file, if it is longer than a message may be, with a note."""
     note = f"\n[… cut: {len(text):,} characters in all]"
     return text if len(text) <= limit else text[: max(0, limit - len(note))] + note
 
@@ -44,7 +44,7 @@ def file(name: object) -> str:
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """The objects of a list; other sites' additions to it are left alone."""
+    """The objects of a list; other sites' additions to it are ignored."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 

@@ -1,4 +1,4 @@
-"""Messages in the shape of OpenAI's chat completions, with dates, as both our formats hold them."""
+"""Reads messages in the form of OpenAI's chat completions, with dates, as both our formats have them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_MESSAGES = 100_000
 MAX_CALLS = 1_000
 MAX_NAME = 100
 MAX_RESULT = MAX_RESULT_CHARS + 1_000
-"""Of a tool: as it is kept here, with a note that it was cut."""
+"""The most characters of a tool's result that are stored; a longer one is cut, with a note."""
 ROLES = tuple(Message.Role.values)
 STATUSES = tuple(
     str(status) for status in (Message.Status.COMPLETE, Message.Status.STOPPED, Message.Status.INTERRUPTED)
@@ -36,11 +36,11 @@ FINISH_REASONS = ("", *Message.FinishReason.values)
 
 
 class Reader:
-    """Reads the messages of one file in order, and knows which calls have been made and answered so far.
+    """Reads the messages of one file in order, and keeps its calls and which of them are answered.
 
-    A result belongs to the latest call of its id: real transcripts use the same id again and again. Files and pastes
-    are read of our own export, `with_files`, and how calls and replies went, `with_outcomes`; what others mean by those
-    words is another thing.
+    A result belongs to the latest call of its id: real transcripts use the same id again and again. `with_files` and
+    `with_outcomes` are for our own export: files and pastes, and outcomes of calls and replies; in other files these
+    words may mean something else.
     """
 
     def __init__(self, *, with_files: bool = False, with_outcomes: bool = False) -> None:
@@ -53,7 +53,7 @@ class Reader:
         self._ids: set[str] = set()
 
     def read(self, raw: object) -> Iterator[Line]:
-        """The messages that become rows. A tool result that answers an earlier call goes to `results` instead."""
+        """The messages that become rows. A tool's result for an earlier call goes to `results` instead."""
         for index, entry in enumerate(read_list("messages", raw, limit=MAX_MESSAGES)):
             place = f"messages[{index}]"
             message = read_object(place, entry)
@@ -85,13 +85,13 @@ class Reader:
         )
 
     def _finish_reason(self, place: str, role: str, message: dict[str, Any]) -> str:
-        """Of a reply in our own export; elsewhere the word may mean anything."""
+        """The finish reason of a reply in our own export; "" in other files, where the word may mean something else."""
         if not self._with_outcomes or role != Message.Role.ASSISTANT:
             return ""
         return read_choice(f"{place}.finish_reason", message.get("finish_reason", ""), FINISH_REASONS)
 
     def _figures(self, place: str, role: str, message: dict[str, Any]) -> dict[str, Any]:
-        """Likewise."""
+        """The figures of a reply in our own export; none in other files."""
         is_ours = self._with_outcomes and role == Message.Role.ASSISTANT
         return read_figures(f"{place}.usage", message.get("usage")) if is_ours else {}
 
@@ -144,7 +144,7 @@ class Reader:
 
 
 def _content(place: str, message: dict[str, Any], *, limit: int = MAX_CONTENT) -> str:
-    """A message's text. Null is for calls without a word, as in OpenAI's API; a missing one is a fault."""
+    """A message's text. Null is for calls without a word, as in OpenAI's API; a missing field is a fault."""
     if "content" not in message:
         raise fault(f"{place}.content", "is missing.")
     return read_text(f"{place}.content", message["content"], limit=limit)

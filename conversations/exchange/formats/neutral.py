@@ -1,4 +1,4 @@
-"""The neutral form: a title and messages, one conversation a file. Anything else in it is left alone."""
+"""Reads the neutral form: a title and messages, one conversation a file. Other fields are ignored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def recognises(data: object) -> bool:
     return isinstance(data, dict) and "messages" in data and "format" not in data
 
 
-def read(data: dict[str, Any]) -> Source:
+def read_conversation(data: dict[str, Any]) -> Source:
     reader = Reader()
     lines = list(reader.read(data["messages"]))
     system_prompt = ""
@@ -41,5 +41,5 @@ def _system_prompt(line: Line) -> str:
 
 
 def _pinned(line: Line) -> Line:
-    """A later system message is an instruction that must stay in force: no summary may swallow it."""
+    """A later system message is protected: it is an instruction that no summary may replace."""
     return replace(line, is_protected=True) if line.role == Message.Role.SYSTEM else line

@@ -1,4 +1,4 @@
-"""Conversations that other sites keep as trees: every edit and every second answer is a branch of its own."""
+"""Conversations that other sites store as trees: every edit and every second answer begins a branch."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def path(parents: Mapping[str, str | None], leaf: str, *, place: str) -> list[str]:
-    """The branch that ends with `leaf`, from its first message on: it begins where a parent is not in the file.
+    """The branch that ends with `leaf`, from its first message on, whose parent is not in the file.
 
-    Raises Invalid, naming `place`, where the parents go round in a circle.
+    Raises Invalid, naming `place`, if the parents form a circle.
     """
     found: dict[str, None] = {}
     at: str | None = leaf
@@ -26,7 +26,7 @@ def path(parents: Mapping[str, str | None], leaf: str, *, place: str) -> list[st
 
 
 def latest_leaf(parents: Mapping[str, str | None], dates: Mapping[str, datetime | None], *, place: str) -> str:
-    """The last written of those that nothing follows; without dates, or with equal ones, the last in the file."""
+    """The last written message without children; without dates, or with equal ones, the last in the file."""
     followed = set(parents.values())
     leaves = [name for name in parents if name not in followed]
     if not leaves:
