@@ -39,9 +39,10 @@ from conversations.api.parsing import StrictParser
 
 
 class Api(NinjaAPI):
-    """ninja's own answers to a wrong address or method are in its own shape: here they get ours.
+    """ninja's API with our own errors.
 
-    Its description does not change while the process runs: it is made once.
+    ninja answers a wrong address or method in its own shape; here it gets ours. The description does not change while
+    the process runs, so it is made once.
     """
 
     _described: OpenAPISchema | None = None

@@ -1,4 +1,4 @@
-"""What a programmer reads first: the description of the API as a whole, in Markdown."""
+"""The description of the API as a whole, in Markdown, which a programmer reads first."""
 
 from __future__ import annotations
 

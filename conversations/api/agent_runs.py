@@ -13,7 +13,7 @@ from conversations.access import TO_READ, get_conversation
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import runs as schema
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.context import transcript, usage
 from conversations.models import AgentRun
 from conversations.runtime.payloads import compaction_json, flow_json, run_json, step_json
@@ -21,12 +21,12 @@ from conversations.runtime.payloads import compaction_json, flow_json, run_json,
 router = Router(tags=["agents"])
 
 MAX_COMPACTIONS = 200
-"""Compactions that are told of one run."""
+"""The most compactions that are listed with one run."""
 
 
 @router.get(
     "/{uuid:conversation_id}/runs",
-    response=told(schema.RunPage),
+    response=described(schema.RunPage),
     summary="List runs of an agent",
     operation_id="runs_list_all",
 )
@@ -38,7 +38,7 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
 
 @router.get(
     "/{uuid:conversation_id}/runs/{uuid:run_id}",
-    response=told(schema.WholeRun),
+    response=described(schema.WholeRun),
     summary="Read a run of an agent",
     operation_id="runs_read",
 )

@@ -14,7 +14,7 @@ from conversations.access import TO_READ, get_conversation, writable_conversatio
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import attachments as schema
-from conversations.api.schemas.fields import SHAPE, told
+from conversations.api.schemas.fields import SHAPE, described
 from conversations.errors import UnsupportedMediaType
 from conversations.messages import attachments
 from conversations.messages.file_http import received, sent_out
@@ -35,7 +35,7 @@ KINDS = dict.fromkeys(("text/plain", *MEDIA_TYPES.values()), BYTES)
 
 @router.post(
     "/{uuid:conversation_id}/attachments",
-    response={201: told(schema.Attachment)},
+    response={201: described(schema.Attachment)},
     summary="Upload a file for a message",
     openapi_extra=refuses(409) | FORM_BODY,
 )

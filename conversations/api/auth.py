@@ -1,4 +1,4 @@
-"""Who asks: the owner of a key, or the person of a session."""
+"""Identifies the caller: the owner of a key, or the user of a session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Request(HttpRequest):
 
 
 class KeyAuth(HttpBearer):
-    """A wrong key is refused, whatever session comes along with it."""
+    """A key in the header. A wrong key is refused, whatever session the request has."""
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
         key = api_keys.let_in(token, address=request.META.get("REMOTE_ADDR", ""))
@@ -37,7 +37,7 @@ class KeyAuth(HttpBearer):
 
 
 class SessionAuth(APIKeyCookie):
-    """The page's session; what changes something needs its CSRF token."""
+    """The page's session; a request that changes something needs its CSRF token."""
 
     param_name = settings.SESSION_COOKIE_NAME
 

@@ -1,4 +1,4 @@
-"""What is no message though it is sent as one: `/compact`, which means the same as on the page."""
+"""Commands that are sent as messages: `/compact`, which means the same as on the page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from conversations.runtime.subscription import RESYNC, Event, Listener
 
 
 async def compact(conversation: Conversation, instructions: str, body: NewMessage) -> HttpResponseBase | Status:
-    """A compaction, begun. Raises Invalid beside files, Conflict while one runs, and TooMany."""
+    """Begin a compaction. Raises Invalid if files are attached, Conflict while a compaction runs, or TooMany."""
     if body.attachments:
         raise Invalid("attachments: /compact is a command, and takes no files.", field="attachments")
     with ExitStack() as listening:
@@ -46,7 +46,7 @@ async def compact(conversation: Conversation, instructions: str, body: NewMessag
 
 
 async def _until_ended(listener: Listener, compaction_id: UUID) -> AsyncIterator[Event | None]:
-    """The events up to the end of a compaction, which is the last; None for a silence."""
+    """The events up to the end of a compaction, which is the last one; None for a silence."""
     while True:
         event = await heard(listener, HEARTBEAT)
         if event is None or event == RESYNC:  # its end may have been missed

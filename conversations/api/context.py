@@ -1,4 +1,4 @@
-"""What the model sees, and what is done to it: compaction, its log, and the way back."""
+"""Shows the next request; compacts, lists compactions, and goes back to earlier states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.parsing import require_body_if_declared
 from conversations.api.schemas import compactions as run
 from conversations.api.schemas import context as schema
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.compaction import cancel as cancelling
 from conversations.compaction import compaction
 from conversations.compaction import edit_summary as summaries
@@ -46,7 +46,9 @@ Flow = Annotated[
 
 
 @router.get(
-    "/conversations/{uuid:conversation_id}/context", response=told(schema.Context), summary="See what would be sent"
+    "/conversations/{uuid:conversation_id}/context",
+    response=described(schema.Context),
+    summary="See what would be sent",
 )
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Exactly what would be sent next, with the passages that are recalled for the latest question."""
@@ -65,7 +67,7 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 @router.post(
     "/context/{uuid:conversation_id}/compact",
-    response={202: told(run.Task)},
+    response={202: described(run.Task)},
     summary="Compact a conversation",
     openapi_extra=refuses(409),
 )
@@ -87,14 +89,14 @@ def compact(request: Request, conversation_id: UUID, body: run.CompactRequest | 
     return {"task_id": str(row.pk)}
 
 
-@router.get("/tasks/{uuid:task_id}/progress", response=told(run.Progress), summary="Follow a compaction")
+@router.get("/tasks/{uuid:task_id}/progress", response=described(run.Progress), summary="Follow a compaction")
 def progress(request: Request, task_id: UUID) -> dict[str, Any]:
     """`result` once there is one, `error` where it failed or had nothing to do."""
     return _progress_json(_task(request, task_id))
 
 
 @router.delete(
-    "/tasks/{uuid:task_id}", response=told(run.Progress), summary="Cancel a compaction", openapi_extra=refuses(409)
+    "/tasks/{uuid:task_id}", response=described(run.Progress), summary="Cancel a compaction", openapi_extra=refuses(409)
 )
 def cancel(request: Request, task_id: UUID) -> dict[str, Any]:
     """Nothing has changed then, whichever process was at it; what was paid so far is in its figures.
@@ -131,7 +133,7 @@ def _progress_json(row: Compaction) -> dict[str, Any]:
 
 
 @router.get(
-    "/context/{uuid:conversation_id}/compactions", response=told(run.CompactionPage), summary="List compactions"
+    "/context/{uuid:conversation_id}/compactions", response=described(run.CompactionPage), summary="List compactions"
 )
 def compactions(
     request: Request, conversation_id: UUID, flow: Flow = None, cursor: Cursor = None, limit: Limit = 50
@@ -143,7 +145,9 @@ def compactions(
     return newest_first(rows, compaction_json, by="created_at", cursor=cursor, limit=limit)
 
 
-@router.get("/context/{uuid:conversation_id}/snapshots", response=told(schema.SnapshotPage), summary="List snapshots")
+@router.get(
+    "/context/{uuid:conversation_id}/snapshots", response=described(schema.SnapshotPage), summary="List snapshots"
+)
 def snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """States that can be gone back to."""
     rows = Snapshot.objects.filter(conversation=get_conversation(request.auth, conversation_id, kinds=TO_READ))
@@ -152,7 +156,7 @@ def snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, li
 
 @router.post(
     "/context/{uuid:conversation_id}/snapshots",
-    response={201: told(schema.Snapshot)},
+    response={201: described(schema.Snapshot)},
     summary="Take a snapshot",
     openapi_extra=refuses(409),
 )
@@ -163,7 +167,7 @@ def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 @router.post(
     "/context/{uuid:conversation_id}/clear",
-    response=told(schema.State),
+    response=described(schema.State),
     summary="Clear compression",
     openapi_extra=refuses(409),
 )
@@ -176,7 +180,7 @@ def clear(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 @router.put(
     "/context/{uuid:conversation_id}/checkpoints/{int:number}",
-    response=told(schema.Checkpoint),
+    response=described(schema.Checkpoint),
     summary="Edit a summary",
     openapi_extra=refuses(409),
 )
@@ -188,7 +192,7 @@ def edit_summary(request: Request, conversation_id: UUID, number: int, body: sch
 
 @router.post(
     "/context/{uuid:conversation_id}/rollback",
-    response=told(schema.Restored),
+    response=described(schema.Restored),
     summary="Go back to an earlier state",
     openapi_extra=refuses(409),
 )

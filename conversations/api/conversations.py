@@ -20,7 +20,7 @@ from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import conversations as schema
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.context import goals, settings
 from conversations.context.reliability import reliability_of
 from conversations.context.rules import checked
@@ -42,7 +42,7 @@ Kind = Annotated[
 Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the title, in whatever case.")]
 
 
-@router.post("", response={201: told(schema.Conversation)}, summary="Make a conversation")
+@router.post("", response={201: described(schema.Conversation)}, summary="Make a conversation")
 def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
     """Empty, with the site's default model unless another is named."""
     fields = body.model_dump(exclude={"model"})
@@ -52,7 +52,7 @@ def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
     return _told(row)
 
 
-@router.get("", response=told(schema.ConversationPage), summary="List conversations")
+@router.get("", response=described(schema.ConversationPage), summary="List conversations")
 def list_all(
     request: Request, q: Search = "", kind: Kind = None, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def list_all(
     return newest_first(rows, conversation_json, by="updated_at", cursor=cursor, limit=limit)
 
 
-@router.get("/{uuid:conversation_id}", response=told(schema.Conversation), summary="Read a conversation")
+@router.get("/{uuid:conversation_id}", response=described(schema.Conversation), summary="Read a conversation")
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Its settings, its goal, and how far its model can be trusted with it."""
     return _told(get_conversation(request.auth, conversation_id, kinds=TO_READ))
@@ -74,7 +74,7 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 @router.patch(
     "/{uuid:conversation_id}",
-    response=told(schema.Conversation),
+    response=described(schema.Conversation),
     summary="Change a conversation",
     openapi_extra=refuses(409),
 )
@@ -97,7 +97,7 @@ def delete(request: Request, conversation_id: UUID) -> None:
 
 
 def _told(conversation: Conversation) -> dict[str, Any]:
-    """With its goal, and how far the model can be trusted with it."""
+    """The conversation as JSON, with its goal and its reliability."""
     goal, trust = goals.active_goal(conversation.pk), reliability_of(conversation)
     return conversation_json(conversation) | {
         "goal": goal_json(goal) if goal else None,

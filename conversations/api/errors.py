@@ -29,7 +29,7 @@ def error_response(status: int, code: str, message: str, detail: dict[str, Any] 
 
 
 def install(api: NinjaAPI) -> None:
-    """Give every fault that a view or ninja itself can raise its answer."""
+    """Register an answer for every exception that a view or ninja itself can raise."""
     handlers: dict[type[Exception], Any] = {
         Refused: on_refused,
         ValidationError: on_invalid,
@@ -49,7 +49,7 @@ def on_refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
 
 
 def on_invalid(request: HttpRequest, fault: ValidationError) -> HttpResponse:
-    """The first thing that is wrong as a sentence, all of them as detail."""
+    """The first invalid value as a sentence, all of them as detail."""
     problems = [_problem(error) for error in fault.errors]
     first = problems[0]
     return error_response(400, "invalid", f"{first['field']}: {first['problem']}.", {"fields": problems, **first})
@@ -63,7 +63,7 @@ def on_unauthenticated(request: HttpRequest, fault: AuthenticationError) -> Http
 
 
 def on_http_error(request: HttpRequest, fault: HttpError) -> HttpResponse:
-    """What ninja refuses itself; a body that our parser refuses comes wrapped in it."""
+    """ninja's own refusals; a body that our parser refused comes wrapped in one."""
     if isinstance(fault.__cause__, Refused):
         return on_refused(request, fault.__cause__)
     return error_response(fault.status_code, CODES.get(fault.status_code, "refused"), fault.message)
@@ -83,7 +83,7 @@ def on_bug(request: HttpRequest, fault: Exception) -> HttpResponse:
 
 
 def _problem(error: dict[str, Any]) -> dict[str, str]:
-    """Of pydantic's ("body", "body", "content"), the part that the caller wrote."""
+    """The part of pydantic's location that the caller wrote, as of ("body", "body", "content")."""
     source, *path = error["loc"]
     field = ".".join(str(part) for part in (path[1:] if source == "body" else path))
     if source == "body" and not field:

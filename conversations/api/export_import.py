@@ -12,7 +12,7 @@ from conversations.access import TO_READ, get_conversation
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import files as schema
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.errors import UnsupportedMediaType
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
@@ -41,7 +41,7 @@ MARKDOWN = {
 
 @router.get(
     "/{uuid:conversation_id}/export",
-    response=told(schema.Export),
+    response=described(schema.Export),
     summary="Export a conversation",
     operation_id="files_export",
     openapi_extra=refuses(also=MARKDOWN),
@@ -60,7 +60,7 @@ def export(request: Request, conversation_id: UUID, format: Format = "json") -> 
 
 @router.post(
     "/import",
-    response={201: told(schema.Imported)},
+    response={201: described(schema.Imported)},
     summary="Import conversations",
     operation_id="files_import_file",
     openapi_extra=FILE_BODY,

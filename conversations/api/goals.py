@@ -11,7 +11,7 @@ from conversations.access import TO_READ, get_conversation, writable_conversatio
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import goals as schema
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.context import goals
 from conversations.errors import NotFound
 from conversations.runtime.payloads import goal_json
@@ -19,7 +19,7 @@ from conversations.runtime.payloads import goal_json
 router = Router(tags=["goal"])
 
 
-@router.get("/{uuid:conversation_id}/goal", response=told(schema.Goal), summary="Read the goal")
+@router.get("/{uuid:conversation_id}/goal", response=described(schema.Goal), summary="Read the goal")
 def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """The active one; 404 where none is set."""
     goal = goals.active_goal(get_conversation(request.auth, conversation_id, kinds=TO_READ).pk)
@@ -29,7 +29,7 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 
 @router.put(
-    "/{uuid:conversation_id}/goal", response=told(schema.Goal), summary="Set the goal", openapi_extra=refuses(409)
+    "/{uuid:conversation_id}/goal", response=described(schema.Goal), summary="Set the goal", openapi_extra=refuses(409)
 )
 def put(request: Request, conversation_id: UUID, body: schema.GoalIn) -> dict[str, Any]:
     """Or change its words, its priority and its progress."""

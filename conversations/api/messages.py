@@ -26,7 +26,7 @@ from conversations.api.paging import Cursor, Limit, read_cursor, write_cursor
 from conversations.api.parsing import require_body_if_declared
 from conversations.api.schemas import messages as schema
 from conversations.api.schemas.conversations import ListedConversation
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.compaction import compaction
 from conversations.context import usage
 from conversations.context.transcript import HISTORY
@@ -44,7 +44,7 @@ from conversations.turns.begin import Begun
 router = Router(tags=["messages"])
 
 
-@router.get("/{uuid:conversation_id}/messages", response=told(schema.MessagePage), summary="List messages")
+@router.get("/{uuid:conversation_id}/messages", response=described(schema.MessagePage), summary="List messages")
 def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """In order, with the summary where history is cut."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
@@ -63,7 +63,7 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
 
 @router.post(
     "/{uuid:conversation_id}/messages",
-    response={201: told(schema.Turn), 200: told(schema.Turn), 202: told(schema.Begun)},
+    response={201: described(schema.Turn), 200: described(schema.Turn), 202: described(schema.Begun)},
     summary="Say something",
     openapi_extra=refuses(409, also=EVENTS),
 )
@@ -85,7 +85,7 @@ async def send(request: Request, conversation_id: UUID, body: schema.NewMessage)
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/regenerate",
-    response={201: told(schema.Turn)},
+    response={201: described(schema.Turn)},
     summary="Have a reply written anew",
     openapi_extra=refuses(409, 413),
 )
@@ -98,7 +98,7 @@ async def regenerate(request: Request, conversation_id: UUID, message_id: UUID) 
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/continue",
-    response={201: told(schema.Turn)},
+    response={201: described(schema.Turn)},
     summary="Have a reply continued",
     openapi_extra=refuses(409, 413),
 )
@@ -114,7 +114,7 @@ async def go_on(request: Request, conversation_id: UUID, message_id: UUID) -> Ht
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/edit",
-    response={201: told(schema.Turn)},
+    response={201: described(schema.Turn)},
     summary="Ask in other words",
     openapi_extra=refuses(409),
 )
@@ -128,7 +128,7 @@ async def edit(
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/fork",
-    response={201: told(ListedConversation)},
+    response={201: described(ListedConversation)},
     summary="Fork from a message",
     openapi_extra=refuses(409),
 )
@@ -141,7 +141,7 @@ def fork(request: Request, conversation_id: UUID, message_id: UUID, body: schema
 
 @router.patch(
     "/{uuid:conversation_id}/messages/{uuid:message_id}",
-    response=told(schema.Message),
+    response=described(schema.Message),
     summary="Protect a message",
     openapi_extra=refuses(409),
 )
@@ -153,7 +153,7 @@ def change(request: Request, conversation_id: UUID, message_id: UUID, body: sche
 
 @router.post(
     "/{uuid:conversation_id}/stop",
-    response=told(schema.Stopped),
+    response=described(schema.Stopped),
     summary="Stop the reply",
     openapi_extra=refuses(409),
 )

@@ -9,14 +9,14 @@ from ninja import Router
 
 from conversations.api.auth import Request
 from conversations.api.schemas import profiles as schema
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.llm.profiles import chat_profiles, default_profile, summariser_of
 from conversations.models import ModelProfile
 
 router = Router(tags=["models"])
 
 
-@router.get("/models", response=told(schema.Models), summary="List models")
+@router.get("/models", response=described(schema.Models), summary="List models")
 def list_all(request: Request) -> dict[str, Any]:
     """Those that are enabled for chat. Their keys and addresses are told to nobody."""
     default = default_profile()

@@ -1,6 +1,6 @@
-"""The API's description: what ninja knows of it, made whole with refusals, examples and plain names.
+"""Completes ninja's description of the API with refusals, examples and plain names.
 
-Every operation gets the refusals that its way in can meet; a route names only those that are its own:
+Every operation gets the refusals of its authentication and its parameters; a route names only its own:
 `openapi_extra=refuses(409)`.
 """
 
@@ -41,7 +41,7 @@ REFUSALS: dict[int, tuple[str, str, str]] = {
     415: ("unsupported_media_type", "The body is not declared as JSON.", "Send the body as application/json."),
     429: ("rate_limited", "Asked too often.", "At most 1,200 requests a minute. Try again in 12 s."),
 }
-"""A refusal's code, when it is met, and a message of it."""
+"""The code of each refusal, the case that it is for, and an example of its message."""
 DETAILS: dict[int, dict[str, Any]] = {400: {"field": "limit"}, 429: {"retry_after": 12}}
 OTHERWISE = (
     "Any other refusal: 405 for a wrong method, 408 where the body is too slow, 500 for a fault of the site's own, "
@@ -61,7 +61,7 @@ EVENT = {
     },
 }
 EVENTS: dict[str, Any] = {"text/event-stream": {"schema": EVENT, "example": STREAM}}
-"""What is answered where the caller asks for a reply as it comes: the schema is of each event."""
+"""The answer if the caller asks for a reply as a stream: the schema is that of each event."""
 
 
 PATHS = {
@@ -75,13 +75,13 @@ PATHS = {
 
 
 def refuses(*statuses: int, also: dict[str, Any] | None = None) -> dict[str, Any]:
-    """`openapi_extra` of a route that answers so besides; `also` is content of its 200, by media type."""
+    """The `openapi_extra` of a route with these further answers; `also` is content of its 200, by media type."""
     answers: dict[int, Any] = {status: {} for status in statuses}
     return {"responses": answers | ({200: {"content": also}} if also else {})}
 
 
 def complete(schema: dict[str, Any]) -> None:
-    """Make ninja's own whole, in place."""
+    """Complete ninja's description in place."""
     components = schema["components"]["schemas"]
     for node in [schema["paths"], *components.values(), {SHAPE: json.dumps(Error.model_json_schema(ref_template=REF))}]:
         _add(components, _gathered(node))
@@ -95,7 +95,7 @@ def complete(schema: dict[str, Any]) -> None:
 
 
 def _gathered(node: Any) -> dict[str, Any]:
-    """The models described within, by their names, with a reference in place of each."""
+    """The models described within it by name, each replaced by a reference."""
     found: dict[str, Any] = {}
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     for part in parts:
@@ -115,14 +115,14 @@ def _add(shapes: dict[str, Any], others: dict[str, Any]) -> None:
 
 
 def operations(schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Path, method and description of each."""
+    """The path, method and description of each operation."""
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             yield path, method, operation
 
 
 def untitled(node: Any) -> None:
-    """Without the titles that are made of fields' names."""
+    """The description without the titles that pydantic makes of fields' names."""
     if isinstance(node, list):
         for part in node:
             untitled(part)
@@ -136,7 +136,7 @@ def untitled(node: Any) -> None:
 
 
 def example(schema: dict[str, Any], components: dict[str, Any]) -> Any:
-    """What something of this schema looks like, put together from the examples of its fields."""
+    """An example of a schema, made of the examples of its fields."""
     if "examples" in schema:
         return schema["examples"][0]
     for key in ("example", "const", "default"):
@@ -157,7 +157,7 @@ def example(schema: dict[str, Any], components: dict[str, Any]) -> Any:
 
 
 def _parameters(operation: dict[str, Any]) -> None:
-    """A parameter that is left out is not sent as null; what is said of it is said beside its schema."""
+    """Correct a parameter: one that is left out is not null, and its description stands beside its schema."""
     for parameter in operation["parameters"]:
         told = parameter["schema"]
         kinds = [kind for kind in told.pop("anyOf", []) if kind != {"type": "null"}]
@@ -169,7 +169,7 @@ def _parameters(operation: dict[str, Any]) -> None:
 
 
 def _answers(operation: dict[str, Any], components: dict[str, Any]) -> None:
-    """An example for the body and for each answer that is JSON."""
+    """Add an example to the body and to each answer that is JSON."""
     said = [operation.get("requestBody", {}), *operation["responses"].values()]
     for media in (part.get("content", {}).get(JSON) for part in said):
         if media and "example" not in media:

@@ -1,4 +1,4 @@
-"""Lists in pages. A cursor says after what the next page starts; what it looks like is nobody's business."""
+"""Lists in pages. A cursor names the last item of a page; callers must not rely on its form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Cursor = Annotated[
 def newest_first[Row: Model](
     rows: QuerySet[Row], to_json: Callable[[Row], dict[str, Any]], *, by: str, cursor: str | None, limit: int
 ) -> dict[str, Any]:
-    """One page of `rows`, latest `by` first; equal dates are told apart by id."""
+    """One page of `rows`, latest `by` first; rows with equal dates are ordered by id."""
     if cursor is not None:
         moment, last_id = _read_uuid(cursor)
         # The first condition is what an index seeks by; it cannot by an OR alone.
@@ -42,7 +42,7 @@ def write_cursor(moment: datetime, rest: str) -> str:
 
 
 def read_cursor(cursor: str) -> tuple[datetime, str]:
-    """What `write_cursor` was given. Raises Invalid for anything else."""
+    """The values that `write_cursor` was given. Raises Invalid for any other text."""
     try:
         text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
         if not (found := SHAPE.fullmatch(text)):

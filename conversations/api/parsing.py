@@ -1,4 +1,4 @@
-"""Bodies: declared as JSON, UTF-8, an object, and strict."""
+"""Parses request bodies: declared as JSON, UTF-8, one object, no unknown fields."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ def require_json(request: HttpRequest) -> None:
 
 
 def require_body_if_declared(request: HttpRequest) -> None:
-    """A request may do without a body where every field has a default, but not call nothing JSON."""
+    """Raise Invalid for a body that is not declared as JSON; a request without a body is allowed if all fields have
+    defaults.
+    """
     if request.content_type == "application/json" and not request.body:
         raise Invalid("body: must be a JSON object.", field="body")

@@ -10,7 +10,7 @@ from ninja import Query, Router
 from conversations.access import TO_READ, get_conversation
 from conversations.api.auth import Request
 from conversations.api.schemas import requests as schema
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.context import replay
 from conversations.context.replay import Changes, Part, Replayed
 
@@ -21,7 +21,7 @@ Against = Annotated[UUID | None, Query(description="Another reply: `changes` say
 
 @router.get(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/request",
-    response=told(schema.PastRequest),
+    response=described(schema.PastRequest),
     summary="See what a reply was asked with",
     operation_id="records_read",
 )

@@ -1,4 +1,4 @@
-"""/api/search: what was said, wherever it was said."""
+"""/api/search: finds titles and messages of all the person's conversations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ninja import Query, Router
 
 from conversations.api.auth import Request
 from conversations.api.paging import Cursor, Limit
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.api.schemas.search import HitPage
 from conversations.messages import search
 
@@ -24,7 +24,7 @@ Words = Annotated[
 ]
 
 
-@router.get("/search", response=told(HitPage), summary="Search every message")
+@router.get("/search", response=described(HitPage), summary="Search every message")
 def find(request: Request, q: Words, cursor: Cursor = None, limit: Limit = search.LIMIT) -> dict[str, Any]:
     """In whatever case, in one's chats, archived ones too, and in messages that are folded into a summary: first the
     titles, by their last change, then the messages, the best first. Replaced messages are not found.

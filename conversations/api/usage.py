@@ -14,7 +14,7 @@ from conversations.analytics.person import Account
 from conversations.analytics.totals import Tally, total
 from conversations.api.auth import Request
 from conversations.api.schemas import usage as schema
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.errors import Invalid
 
 router = Router(tags=["usage"])
@@ -31,7 +31,7 @@ Until = Annotated[date | None, Query(description="The last day, which is counted
 By = Annotated[Literal["day", "model"], Query(description="What the items are.")]
 
 
-@router.get("/usage", response=told(schema.UsageReport), summary="Read usage")
+@router.get("/usage", response=described(schema.UsageReport), summary="Read usage")
 def read(request: Request, since: Since = None, until: Until = None, by: By = "day") -> dict[str, Any]:
     """Your replies, your keys' calls of the gateway, and your summaries. Money is a decimal number in a string."""
     days = _days(since, until)
@@ -51,7 +51,7 @@ def read(request: Request, since: Since = None, until: Until = None, by: By = "d
 
 
 def _days(since: date | None, until: date | None) -> Days:
-    """Raises Invalid."""
+    """The days of the request's period. Raises Invalid."""
     today = datetime.now(UTC).date()
     last = today if until is None else until
     if not FIRST_DAY <= last <= today:

@@ -11,7 +11,7 @@ from conversations.access import TO_READ, get_conversation, writable_conversatio
 from conversations.api.auth import Request
 from conversations.api.openapi import refuses
 from conversations.api.schemas import versions as schema
-from conversations.api.schemas.fields import told
+from conversations.api.schemas.fields import described
 from conversations.messages.history import load_parts
 from conversations.runtime.payloads import message_json
 from conversations.turns import branches, versions
@@ -21,7 +21,7 @@ router = Router(tags=["messages"])
 
 @router.get(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/versions",
-    response=told(schema.Versions),
+    response=described(schema.Versions),
     summary="List versions of a message",
 )
 def list_all(request: Request, conversation_id: UUID, message_id: UUID) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def list_all(request: Request, conversation_id: UUID, message_id: UUID) -> dict[
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/use",
-    response=told(schema.Message),
+    response=described(schema.Message),
     summary="Use a version",
     openapi_extra=refuses(409),
 )

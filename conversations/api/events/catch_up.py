@@ -1,4 +1,4 @@
-"""What a program has missed, told again from the rows: events are kept by nobody."""
+"""Rebuilds the events that a program has missed from the rows: events themselves are not stored."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from conversations.runtime.subscription import RESYNC, Event
 from conversations.turns import running
 
 MAX_MISSED = 500
-"""Messages, and compactions, that are told again. Beyond it the conversation is better fetched."""
+"""The most messages, and the most compactions, that are sent again. Beyond it, fetching the conversation is better."""
 
 
 class Told(NamedTuple):
-    """An event, and how far one is with it."""
+    """An event, and the place in the conversation after it."""
 
     event: Event
     place: Place
@@ -42,14 +42,14 @@ class Told(NamedTuple):
 
 @dataclass(slots=True)
 class Missed:
-    """What is told, in order, from `start` to `place`; `reply_id` is of the reply that is in the making there."""
+    """The missed events in order, from `start` to `place`; `reply_id` is that of the reply in the making, if any."""
 
     start: Place
     place: Place
     told: list[Told] = field(default_factory=list)
     reply_id: str = ""
     ended: set[tuple[str, str]] = field(default_factory=set)
-    """Compactions that were told as ended, and how."""
+    """The compactions whose end is among the events, with their status."""
 
     def tell(self, event: Event, **place: Any) -> None:
         self.place = self.place._replace(**place)
@@ -57,9 +57,10 @@ class Missed:
 
 
 def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -> Missed:
-    """From `place` on. `resync` says to fetch the conversation; it is told by itself where there is more to know.
+    """The events after `place`.
 
-    None is now: what a reply in the making has said so far, and the compaction that runs, are told all the same.
+    `resync` asks the program to fetch the conversation; the events ask for it themselves if more has changed than can
+    be sent. None stands for now: the text of a reply in the making, and the running compaction, are sent all the same.
     Raises Conversation.DoesNotExist.
     """
     conversation = Conversation.objects.select_related("model").get(pk=conversation_id)
@@ -93,7 +94,7 @@ def _now(conversation: Conversation) -> Place:
 
 
 def _news(conversation: Conversation, place: Place) -> list[Message] | None:
-    """The message at the place, and those after it; None where that is nothing to go on from."""
+    """The message at the place and those after it; None if that message is gone."""
     if place.conversation != cursor.short(conversation.pk):
         return None
     rows = conversation.messages.filter(created_at__gte=moment_at(place.at)).order_by("created_at")
@@ -104,7 +105,7 @@ def _news(conversation: Conversation, place: Place) -> list[Message] | None:
 
 
 def _tell_message(missed: Missed, row: Message) -> None:
-    """As far as it is not known. One that was replaced since is told only to who knows of it."""
+    """Send the part of a message that the program lacks. A replaced message is sent only to a program that knows it."""
     at, told = microseconds(row.created_at), message_json(row)
     if at > missed.place.at:
         if row.replaced_by_id:
@@ -121,32 +122,32 @@ def _tell_message(missed: Missed, row: Message) -> None:
 
 
 def _tell_calls(missed: Missed, row: Message) -> None:
-    """Each as it is now."""
+    """Send each tool call as it is now."""
     for call in row.tool_calls.all():
         told = call_json(call, most=settings.TOOL_RESULT_MAX_CHARS)
         missed.tell(Event(EventType.TOOL_UPDATED, {"message_id": str(row.pk), "call": told}))
 
 
 def _called_before(conversation: Conversation, place: Place) -> list[Message]:
-    """The message whose tools a reply waits for, of which no word is known."""
+    """The message whose tools a reply without text waits for."""
     earlier = conversation.messages.filter(created_at__lt=moment_at(place.at), replaced_by=None)
     return list(earlier.order_by("-created_at").prefetch_related("tool_calls")[:1])
 
 
 def _tell_run(missed: Missed, conversation: Conversation) -> None:
-    """An agent's latest one, as it is now; its steps are to be read."""
+    """Send an agent's latest run as it is now, without its steps."""
     if conversation.kind == Conversation.Kind.AGENT and (run := conversation.agent_runs.last()):
         used = usage.flow_usage(transcript.load(run.thread_id))
         missed.tell(Event(EventType.RUN_UPDATED, {"run": run_with_usage_json(run, used)}))
 
 
 def _begun(row: Message) -> dict[str, str]:
-    """A message as it is announced: a streaming reply is announced empty, as its text follows in deltas."""
+    """A message as its creation announces it: a streaming reply is empty, as its text follows in deltas."""
     return {"content": ""} if row.is_streaming else {}
 
 
 def _received(row: Message) -> int:
-    """How much is known of a message that was told as created."""
+    """The number of characters that the announcement of a message contains."""
     if row.is_streaming:
         return 0
     return len(row.content) if row.role == Message.Role.ASSISTANT else ENDED
@@ -160,7 +161,7 @@ def _tell_words(missed: Missed, row: Message) -> None:
 
 
 def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
-    """Those that ended since, and the one that is at work."""
+    """Send the compactions that ended since, and the running one."""
     since = moment_at(missed.place.folded)
     for row in conversation.compactions.filter(finished_at__gt=since).order_by("finished_at")[:MAX_MISSED]:
         missed.ended.add((str(row.pk), row.status))
@@ -174,5 +175,5 @@ def _tell_compactions(missed: Missed, conversation: Conversation) -> None:
 
 
 def completed(row: Compaction) -> Event:
-    """That it has ended, as it was told when it did."""
+    """The event of a compaction's end, as it was sent at the time."""
     return Event(EventType.COMPACTION_COMPLETED, completed_json(row))

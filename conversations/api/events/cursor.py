@@ -1,4 +1,6 @@
-"""How far a program was told of a conversation: what the id of an event says, and a new connection goes on from."""
+"""The place of a program in a conversation's events: the id of an event holds it, and a new connection continues from
+it.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,10 @@ ENDED = -1
 
 
 class Place(NamedTuple):
-    """Moments are microseconds since 1970, as the rows have them.
+    """A place. Moments are microseconds since 1970, as in the rows.
 
-    `at` is the `created_at` of the last message that was told, `received` the characters of it, or ENDED. Compactions
-    that ended up to `folded` are known, and that one is at work which `folding` begins to name.
+    `at` is the `created_at` of the last message that was sent, `received` the number of its characters, or ENDED.
+    Compactions that ended up to `folded` were sent, and the running one whose id ends as `folding` says.
     """
 
     conversation: str
@@ -43,7 +45,7 @@ class Place(NamedTuple):
         return ".".join(map(str, self))
 
     def after(self, event: Event) -> Self:
-        """Once this one was told, which was heard just now."""
+        """The place after this event, which happened just now."""
         data = event.data
         match event.type:
             case EventType.MESSAGE_CREATED if (at := moment_of(data["message"])) > self.at:
@@ -63,7 +65,7 @@ class Place(NamedTuple):
 
 
 def parse_cursor(text: str) -> Place:
-    """What `Place.id` wrote. Raises Invalid for anything else."""
+    """The place in an id that `Place.id` wrote. Raises Invalid for any other text."""
     if not (found := SHAPE.fullmatch(text)):
         raise Invalid(f"{HEADER}: take it from `id` of an event.", field=HEADER)
     conversation, at, received, folded, folding, version, title = found.groups()
@@ -71,7 +73,7 @@ def parse_cursor(text: str) -> Place:
 
 
 def before(conversation: Conversation, at: datetime, *, received: int = ENDED) -> Place:
-    """Where everything is known but what comes after a moment."""
+    """The place before a moment: everything earlier was sent."""
     return Place(
         conversation=short(str(conversation.pk)),
         at=microseconds(at),
@@ -84,7 +86,7 @@ def before(conversation: Conversation, at: datetime, *, received: int = ENDED) -
 
 
 def moment_of(message: dict[str, str]) -> int:
-    """Of a message as JSON; one that was deleted has none."""
+    """The moment of a message as JSON; None for a deleted one."""
     return microseconds(datetime.fromisoformat(message["created_at"])) if "created_at" in message else 0
 
 

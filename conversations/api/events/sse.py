@@ -1,4 +1,4 @@
-"""A reply as it comes: the conversation's events until it has ended, also as server-sent events."""
+"""Streams a reply while it is written: the conversation's events until its end, also as server-sent events."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from conversations.runtime.payloads import message_json
 from conversations.runtime.subscription import RESYNC, Event, Listener
 
 HEARTBEAT = 5.0
-"""Seconds without an event after which a comment is sent, and the row is asked whether the reply has ended."""
+"""Seconds without an event after which a comment is sent, and the rows are asked whether the reply has ended."""
 BEAT = ": heartbeat\n\n"
 
 
 async def until_ended(listener: Listener, reply_id: UUID, *, ask_first: bool) -> AsyncIterator[Event | None]:
-    """The events up to the end of the last reply of a turn, which is the last event; None for a silence.
+    """The events up to the end of a turn's last reply, which is the last event; None for a silence.
 
-    A reply that called tools is followed by another. `ask_first`: the reply may have ended before anyone listened. What
-    the listener missed is read from the rows.
+    A reply that called tools is followed by another. `ask_first`: the reply may have ended before anyone listened.
+    Events that the listener missed are read from the rows.
     """
     awaited: UUID | None = reply_id
     is_missed, read = ask_first, set[tuple[str, str]]()
@@ -50,7 +50,7 @@ async def until_ended(listener: Listener, reply_id: UUID, *, ask_first: bool) ->
 
 
 async def numbered(events: AsyncIterator[Event | None], place: Place) -> AsyncIterator[Told | None]:
-    """With how far one is after each of them, from `place` on."""
+    """The events with the place after each, beginning at `place`."""
     async for event in events:
         place = place.after(event) if event else place
         yield Told(event, place) if event else None
@@ -59,7 +59,7 @@ async def numbered(events: AsyncIterator[Event | None], place: Place) -> AsyncIt
 def event_stream(
     events: AsyncIterator[Told | None], close: Callable[[], object], *, first: str = ""
 ) -> StreamingHttpResponse:
-    """`first` is sent at once; `close` is called when the stream is over, whoever ended it."""
+    """The events as text. `first` is sent at once; `close` is called when the stream ends, however it ends."""
     response = StreamingHttpResponse(_Stream(events, close, first), content_type="text/event-stream")
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
@@ -67,7 +67,9 @@ def event_stream(
 
 
 class _Stream:
-    """Django closes it even where nothing was read of it, as it does with files; a generator would not notice."""
+    """A stream that Django closes even if nothing of it was read, as it does with files; a generator would not be
+    closed.
+    """
 
     def __init__(self, events: AsyncIterator[Told | None], close: Callable[[], object], first: str) -> None:
         self.events, self.first = events, first
@@ -85,7 +87,7 @@ def written(told: Told) -> str:
 
 
 def _end(reply_id: UUID) -> Event | None:
-    """How the reply ended, or None while it is being written; one that was deleted has failed."""
+    """The event of the reply's end, or None while it is being written; a deleted reply has failed."""
     reply = Message.objects.filter(pk=reply_id).first()
     if reply is None:
         deleted = {"id": str(reply_id), "status": "failed", "error": "deleted"}
@@ -96,7 +98,7 @@ def _end(reply_id: UUID) -> Event | None:
 
 
 def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
-    """How a reply ended, and those that follow it; and which one is awaited now (None: the last one has ended)."""
+    """(the ends of a reply and of those after it, the reply that is awaited now or None if the last one has ended)."""
     told: list[Event] = []
     awaited: UUID | None = reply_id
     while awaited and (end := _end(awaited)):
@@ -109,7 +111,7 @@ def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
 
 
 def _after(reply_id: UUID) -> UUID | None:
-    """The reply of the same turn that comes after one that has ended; None: it was the last."""
+    """The next reply of the same turn; None after the last one."""
     called = Message.objects.filter(pk=reply_id, tool_calls__isnull=False).first()
     following = turn_replies.next_of(called) if called else None
     return following.pk if following else None

@@ -1,4 +1,4 @@
-"""What a listener hears, as a program is told it: nothing twice, and no reply with a gap."""
+"""Sends a listener's events to a program: each once, and no reply with a gap."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ logger = logging.getLogger(__name__)
 
 DELETED = Event(EventType.CONVERSATION_DELETED)
 BLIND_SECONDS = 5.0
-"""Between two looks at the rows for words that were not heard: another process writes them, and saves them at times."""
+"""Seconds between two readings of the rows for text that was not received: another process writes it, and saves it at
+times.
+"""
 
 
 class Telling:
-    """A conversation from `begun` on, which was read once `listener` heard already."""
+    """A program's subscription to a conversation from `begun` on, which was read after `listener` began to listen."""
 
     def __init__(self, conversation_id: UUID, listener: Listener, begun: Missed) -> None:
         self.conversation_id, self.listener = conversation_id, listener
@@ -36,7 +38,9 @@ class Telling:
         self._take(begun)
 
     async def told(self, *, silence: float, until: float) -> AsyncIterator[Told | None]:
-        """Until the conversation is deleted, the server stops, or the loop's clock says `until`; None for a silence."""
+        """The events until the conversation is deleted, the server stops, or the loop's clock says `until`; None for a
+        silence.
+        """
         while True:
             for told in self.waiting:
                 yield told
@@ -57,7 +61,7 @@ class Telling:
                 return
 
     async def _after(self, event: Event) -> list[Told]:
-        """What there is to tell once this was heard."""
+        """The events to send after this one was received."""
         before: list[Told] = []
         if event == RESYNC or self._lacks(event):
             before = await self._read(resync=event == RESYNC)
@@ -65,7 +69,7 @@ class Telling:
         return [*before, self._tell(fresh)] if fresh else before
 
     def _fresh(self, event: Event) -> Event | None:
-        """The part of it that was not told from the rows."""
+        """The part of an event that was not sent from the rows already."""
         data, place = event.data, self.place
         match event.type:
             case EventType.MESSAGE_CREATED:
@@ -92,7 +96,7 @@ class Telling:
         return replace(event, data=event.data | {"text": text[known:], "at": self.place.received}) if known else event
 
     def _lacks(self, event: Event) -> bool:
-        """Whether words are missing before these, and the rows have not been asked for them just now."""
+        """Whether text is missing before this event's, and the rows were not read for it just now."""
         is_gap = event.type == EventType.MESSAGE_DELTA and event.data["id"] == self.reply_id
         if not is_gap or event.data["at"] <= self.place.received or self.listener.loop.time() < self._blind_until:
             return False
@@ -121,7 +125,7 @@ class Telling:
 
 
 async def heard(listener: Listener, seconds: float) -> Event | None:
-    """The next event; None where none has come in time."""
+    """The next event; None if none comes in time."""
     try:
         return await asyncio.wait_for(listener.queue.get(), seconds)
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""/api/conversations/{id}/events: what happens in a conversation, as it happens, and what was missed of it."""
+"""/api/conversations/{id}/events: a conversation's events as they happen, and those that were missed."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ LAST = {
 }
 
 RETRY_MS = 2_000
-"""After which a program connects again."""
+"""Milliseconds after which a program connects again."""
 HEARTBEAT = 15.0
 """Seconds without an event after which a comment is sent."""
 MAX_STREAM_SECONDS = 900.0
-"""Seconds after which a stream ends: whoever connects again is asked for a key that is still valid."""
+"""Seconds after which a stream ends, so that a new connection has to show a key that is still valid."""
 
 
 @router.get(
@@ -83,7 +83,7 @@ def _begin(user: User, conversation_id: UUID, place: cursor.Place | None) -> cat
 
 
 def _count(user: User, open_: ExitStack) -> None:
-    """One more of this person's. Raises TooMany."""
+    """Count one more stream of this person. Raises TooMany."""
     if not open_.enter_context(limits.one_more_socket(user.pk)):
         raise TooMany(
             "As many of your sockets and streams are open as may be. Close one, or try again soon.",
