@@ -24,14 +24,14 @@ from chatsite.servers.tcp_timeout import give_up_unread
 from conversations.errors import Refused
 
 LARGE_WAITING = 4
-"""Large bodies that may be there at once: daphne hands each on in one piece."""
+"""The most large bodies held at once: daphne passes each on in one piece."""
 MAX_FRAGMENTS = 1_000
-"""Of a message: empty ones have no size that could be too large."""
+"""The most fragments of a message: empty ones add nothing to its size."""
 TOO_BIG = 1009
 
 
 class Channel(HTTPChannel):
-    """A connection that has only so long to send a request, and waits for who does not read."""
+    """A connection with a limited time to send a request, whose writer waits for a slow reader."""
 
     transport: Any
     _writable: asyncio.Event | None = None
@@ -41,7 +41,7 @@ class Channel(HTTPChannel):
         give_up_unread(self.transport.getHandle())
 
     def resetTimeout(self) -> None:
-        """Not by every byte: the time is for the whole of it."""
+        """Do not extend the time at every byte: it is for the whole request."""
 
     def allHeadersReceived(self) -> None:
         self.setTimeout(settings.BODY_SECONDS)
@@ -60,7 +60,7 @@ class Channel(HTTPChannel):
             self.requests[-1].refuse(TooSlow("headers", settings.HEAD_SECONDS))
 
     async def writable(self) -> None:
-        """Until the peer has read what was sent, or is gone."""
+        """Wait until the peer has read what was sent, or is gone."""
         if self._writable is None:
             self._writable = asyncio.Event()
         await self._writable.wait()
@@ -86,7 +86,7 @@ class Channel(HTTPChannel):
 
 
 class Request(WebRequest):
-    """One whose body is refused as soon as it is known to be too large: daphne would read all of it first."""
+    """A request whose body is refused as soon as it is known to be too large: daphne would read all of it first."""
 
     asked: tuple[bytes, bytes]
     received = 0
@@ -147,7 +147,7 @@ class Request(WebRequest):
         super().connectionLost(reason)
 
     def _require_known(self) -> None:
-        """Refuse what a stranger may not send, as soon as it is clear that it is one."""
+        """Refuse a large body as soon as its sender is known to have no session or key."""
         if self.asking is None:
             if not has_credentials(dict(self._headers())):
                 self.refuse(Unknown(SMALL_BODY_BYTES))
@@ -169,7 +169,7 @@ class Request(WebRequest):
         return [(name.lower(), value) for name, values in given for value in values]
 
     def refuse(self, refusal: Refused) -> None:
-        """Answer, and read the rest for a while: who still writes would not read the answer."""
+        """Answer, and read the rest for a while: a client that still writes would not read the answer."""
         channel, self.refused = self.channel, True
         if hasattr(self, "held"):
             self.held.close()
@@ -233,11 +233,13 @@ class Server(daphne.server.Server):
         super().protocol_disconnected(protocol)
 
     def kill_all_applications(self) -> Any:
-        """Before the loop ends. daphne's own fails, and kills none, where a connection has asked for nothing yet."""
+        """Cancel all requests before the loop ends. daphne's own method fails on a connection without a request, and
+        cancels none.
+        """
         return defer.Deferred.fromFuture(asyncio.ensure_future(self.end_all()))
 
     async def end_all(self) -> None:
-        """And wait until they have ended."""
+        """Cancel all requests and wait for their ends."""
         found = [details.get("application_instance") for details in self.connections.values()]
         if running := [application for application in found if application and not application.done()]:
             for application in running:
@@ -245,13 +247,13 @@ class Server(daphne.server.Server):
             await asyncio.wait(running, timeout=MAX_END_SECONDS)
 
     async def close(self) -> None:
-        """Nothing begins any more, and all ends."""
+        """Refuse new requests and end the running ones."""
         self.is_closed = True
         await self.end_all()
         await wait_for_threads()
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:
-        """Wait for who does not read, instead of keeping for it whatever there is to say."""
+        """Wait for a slow reader instead of keeping all of the reply for it."""
         transport = protocol.transport
         while transport is not None and transport.producerPaused and transport.connected and transport.producer:
             await transport.producer.writable()

@@ -1,7 +1,6 @@
-"""Parts of daphne's libraries that a site without TLS and WAMP of its own never uses: 24 MB, and a fifth of its start.
+"""Keeps out parts of daphne's libraries that a site without TLS and WAMP never uses: 24 MB, and a fifth of its start.
 
-Modules that are used import them at their top, so that only a stand-in keeps them out. Whoever imports them later gets
-the real ones.
+Modules that are used import them at their top, so only a stand-in keeps them out. A later import gets the real modules.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from types import ModuleType
 from typing import Any
 
 ABSENT = "OpenSSL"
-"""Twisted does without it where it is not installed."""
+"""Modules that Twisted does without if they are not installed."""
 WAMP = ("autobahn.wamp", "autobahn.wamp.websocket", "autobahn.twisted.wamp")
-"""A protocol over web sockets. Types of the transport are in its package, which is imported where it is asked for."""
+"""A protocol over web sockets. Types of the transport are in its package, which is imported when it is needed."""
 CFFI = "cffi"
-"""Parses declarations in C at each start, for extensions that were compiled when autobahn was built."""
+"""Parses C declarations at each start, for extensions that were compiled when autobahn was built."""
 
 
 @contextmanager
 def spared() -> Iterator[None]:
-    """While daphne is imported; without effect for what is imported already."""
+    """Keep the modules out while daphne is imported; no effect for modules that are imported already."""
     given: dict[str, Any] = {ABSENT: None, CFFI: _Compiled(CFFI), **{name: _Empty(name) for name in WAMP}}
     given = {name: module for name, module in given.items() if name not in sys.modules}
     sys.modules.update(given)
@@ -36,7 +35,7 @@ def spared() -> Iterator[None]:
 
 
 class _Empty(ModuleType):
-    """A module with a class without content for every name, and its real submodules."""
+    """A module with an empty class for every name, and its real submodules."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -52,7 +51,7 @@ class _Empty(ModuleType):
 
 
 class _Compiled(ModuleType):
-    """`cffi`, for modules that declare what a compiled extension of theirs has already."""
+    """`cffi` for modules whose compiled extension has the declarations already."""
 
     __version__ = "compiled"
 

@@ -25,4 +25,4 @@ NAMES: dict[str, tuple[str, ...]] = {
         "read_paused",
     ),
 }
-"""By the dotted path of a module or a class, its names."""
+"""The used names by the dotted path of their module or class."""

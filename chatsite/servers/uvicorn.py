@@ -15,16 +15,16 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import CloseCode, Frame
 
 from chatsite.servers.tcp_timeout import give_up_unread
-from conversations.runtime import shutdown as leaving
+from conversations.runtime import shutdown
 
 MAX_HEAD_BYTES = 65_536
-"""Of a request's first line and headers."""
+"""The most bytes of a request's first line and headers."""
 MAX_FRAGMENTS = 1_000
-"""Of a message: empty ones have no size that could be too large."""
+"""The most fragments of a message: empty ones add nothing to its size."""
 
 
 class Http(HttpToolsProtocol):
-    """One that takes only so long and so large a head, and ends where nobody reads."""
+    """A connection with limits on the time and size of a request's head, and an end for peers that do not read."""
 
     _head: asyncio.TimerHandle | None = None
     _head_size = 0
@@ -67,7 +67,7 @@ class Http(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         super().shutdown()
-        leaving.notify_all()
+        shutdown.notify_all()
 
     def _await_head(self) -> None:
         self._head_size = 0
@@ -93,12 +93,12 @@ class Http(HttpToolsProtocol):
 
 
 def _without_proxy(app: Any) -> Any:
-    """`app` without what believes a proxy on this machine unasked: chatsite.addresses does as it is configured."""
+    """`app` without uvicorn's own trust in a proxy on this machine: chatsite.addresses trusts the configured ones."""
     return app.app if isinstance(app, ProxyHeadersMiddleware) else app
 
 
 def _answering_to_the_end(app: Any) -> Any:
-    """`app`, of which only a server that stops gives a request up: in words, where nothing was answered yet."""
+    """`app`, which ends a request with an answer when the server stops, if it has none yet."""
 
     async def answering(scope: Any, receive: Any, send: Any) -> None:
         is_begun = False
@@ -123,7 +123,7 @@ def _answering_to_the_end(app: Any) -> Any:
 
 
 class Socket(WebSocketsSansIOProtocol):
-    """One that takes only small frames, and reads no more from who does not read."""
+    """A socket that takes only small frames, and reads no more from a peer that does not read."""
 
     def __init__(self, config: Any, *args: Any, **kwargs: Any) -> None:
         config.ws_max_size = settings.MAX_FRAME_BYTES

@@ -98,7 +98,7 @@ def _told(run: AgentRun) -> str:
         )
     if step.kind != Kind.RESULT:
         return ""
-    why = endings.told(step.message)
+    why = endings.cut_off_note(step.message)
     return (text or "It answered nothing.") + (f"\n[The executor's answer is not whole: {why}.]" if why else "")
 
 

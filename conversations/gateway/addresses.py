@@ -1,4 +1,6 @@
-"""Addresses in a call's messages, which whoever answers fetches: a server of one's own from inside its network."""
+"""Checks the addresses in a call's messages: a provider fetches them, and a server of one's own from inside its
+network.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,15 @@ from conversations.llm.known_models import is_anthropic, is_openai
 from conversations.models import ModelProfile
 
 NEVER, HOME, PUBLIC = "never", "provider", "public"
-"""GATEWAY_IMAGE_URLS: no address passes; https to OpenAI and Anthropic themselves; https of public hosts to all."""
+"""The values of GATEWAY_IMAGE_URLS: no address passes; https to OpenAI and Anthropic themselves; https of public hosts
+to all.
+"""
 TEXTS = {"text", "refusal", "thinking", "redacted_thinking", "reasoning", "reasoning_text"}
-"""Types of parts that are words alone, in which an address is one."""
+"""Types of parts that hold words alone: an address in them is only text."""
 FETCHED = {"image_url", "input_audio", "file", "video_url", "audio_url"}
-"""Types of parts that carry a file, or say where it is."""
+"""Types of parts that carry a file or name its address."""
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:")
-"""What no base64 begins with."""
+"""Characters that base64 never begins with, but the scheme of an address does."""
 _DATA = re.compile(r"data:", re.IGNORECASE)
 _LABELS = (".filename", ".detail", ".format", ".uuid", ".cache_control.type")
 _NAME = re.compile(r"(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]*", re.IGNORECASE)
@@ -30,7 +34,7 @@ _INSIDE = (".local", ".localhost", ".internal", ".lan", ".home", ".corp", ".intr
 
 
 def require_reachable(messages: Sequence[Raw], profile: ModelProfile) -> None:
-    """Raises Invalid, naming the place, for a part that leads whoever answers to an address it should not fetch."""
+    """Raise Invalid, naming the place, for a part with an address that the provider should not fetch."""
     for number, raw in enumerate(messages):
         content = raw.get("content")
         for place, part in enumerate(content) if isinstance(content, list) else ():
@@ -77,7 +81,7 @@ def _is_home(profile: ModelProfile) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether it is https to a host that is not plainly inside a network. Where a name leads is not looked up."""
+    """Whether the address is https to a host that is not plainly inside a network. The name is not resolved."""
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").rstrip(".")

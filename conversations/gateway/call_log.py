@@ -1,4 +1,4 @@
-"""One call from its beginning to its row: who calls, what it took, what it saved."""
+"""Records one call of the gateway: its caller, its cost, its times, and the tokens that it saved."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from conversations.runtime import metrics
 logger = logging.getLogger(__name__)
 
 NONE, HIT, MADE = "none", "hit", "made"
-"""No summary was used, one that was there, or one that this call had to wait for."""
+"""How a call used a summary: none was used, a stored one was, or the call waited for a new one."""
 GONE = 499
-"""The caller went away before it had its answer."""
+"""The status of a call whose caller left before the answer."""
 
 
 @dataclass(slots=True)
 class Call:
-    """Figures of one call as they become known. Tokens are as the model counts them; times in seconds."""
+    """The figures of one call as they become known. Tokens are as the model counts them; times in seconds."""
 
     key: ApiKey | None = None
     profile: ModelProfile | None = None
@@ -36,13 +36,13 @@ class Call:
     before: int = 0
     after: int = 0
     estimated: int = 0
-    """By our own count, of what is all text: what the provider reports of it is learned from."""
+    """The request's tokens by our own count if all of it is text, for the correction to be learned from."""
     spent: Spent | None = None
     status: int = 200
     error: str = ""
     began: float = field(default_factory=time.perf_counter)
     asked_at: float | None = None
-    folded: float = 0.0
+    compacted_seconds: float = 0.0
     first: float | None = None
 
     @property
@@ -51,7 +51,7 @@ class Call:
         return self.key.user_id
 
     def uses(self, state: State | None, *, tokens: int, estimated: int) -> None:
-        """The summary that is sent, and what the request comes to with it."""
+        """Note the summary that is sent, and the size of the request with it."""
         self.after, self.estimated = tokens, estimated
         if state is not None and state.is_summary:
             self.conversation_id = state.conversation_id
@@ -61,12 +61,12 @@ class Call:
         self.asked_at = self.asked_at or time.perf_counter()
 
     def answered(self) -> None:
-        """The first words have come."""
+        """Note that the first words of the answer have come."""
         self.first = self.first or time.perf_counter()
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the caller is told about what was done to its history."""
+        """The headers that tell the caller how its history was compacted."""
         return {
             "X-Chatsite-Tokens-Before": str(self.before),
             "X-Chatsite-Tokens-After": str(self.after),
@@ -75,12 +75,12 @@ class Call:
 
     @property
     def overhead(self) -> float | None:
-        """What was done here before the provider was asked, compactions apart."""
-        return None if self.asked_at is None else self.asked_at - self.began - self.folded
+        """Seconds that the gateway itself took before it asked the provider, without compactions."""
+        return None if self.asked_at is None else self.asked_at - self.began - self.compacted_seconds
 
 
 def record(call: Call) -> None:
-    """Count the call, and store its row; a call that cannot be recorded was answered all the same."""
+    """Count the call and store its row; if the row cannot be stored, the call is answered all the same."""
     if call.key is None or call.profile is None:
         return  # it was not understood, or asked for nothing that costs
     ended = time.perf_counter()

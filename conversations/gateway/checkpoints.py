@@ -1,4 +1,4 @@
-"""What is known of a history: the summary that stands for its longest beginning, found by digest."""
+"""Finds the summary that stands for the longest known beginning of a history, by digest."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from conversations.runtime.bounded import BoundedCache
 ASKED_AT_ONCE = 500
 
 _hints: BoundedCache[tuple[int, str], UUID] = BoundedCache(10_000)
-"""Which conversation was found for a person and a digest."""
+"""The conversation that was found for a person and a digest, remembered by this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A summary that stands for the first `place` lines of a history, but for those `kept`, which are sent too.
+    """A summary that stands for the first `place` lines of a history, except the `kept` ones, which are sent too.
 
-    It is the present one of its conversation, or one from before a later compaction (`is_current` false). Lines that
-    are `elided` are sent without their tools' results, for as many tokens. Where that alone made room there is no
-    summary: `digest` and `context` are "", and `place` is 0.
+    It is its conversation's present summary, or one from before a later compaction (`is_current` false). Lines that are
+    `elided` are sent without their tools' results, at their reduced tokens. If leaving out results alone made room,
+    there is no summary: `digest` and `context` are "", and `place` is 0.
     """
 
     conversation_id: UUID
@@ -51,17 +51,17 @@ class State:
         return bool(self.digest)
 
     def sent(self, history: History) -> list[int]:
-        """The lines that are sent, by their numbers."""
+        """The numbers of the lines that are sent."""
         return [*self.kept, *range(self.place, len(history.lines))]
 
     def turns(self, history: History) -> list[Turn]:
-        """The same, each with what it costs as it is sent."""
+        """The turns that are sent, each with its tokens as sent."""
         turns = [(number, history.lines[number].turn) for number in self.sent(history)]
         return [replace(turn, tokens=self.elided.get(number, turn.tokens)) for number, turn in turns]
 
 
 def find_checkpoint(owner_id: int, history: History) -> State | None:
-    """The one that covers most of the history; None where nothing of it was ever compressed."""
+    """The state that covers most of the history; None if none of it was ever compacted."""
     places = history.places
     for digest, ids in _covering(owner_id, list(places)):
         if found := _current(ids, digest, places[digest]) or _earlier(ids, digest, places[digest]):
@@ -71,7 +71,7 @@ def find_checkpoint(owner_id: int, history: History) -> State | None:
 
 
 def recall(owner_id: int, history: History) -> State | None:
-    """One that this process has found lately, if it still holds; another may cover more by now."""
+    """A state that this process found lately, if it still holds; another one may cover more by now."""
     for place in range(len(history.lines), 0, -1):
         digest = history.lines[place - 1].digest
         if id := _hints.get((owner_id, digest)):
@@ -80,9 +80,9 @@ def recall(owner_id: int, history: History) -> State | None:
 
 
 def present(conversation_id: UUID, history: History) -> State | None:
-    """The state that the history's own conversation has now, with what was left out to make room.
+    """The present state of the history's own conversation, with the results left out to make room.
 
-    Raises Superseded where it is another history's by now: someone else has gone on with it.
+    Raises Superseded if another caller has gone on with the conversation, so that it holds another history.
     """
     last = _last_checkpoint(conversation_id)
     row = last.conversation if last else Conversation.objects.filter(pk=conversation_id).first()
@@ -97,19 +97,19 @@ def present(conversation_id: UUID, history: History) -> State | None:
 
 
 def holds(conversation_id: UUID, digest: str) -> bool:
-    """Whether the conversation's summary ends there now."""
+    """Whether the conversation's summary ends at this digest now."""
     last = _last_checkpoint(conversation_id)
     return last is not None and last.digest == digest
 
 
 def measured(history: History, state: State | None, window: Window) -> Usage:
-    """What a request with this summary costs, as the model counts it."""
+    """The usage of a request with this summary, as the model counts it."""
     turns = state.turns(history) if state else [line.turn for line in history.lines]
     return usage(system=history.fixed_tokens, summary=state.tokens if state else 0, turns=turns, window=window)
 
 
 def assemble(history: History, state: State) -> list[Raw]:
-    """The request's messages: the caller's own, untouched, but for what the summary stands for."""
+    """The request's messages: the caller's own, unchanged, with the summary in place of those that it stands for."""
     sent: list[Raw] = list(history.lead)
     if state.is_summary:
         sent.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": state.context})
@@ -125,7 +125,7 @@ def _without_results(raw: tuple[Raw, ...]) -> Iterator[Raw]:
 
 
 def _covering(owner_id: int, digests: list[str]) -> Iterator[tuple[str, set[UUID]]]:
-    """Digests that end a checkpoint of this person's, the longest first, each with its conversations."""
+    """Digests at which this person's checkpoints end, the longest first, each with its conversations."""
     rows = Checkpoint.objects.filter(conversation__owner_id=owner_id, conversation__kind=Conversation.Kind.GATEWAY)
     for chunk in batched(reversed(digests), ASKED_AT_ONCE):
         found: dict[str, set[UUID]] = {}
@@ -135,7 +135,7 @@ def _covering(owner_id: int, digests: list[str]) -> Iterator[tuple[str, set[UUID
 
 
 def _current(ids: set[UUID], digest: str, place: int) -> State | None:
-    """Of a conversation whose summary ends there now."""
+    """The state of a conversation whose summary ends at the digest now."""
     for id in sorted(ids):
         last = _last_checkpoint(id)
         if last is None or last.digest != digest or last.conversation.compressed_at is None:
@@ -146,13 +146,13 @@ def _current(ids: set[UUID], digest: str, place: int) -> State | None:
 
 
 def _last_checkpoint(conversation_id: UUID) -> Checkpoint | None:
-    """With its conversation."""
+    """The last checkpoint with this digest, with its conversation."""
     active = Checkpoint.objects.filter(conversation=conversation_id, active=True).select_related("conversation")
     return active.order_by("-last_message_at", "-number").first()
 
 
 def _earlier(ids: set[UUID], digest: str, place: int) -> State | None:
-    """Of a conversation that has gone on from there, and whose later compactions are all in effect."""
+    """The state of a conversation that has gone on since, if all its later compactions are in effect."""
     for id in sorted(ids):
         snapshots = states.in_effect(id).filter(digest=digest).exclude(compressed_at=None)
         snapshot = snapshots.select_related("conversation").first()
@@ -170,7 +170,7 @@ def _state(
     elided: Mapping[str, int] | None = None,
     is_current: bool = True,
 ) -> State | None:
-    """None where a message that is to be sent beside the summary is there no more: the conversation was deleted."""
+    """The state, or None if a message that is to be sent beside the summary is gone with its conversation."""
     assert of.compressed_at is not None and of.compressed_context is not None
     kept = _numbered(row, dict.fromkeys(of.verbatim_ids, 0))
     if len(kept) < len(of.verbatim_ids):
@@ -189,7 +189,7 @@ def _state(
 
 
 def _numbered(row: Conversation, chosen: Mapping[str, int]) -> dict[int, int]:
-    """The same by the numbers of lines, in place of the ids of messages; those that are gone are left out."""
+    """The values by the numbers of lines, not by the ids of messages; values of deleted messages are left out."""
     if not chosen:
         return {}
     ids = Message.objects.filter(HISTORY, conversation=row).order_by("created_at").values_list("pk", flat=True)

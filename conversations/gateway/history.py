@@ -1,4 +1,4 @@
-"""A caller's messages as the engine's values: each in a turn, with what it costs and the running hash up to it."""
+"""Converts a caller's messages to the engine's turns, each with its tokens and the running digest of the history."""
 
 from __future__ import annotations
 
@@ -23,22 +23,21 @@ from conversations.gateway.messages import (
     checked,
     odd_parts,
     require_storable,
-    said,
+    spoken_text,
     text_of,
 )
 from conversations.runtime.bounded import BoundedCache
 
 PART_TOKENS = 1_100
-"""What an image is taken to cost, and any other part that is not text: as OpenAI's largest images do."""
+"""The assumed tokens of an image, or of any other part that is not text: those of OpenAI's largest images."""
 MAX_MESSAGES = 20_000
 MAX_ID_CHARS = 180
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A turn, and the caller's messages that it is made of, untouched. `results` are those of its calls, whole.
-
-    `digest` is the running hash of the history up to and with it.
+    """A turn and the caller's messages that it is made of, unchanged. `results` are those of its calls, whole. `digest`
+    is the running hash of the history up to and including it.
     """
 
     turn: Turn
@@ -49,9 +48,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a call sends. `lead` are the system messages it begins with; they and the tools cost `fixed_tokens`.
-
-    `fixed` is the text of both. `is_text`: nothing of it has a cost that is only guessed.
+    """The content of a call. `lead` are its first system messages; they and the tools take `fixed_tokens`, and `fixed`
+    is the text of both. `is_text`: no token count of it is a guess.
     """
 
     lead: tuple[Raw, ...]
@@ -62,24 +60,25 @@ class History:
 
     @property
     def tokens(self) -> int:
-        """All of it, by our own count."""
+        """The tokens of the whole history, by our own count."""
         return self.fixed_tokens + total_tokens([line.turn for line in self.lines])
 
     @property
     def origin(self) -> str:
-        """What all histories that begin alike have in common."""
+        """The digest that all histories with the same beginning share."""
         return self.lines[0].digest if self.lines else ""
 
     @property
     def places(self) -> dict[str, int]:
-        """How many lines each digest covers."""
+        """The number of lines that each digest covers."""
         return {line.digest: place for place, line in enumerate(self.lines, start=1)}
 
 
 def parse_history(messages: object, extras: Sequence[object] = (), *, is_storable: bool = False) -> History:
-    """`extras`: what is sent beside the messages and counts too, such as tools. Raises Invalid, naming the place.
+    """The history in a call's `messages`.
 
-    `is_storable` says that all text can be stored, as is known of one whose JSON has no escape of what cannot.
+    `extras` are other texts of the call that count too, such as tools. `is_storable` says that all text can be stored:
+    its JSON has no escape of characters that cannot. Raises Invalid, naming the place.
     """
     if not isinstance(messages, list) or not messages:
         raise Invalid("messages: must be a list of at least one message.", field="messages")
@@ -98,7 +97,7 @@ def parse_history(messages: object, extras: Sequence[object] = (), *, is_storabl
 
 
 _counted: BoundedCache[tuple[str, int], int] = BoundedCache(50_000)
-"""What turns and tools cost, by hash: a history that comes again and again is counted once."""
+"""The tokens of turns and tools by hash: a history that is sent again and again is counted once."""
 
 
 def _cost(key: tuple[str, int], count: Callable[[], int]) -> int:
@@ -114,7 +113,7 @@ def _lines(entries: list[Raw]) -> Iterator[Line]:
         raw, calls = entries[start], calls_of(entries[start])
         answers = _answers(entries[start + 1 : start + 1 + len(calls)], calls)
         whole = tuple(text_of(answers[number]) if number in answers else None for number in range(len(calls)))
-        role, content, uses = ROLES[raw["role"]], said(raw), _uses(calls, whole)
+        role, content, uses = ROLES[raw["role"]], spoken_text(raw), _uses(calls, whole)
         digest, group = digest_after(digest, role, content, uses), (raw, *answers.values())
         # The digest knows results only as far as they are summarised; they are sent whole.
         tokens = _cost((digest, hash(whole)), partial(_tokens, group, content, calls, whole))
@@ -125,7 +124,7 @@ def _lines(entries: list[Raw]) -> Iterator[Line]:
 
 
 def _answers(later: Sequence[Raw], calls: Sequence[Use]) -> Mapping[int, Raw]:
-    """The results that stand right behind the message that made the calls, in order, by the numbers of their calls."""
+    """The results right after the message with the calls, in order, by the numbers of their calls."""
     waiting: dict[str, deque[int]] = defaultdict(deque)
     for number, (id, _, _) in enumerate(calls):
         waiting[id].append(number)
@@ -139,7 +138,7 @@ def _answers(later: Sequence[Raw], calls: Sequence[Use]) -> Mapping[int, Raw]:
 
 
 def _uses(calls: Sequence[Use], results: Sequence[str | None]) -> tuple[ToolUse, ...]:
-    """As they are summarised: the results cut."""
+    """The tool uses as they are summarised: with cut results."""
     ids = _unlike([id[:MAX_ID_CHARS] for id, _, _ in calls])
     return tuple(
         ToolUse(id, name[:200], arguments, None if result is None else truncated(result))
@@ -148,7 +147,7 @@ def _uses(calls: Sequence[Use], results: Sequence[str | None]) -> tuple[ToolUse,
 
 
 def _unlike(ids: Sequence[str]) -> Iterator[str]:
-    """As they can be stored: one that was given before is made another one."""
+    """The call's id, or another one where the history has used it before, so that both can be stored."""
     taken: set[str] = set()
     alike: Counter[str] = Counter()
     for id in ids:
@@ -161,7 +160,7 @@ def _unlike(ids: Sequence[str]) -> Iterator[str]:
 
 
 def _tokens(group: Sequence[Raw], content: str, calls: Sequence[Use], results: Sequence[str | None]) -> int:
-    """What the messages cost as they are sent: whole."""
+    """The tokens of the messages as they are sent: whole."""
     role = ROLES[group[0]["role"]]  # a caller's system messages stay what they are
     texts = [content if role == "system" else as_sent(role, content), *(result or "" for result in results)]
     texts += [f"{name}{arguments}" for _, name, arguments in calls]

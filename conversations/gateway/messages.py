@@ -1,4 +1,4 @@
-"""One message of a caller: what it says, what tools it calls, and whether it is one at all."""
+"""Reads one message of a caller: its text, its tool calls, and whether it is a valid message."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ROLES: dict[str, Role] = {
     "function": "tool",
 }
 MAX_CALLS = 1_000
-"""Of tools, by one message."""
+"""The most tool calls in one message."""
 
 Raw = dict[str, Any]
 
 
 class Use(NamedTuple):
-    """Of a tool, as a message asks for it."""
+    """One use of a tool, as a message asks for it."""
 
     id: str
     name: str
@@ -54,7 +54,7 @@ def _fault(number: int, field: str, what: str) -> Invalid:
 
 
 def require_storable(place: str, value: object) -> None:
-    """Text that no database and no provider takes is refused while its place is known."""
+    """Raise Invalid, naming the place, for text that no database and no provider accepts."""
     for text in _strings(value):
         if "\0" in text:
             raise Invalid(f"{place}: must not contain a NUL character.", field=place)
@@ -79,14 +79,14 @@ def _is_parts(content: object) -> bool:
     )
 
 
-def said(raw: Raw) -> str:
-    """Its words behind the name of who says them: the same words of another are another history."""
+def spoken_text(raw: Raw) -> str:
+    """The message's text after the name of its speaker: the same words of another speaker are another history."""
     name, text = raw.get("name"), text_of(raw)
     return f"{name}: {text}" if isinstance(name, str) and name else text
 
 
 def text_of(raw: Raw) -> str:
-    """Its words; what is no text is named by a hash of it, so that another image makes another history."""
+    """The message's text; a part that is no text is named by its hash, so that another image makes another history."""
     content = raw.get("content")
     if content is None:
         return str(raw.get("refusal") or "")
@@ -109,7 +109,7 @@ def odd_parts(raw: Raw) -> int:
 
 
 def calls_of(raw: Raw) -> list[Use]:
-    """Id, name and arguments of each call that a message makes, whatever kind of tool it is of."""
+    """The id, name and arguments of each tool call in a message, whatever the kind of the tool."""
     found = []
     for call in raw.get("tool_calls") or ():
         kind = call.get(str(call.get("type") or "function"))

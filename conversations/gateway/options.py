@@ -1,7 +1,7 @@
-"""Which options of a call pass: those that cost what they seem to and reach nothing but the model.
+"""Decides which options of a call are forwarded: those with a known cost and no reach beyond the model.
 
-Others are refused by name: they store what was said elsewhere, buy another service, replace the model's template, or
-lead a proxy behind this site to another address. An administrator adds what their own server needs.
+Others are refused by name: they refer to texts stored elsewhere, buy another service, replace the model's template, or
+lead a proxy behind this site to another address. An administrator adds those that their own server needs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from django.conf import settings
 from conversations.errors import Invalid
 
 MOST_CHOICES = 4
-"""Answers to one call; each costs what a reply does, and is counted as the provider reports it."""
+"""The most answers to one call; each costs as much as a reply, and is counted as the provider reports it."""
 PASSED = frozenset(
     [
         "model",
@@ -56,14 +56,16 @@ PASSED = frozenset(
         "prompt_cache_key",
     ]
 )
-"""Sampling, tools, formats, thinking, and names that only the caller's own requests are known by."""
+"""Options for sampling, tools, formats and thinking, and names that only identify the caller's own requests."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 TOOLS = ("function", "custom")
 _TEMPLATES_OWN = {"chat_template", "tokenize", "messages", "tools", "documents"}
 
 
 def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
-    """The body to forward. Raises Invalid, naming the field, for what may not pass; `window` is the profile's."""
+    """The body to forward. Raises Invalid, naming the field, for an option that must not pass; `window` is the
+    profile's.
+    """
     allowed = PASSED | set(settings.GATEWAY_OPTIONS)
     for name in body.keys() - allowed:
         if not _says_nothing(name, body[name]):
@@ -80,7 +82,7 @@ def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
 
 
 def _says_nothing(name: str, value: object) -> bool:
-    """Whether it asks for what would be without it, as some clients always send it: it is left out then."""
+    """Whether an option only asks for the default, as some clients always do; it is left out then."""
     return value is None or (name == "store" and value is False) or (name == "service_tier" and value == "default")
 
 
@@ -104,7 +106,7 @@ def _require_limit(name: str, wanted: object, window: int) -> None:
 
 
 def _require_tools(tools: object) -> None:
-    """Functions that the caller carries out. Others would be carried out, and paid for, at the provider."""
+    """Raise Invalid for tools other than functions: the provider would carry them out, and charge for them."""
     if tools is None or "tools" in settings.GATEWAY_OPTIONS:
         return
     if not isinstance(tools, list):
@@ -116,7 +118,7 @@ def _require_tools(tools: object) -> None:
 
 
 def _require_arguments(arguments: object) -> None:
-    """Switches of the model's own template, never another template."""
+    """Raise Invalid for template arguments other than switches, such as another template."""
     if arguments is None:
         return
     field = "chat_template_kwargs"

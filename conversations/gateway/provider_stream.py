@@ -1,4 +1,4 @@
-"""What a provider answers: one JSON object, or events that pass as they come."""
+"""Reads a provider's answer: one JSON object, or events that are passed on as they come."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from conversations.llm.provider import whole_seconds
 
 DONE = "[DONE]"
 MAX_ANSWER_BYTES = 50_000_000
-"""Bytes of an answer that comes as one."""
+"""The most bytes of an answer in one piece."""
 _USAGE = re.compile(r'"usage":\s*\{')
 _FINISHED = re.compile(r'"finish_reason":\s*"')
 _ERROR = re.compile(r'\{\s*"error":')
 _ENDS = re.compile(rb"\r\n|\n|\r(?=.)", re.DOTALL)
-"""Of lines. What follows a CR at the very end is not known yet."""
+"""The ends of lines. A CR at the very end is left open: an LF may follow."""
 END_SECONDS = 1.0
-"""How long a connection may take to end, after the last word."""
+"""Seconds that a connection may take to end after the last word."""
 
 
 class Tally:
-    """What is learned of a stream of so many `choices` while it passes: what it cost, and how far it has come."""
+    """The figures of a stream with so many `choices` while it passes: its usage, and how far each answer has come."""
 
     def __init__(self, choices: int = 1) -> None:
         self.spent: Spent | None = None
@@ -40,7 +40,7 @@ class Tally:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that was asked for has come. Some servers do not say that they are done."""
+        """Whether every requested answer has ended. Some servers do not send the last event."""
         return self.is_done or self._unfinished <= 0
 
     def take(self, data: str) -> None:
@@ -49,7 +49,7 @@ class Tally:
 
 
 async def whole(of: Upstream) -> tuple[bytes, Spent | None]:
-    """A response that is one JSON object, as it came, and what it cost. Raises ModelError for anything else."""
+    """(the response, which is one JSON object, unchanged; its usage). Raises ModelError for any other answer."""
     with of.faults_explained():
         async with asyncio.timeout(whole_seconds(of.who.timeout)):
             content = await _read(of)
@@ -74,9 +74,9 @@ async def _read(of: Upstream) -> bytes:
 
 
 async def events(of: Upstream, tally: Tally, *, with_usage: bool) -> AsyncGenerator[str]:
-    """The events of a stream, each as it came; the one that only tells the usage is left out if nobody asked for it.
+    """The events of a stream, each unchanged; the event with the usage is left out if the caller did not ask for it.
 
-    Raises ModelError where it breaks off, or ends without an end.
+    Raises ModelError if the stream breaks off or ends without its last event.
     """
     event: list[str] = []
     async with aclosing(_lines(of)) as lines:
@@ -91,7 +91,7 @@ async def events(of: Upstream, tally: Tally, *, with_usage: bool) -> AsyncGenera
                 if line:
                     event.append(line)
                     continue
-                if event and _is_told(event, tally, of.who, with_usage=with_usage):
+                if event and _is_forwarded(event, tally, of.who, with_usage=with_usage):
                     yield "\n".join(event) + "\n\n"
                 event = []
                 if line is None:
@@ -102,7 +102,7 @@ async def events(of: Upstream, tally: Tally, *, with_usage: bool) -> AsyncGenera
 
 
 async def _lines(of: Upstream) -> AsyncGenerator[str]:
-    """What CR, LF or both end: Python's own lines end in the middle of a text too, at what JSON leaves as it is."""
+    """Lines that end with CR, LF or both: `str.splitlines` also splits at characters that JSON leaves unescaped."""
     pieces: list[bytes] = []
     size = 0
     async for piece in of.response.aiter_bytes():
@@ -120,13 +120,13 @@ async def _lines(of: Upstream) -> AsyncGenerator[str]:
 
 
 async def _drained(lines: AsyncGenerator[str]) -> None:
-    """Nothing follows the last word but the end, after which the connection can be used again: it is not waited for."""
+    """Read the rest of the stream without waiting for it, so that the connection can be used again."""
     with suppress(Exception):
         async with asyncio.timeout(END_SECONDS):
             await anext(lines, None)
 
 
-def _is_told(event: list[str], tally: Tally, who: Endpoint, *, with_usage: bool) -> bool:
+def _is_forwarded(event: list[str], tally: Tally, who: Endpoint, *, with_usage: bool) -> bool:
     data = "\n".join(line[5:].lstrip() for line in event if line.startswith("data:"))
     tally.take(data)
     if not (_USAGE.search(data) or _ERROR.match(data)):
@@ -143,7 +143,7 @@ def _is_told(event: list[str], tally: Tally, who: Endpoint, *, with_usage: bool)
 
 
 def _require_no_error(answer: dict[str, Any], who: Endpoint) -> None:
-    """Raises ModelError for an error that came with 200, in words of our own: its own may quote our key."""
+    """Raise ModelError for an error that came with status 200, in our own words: the provider's may quote our key."""
     if answer.get("error") and not answer.get("choices"):
         sdk, http = import_module("openai"), import_module("httpx2")
         raise explain(sdk.APIError("", http.Request("POST", who.base_url), body=answer), who, begun=False)

@@ -1,4 +1,4 @@
-"""What a call asks for: the model, the history, and how much of the window is to stay free."""
+"""Parses a call: the model, the history, and the room that its reply needs."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from conversations.validation import clean_text, parse_json
 EXTRAS = ("tools", "functions", "response_format")
 """Fields whose text is part of the prompt too."""
 _UNSTORABLE = re.compile(r"\\u(0000|[dD][89a-fA-F])")
-"""Escapes of NUL and of halves of characters: whether they stand alone, only a closer look can tell."""
+"""Escapes of NUL and of surrogates; only a closer look tells whether a surrogate has its other half."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One call, understood. `body` is the caller's, less what says nothing."""
+class GatewayRequest:
+    """A parsed call. `body` is the caller's, without options that only ask for the default."""
 
     body: dict[str, Any]
     profile: ModelProfile
@@ -45,7 +45,7 @@ class Asked:
 
     @property
     def choices(self) -> int:
-        """How many answers are wanted."""
+        """The number of requested answers."""
         wanted = self.body.get("n")
         return wanted if type(wanted) is int else 1
 
@@ -57,7 +57,7 @@ class Asked:
         return checkpoints.measured(self.history, state, self.window)
 
     def is_due(self, state: State | None) -> bool:
-        """Whether it is to be compressed (further) before it is sent."""
+        """Whether the history must be compacted, or compacted further, before it is sent."""
         used, place = self.usage(state), state.place if state else 0
         if self.policy.enabled:
             messages = len(self.history.lines) - place
@@ -65,14 +65,16 @@ class Asked:
         return used.over_budget
 
     def forwarded(self, state: State | None) -> dict[str, Any]:
-        """The body with the summary in place of what it stands for. Raises TooLarge where it does not fit even so."""
+        """The body with the summary in place of the lines that it stands for. Raises TooLarge if even that does not
+        fit.
+        """
         used = self.usage(state)
         if used.over_budget:
             raise TooLarge(f"{too_large(used)} (context_length_exceeded)", **too_large_detail(used))
         return self.body if state is None else self.body | {"messages": checkpoints.assemble(self.history, state)}
 
     def estimated(self, state: State | None) -> int:
-        """By our own count, for what the provider reports to be learned from; 0 where some of it is only guessed."""
+        """The request's tokens by our own count, to be compared with the provider's; 0 if some of them are a guess."""
         if not self.history.is_text:
             return 0
         if state is None:
@@ -80,8 +82,8 @@ class Asked:
         return self.history.fixed_tokens + state.tokens + total_tokens(state.turns(self.history))
 
 
-def parse_request(text: str) -> Asked:
-    """The JSON of a call. Raises Invalid, naming the field, or NotFound for a model that is not there."""
+def parse_request(text: str) -> GatewayRequest:
+    """The call in a body. Raises Invalid, naming the field, or NotFound for an unknown model."""
     body = parse_json(text)
     if not isinstance(body, dict):
         raise Invalid("body: must be a JSON object.", field="body")
@@ -96,16 +98,16 @@ def parse_request(text: str) -> Asked:
     history = parse_history(body.get("messages"), extras, is_storable=is_storable)
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
-    return Asked(forwarded, profile, history, _window(profile, body), conf.policy())
+    return GatewayRequest(forwarded, profile, history, _window(profile, body), conf.policy())
 
 
 def models() -> list[ModelProfile]:
-    """Those that can be asked for, by their names."""
+    """The profiles that a caller may use, by name."""
     return list(chat_profiles())
 
 
 def model_of(name: object) -> ModelProfile:
-    """By the name of its profile, else by its own id."""
+    """The profile with this name, else the one whose model has this id."""
     name = clean_text("model", name, limit=200)
     found = chat_profiles().filter(Q(name=name) | Q(model_id=name))
     profile = found.order_by(Case(When(name=name, then=0), default=1), "id").first()
@@ -115,7 +117,7 @@ def model_of(name: object) -> ModelProfile:
 
 
 def _window(profile: ModelProfile, body: dict[str, Any]) -> Window:
-    """As much stays free as the caller wants for the reply, up to half of the window."""
+    """The window with the room that the caller wants for the reply, up to half of the window."""
     window = profile.usable_window
     wanted = next((body[name] for name in LIMITS if type(body.get(name)) is int), 0)
     return replace(window, reserve=min(max(window.reserve, wanted), window.size // 2))

@@ -1,4 +1,4 @@
-"""What a caller gets: errors in the one shape, with what OpenAI's clients look for beside it; streams as they come."""
+"""Makes the responses to a caller: errors in the API's shape with the fields of OpenAI's, and streams as they come."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def refused(refusal: Refused, call: Call) -> HttpResponse:
 
 
 def as_refusal(fault: Exception) -> Refused:
-    """Any fault, as the refusal that the caller is told."""
+    """The refusal that describes any fault to the caller."""
     if isinstance(fault, Refused):
         return fault
     if isinstance(fault, ModelError):
@@ -61,9 +61,10 @@ def as_refusal(fault: Exception) -> Refused:
 
 
 class Stream:
-    """The body of a streamed answer. Whoever ends it, the provider's connection is closed and the call is recorded.
+    """The body of a streamed answer.
 
-    Django closes a response even where nothing of it was read.
+    However it ends, the provider's connection is closed and the call is recorded: Django closes a response even if
+    nothing of it was read.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Stream:
             await self._close()
 
     def close(self) -> None:
-        """From any thread: whoever was to read it may have gone before the first word."""
+        """End the stream, from any thread: its reader may have left before the first word."""
         if not self._is_over:
             self._call.status, self._call.error = GONE, "client_gone"
             self._is_over = True

@@ -1,4 +1,4 @@
-"""The provider behind a call: asked once, with what the caller sends, and its answer as it comes."""
+"""Forwards a call to its provider, once, and gives the answer as it comes."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ STATUS: dict[type[ModelError], tuple[int, str]] = {
     errors.Unavailable: (502, "provider_unavailable"),
     errors.BrokenReply: (502, "provider_broken"),
 }
-"""What the caller is told of a fault of the provider: whose key was refused is never the caller's."""
+"""The status that the caller gets for a provider's fault: a refused key is never the caller's own."""
 
 
 class Target(NamedTuple):
-    """Where a profile's model is asked by OpenAI's API; a key of "" is none."""
+    """Where a profile's model is asked over OpenAI's API; the key "" means none."""
 
     base_url: str
     api_key: str
@@ -46,7 +46,7 @@ class Target(NamedTuple):
 
 
 class Upstream(NamedTuple):
-    """A provider that has accepted a request: its response, whose content is still to come."""
+    """A provider that has accepted a request, with its response, whose content is still to come."""
 
     response: Any
     who: Endpoint
@@ -54,7 +54,7 @@ class Upstream(NamedTuple):
 
     @contextmanager
     def faults_explained(self) -> Iterator[None]:
-        """What goes wrong from here on, as ModelError."""
+        """Faults of the response as ModelError."""
         try:
             yield
         except Exception as fault:
@@ -64,7 +64,7 @@ class Upstream(NamedTuple):
 
 
 def failed(error: ModelError, *, said: str = "") -> Refused:
-    """A fault of the provider, as a refusal; `said` is what it gave as its reason."""
+    """A provider's fault as a refusal; `said` is the reason that the provider gave."""
     status, code = STATUS[type(error)]
     detail: dict[str, Any] = {"retry_after": round(error.retry_after)} if error.retry_after else {}
     if said:
@@ -75,10 +75,12 @@ def failed(error: ModelError, *, said: str = "") -> Refused:
 
 
 @asynccontextmanager
-async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable[[], None]) -> AsyncIterator[Upstream]:
-    """The provider, with the caller's `body` accepted. Raises ModelError or Refused.
+async def ask_upstream(
+    profile: ModelProfile, body: dict[str, Any], *, asking: Callable[[], None]
+) -> AsyncIterator[Upstream]:
+    """The provider that has accepted the caller's `body`. Raises ModelError or Refused.
 
-    `asking` is called just before. A stream is asked for its usage too, where the server takes that.
+    `asking` is called just before the request. A stream is asked for its usage too, if the server accepts that.
     """
     async with _target(profile) as target:
         who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")
@@ -88,7 +90,7 @@ async def asked(profile: ModelProfile, body: dict[str, Any], *, asking: Callable
         except Exception as fault:
             error = explain(fault, who, begun=False)
             metrics.provider_failed(who.name, error.kind)
-            raise _told(error, fault, target.api_key) from None
+            raise _refusal(error, fault, target.api_key) from None
         kind = response.headers.get("content-type", "")
         of = Upstream(response, who, "event-stream" in kind or (bool(body.get("stream")) and "json" not in kind))
         try:
@@ -116,7 +118,7 @@ async def _target(profile: ModelProfile) -> AsyncIterator[Target]:
 
 
 async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], who: Endpoint) -> Any:
-    """The response. A server that refuses our own option, or the order of roles, is asked again as it wants it."""
+    """The response. A server that refuses our own option, or the order of roles, is asked again without it."""
     client = await client_for("openai", target.base_url, target.api_key)
     dialect = dialect_of(target.base_url, target.model, first=Options())
     adds = bool(body.get("stream")) and "stream_options" not in body and getattr(dialect, "reports_usage", False)
@@ -148,8 +150,8 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
             return response
 
 
-def _told(error: ModelError, fault: Exception, key: str) -> Exception:
-    """With the provider's reason where the caller can do something about it: never where it may be about our `key`."""
+def _refusal(error: ModelError, fault: Exception, key: str) -> Exception:
+    """The refusal, with the provider's reason if the caller can act on it, and never if it may quote our `key`."""
     if not isinstance(error, errors.RequestRefused):
         return error
     said = fault_mapping.error_object(getattr(fault, "body", None)).get("message")

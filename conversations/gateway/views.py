@@ -1,4 +1,6 @@
-"""The addresses of the gateway: read, make room, forward, answer. Each view is a coroutine, and waits on no thread."""
+"""The gateway's endpoints: parse the call, make room, forward it, answer. Each view is a coroutine and waits on no
+thread.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ from conversations.errors import MEDIA_TYPE, Invalid, NotFound, Refused, Unsuppo
 from conversations.gateway import checkpoints, provider_stream, upstream
 from conversations.gateway.call_log import GONE, MADE, Call, record
 from conversations.gateway.checkpoints import State
-from conversations.gateway.folding import alone, fold
-from conversations.gateway.request import Asked, model_of, models, parse_request
+from conversations.gateway.compaction import alone, compact_history
+from conversations.gateway.request import GatewayRequest, model_of, models, parse_request
 from conversations.gateway.responses import Stream, Unauthenticated, as_refusal, refused, stream
 from conversations.llm.errors import ContextTooLong
 from conversations.models import ModelProfile
@@ -31,7 +33,7 @@ from conversations.runtime import queue
 
 JSON = "application/json"
 TRIES = 3
-"""How often others may have folded the history otherwise than this call sends it, before it goes as it is."""
+"""How often other calls may compact the same history differently before this one is sent as it is."""
 
 View = Callable[..., Any]
 
@@ -42,7 +44,7 @@ class WrongMethod(Refused):
 
 
 def endpoint(method: str) -> Callable[[View], View]:
-    """A view that tells every fault in the shape of an error, and whose call is recorded however it ends."""
+    """A view whose faults become errors of the API, and whose call is recorded however it ends."""
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -99,8 +101,8 @@ async def nowhere(request: HttpRequest) -> HttpResponseBase:
     return refused(NotFound("There is no such address below /v1/."), Call())
 
 
-def _begun(request: HttpRequest, call: Call) -> tuple[Asked, State | None]:
-    """Who calls and what for; the summary that is there for it, where the history is too long without. In a thread."""
+def _begun(request: HttpRequest, call: Call) -> tuple[GatewayRequest, State | None]:
+    """(the call, the stored summary where the history is too long without one). Runs in a thread."""
     _signed_in(request, call)
     if request.content_type != JSON:
         raise UnsupportedMediaType(MEDIA_TYPE)
@@ -120,7 +122,7 @@ def _begun(request: HttpRequest, call: Call) -> tuple[Asked, State | None]:
 
 
 def _signed_in(request: HttpRequest, call: Call) -> None:
-    """By a key of this site, which OpenAI's clients send as theirs. Raises Refused."""
+    """The owner of the key in the request, where OpenAI's clients send it. Raises Refused."""
     try:
         request.get_host()
     except DisallowedHost:
@@ -135,35 +137,37 @@ def _signed_in(request: HttpRequest, call: Call) -> None:
 
 
 async def _let_thread_go(request: HttpRequest) -> None:
-    """From here on the call mostly waits, and holds nobody up."""
+    """Give up the request's thread: from here on the call mostly waits."""
     if let_go := request.scope.get("let_go"):  # type: ignore[attr-defined]
         await let_go()
 
 
-async def _with_room(asked: Asked, state: State | None, call: Call, *, overflowed: bool = False) -> State | None:
-    """The summary to send, made first where none is there that is enough; `overflowed`: even if it seems to be.
+async def _with_room(
+    asked: GatewayRequest, state: State | None, call: Call, *, overflowed: bool = False
+) -> State | None:
+    """The summary to send; a new one is made if no stored one makes enough room, or if `overflowed`.
 
-    What is begun is ended, even where the caller goes away meanwhile: its next call finds it.
+    A compaction that has begun is ended even if the caller leaves: its next call finds the summary.
     """
     if not overflowed and not asked.is_due(state):
         return state
     began = perf_counter()
     try:
-        folding = queue.keep(asyncio.create_task(_folded(asked, state, call, overflowed)))
-        return await asyncio.shield(folding)
+        compacting = queue.keep(asyncio.create_task(_compacted(asked, state, call, overflowed)))
+        return await asyncio.shield(compacting)
     finally:
-        call.folded += perf_counter() - began
+        call.compacted_seconds += perf_counter() - began
 
 
-async def _folded(asked: Asked, state: State | None, call: Call, overflowed: bool) -> State | None:
-    """Others may fold the same history meanwhile, or have: theirs is taken where it is enough."""
+async def _compacted(asked: GatewayRequest, state: State | None, call: Call, overflowed: bool) -> State | None:
+    """The state after a compaction, or another call's state if that makes enough room."""
     history, owner_id = asked.history, call.owner_id
     for _ in range(TRIES):
         async with alone(owner_id, state.digest if state else history.origin):
             newer = await sync_to_async(checkpoints.find_checkpoint)(owner_id, history)
             if _digest(newer) == _digest(state):
                 with suppress(Superseded):
-                    found = await fold(owner_id, history, newer, asked.profile, overflowed=overflowed)
+                    found = await compact_history(owner_id, history, newer, asked.profile, overflowed=overflowed)
                     call.checkpoint = MADE if _digest(found) != _digest(newer) else call.checkpoint
                     return found
         state = newer
@@ -176,11 +180,11 @@ def _digest(state: State | None) -> str:
     return state.digest if state else ""
 
 
-async def _forwarded(asked: Asked, state: State | None, call: Call, held: AsyncExitStack) -> HttpResponseBase:
-    """The provider's answer, as it comes; `held` is let go of once it has come. Raises Refused or ModelError."""
+async def _forwarded(asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack) -> HttpResponseBase:
+    """The provider's answer as it comes; `held` is released once it has come. Raises Refused or ModelError."""
     body = asked.forwarded(state)
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
-    provider = await held.enter_async_context(upstream.asked(asked.profile, body, asking=call.asking))
+    provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
     if not provider.is_stream:
         content, call.spent = await provider_stream.whole(provider)
         call.answered()
@@ -197,12 +201,12 @@ async def _forwarded(asked: Asked, state: State | None, call: Call, held: AsyncE
 
 
 def _record_later(call: Call) -> None:
-    """Nobody waits for it."""
+    """Record the call in the background."""
     queue.keep(asyncio.ensure_future(sync_to_async(record)(call)))
 
 
 def _model(profile: ModelProfile) -> dict[str, Any]:
-    """As OpenAI's API lists it, with the window beside it, as other servers do."""
+    """A model as OpenAI's API lists it, with the window beside it, as other servers do."""
     return {
         "id": profile.name,
         "object": "model",

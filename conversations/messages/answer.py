@@ -63,7 +63,7 @@ class Answer:
         """
         return {
             "content": self.text,
-            "finish_reason": endings.kept(self.finish_reason),
+            "finish_reason": endings.kept_reason(self.finish_reason),
             "first_token_ms": self.first_token_ms,
             **(
                 request_log.as_columns(self.sent) | request_log.spending_columns(self.sent.profile, self.spent)

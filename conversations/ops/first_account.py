@@ -1,4 +1,4 @@
-"""Who may make the first account: anybody on this machine alone, else who has the token that the server prints."""
+"""Decides who may create the first account: anybody on this machine alone, else whoever has the printed token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-H
 
 
 def needs_token(request: HttpRequest) -> bool:
-    """Not so only where the server listens to this machine alone, and no proxy can have asked for somebody else."""
+    """Whether a token is needed: not if the server listens to this machine alone and no proxy can have forwarded the
+    request.
+    """
     name, _ = split_domain_port(request.get_host())
     is_here = settings.LISTENS_ON_LOOPBACK and not settings.BEHIND_TLS and name in NAMES
     return not is_here or any(header in request.headers for header in FORWARDED)
@@ -29,17 +31,17 @@ def is_right(given: str) -> bool:
 
 
 def token() -> str:
-    """Kept beside the database, so that all processes of a site have the same."""
+    """The token, which is kept beside the database so that all processes of a site share it."""
     return read_or_make_secret(_file())
 
 
 def forget() -> None:
-    """There is an account: nobody needs it any more."""
+    """Delete the token: there is an account now."""
     _file().unlink(missing_ok=True)
 
 
 def invitation(url: str) -> str:
-    """Where the first account is made, for who starts the server; "" where there is one."""
+    """The address at which the first account is created, for whoever starts the server; "" if there is an account."""
     if User.objects.exists():
         return ""
     return f"The first account, which administers this site, is made at {url}/setup/?token={token()}"

@@ -1,4 +1,4 @@
-"""Whether this server can answer, for whoever restarts it, and can do its work, for whoever sends people to it."""
+"""Checks whether this server answers (/healthz) and whether it can do its work (/readyz)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from conversations.llm import reachability
 from conversations.runtime import queue
 
 FRESH_SECONDS = 1.0
-"""For which an answer stands for the next who asks: at most one question a second, however many ask."""
+"""Seconds for which a check's result is used again: each check runs at most once a second."""
 SECONDS = 3.0
-"""That all questions together may take."""
+"""The most seconds of all checks together."""
 HEARD_SECONDS = 30
-"""How long a worker is thought to be there that was heard of."""
+"""Seconds since its last sign for which a worker counts as present."""
 WORKER = "worker"
 OK, NOT_USED = "ok", "not used"
 LATE = f"no answer within {SECONDS:g} s"
 
 
 class Check:
-    """A question to what may never answer, in a thread of its own. `ask` returns OK, NOT_USED, or what is wrong.
+    """A check that may hang, in a thread of its own.
 
-    It is asked once at a time: who wants to know meanwhile is told the same.
+    `ask` returns OK, NOT_USED, or the fault. It runs once at a time: callers that come meanwhile get the same result.
     """
 
     def __init__(self, ask: Callable[[], str]) -> None:
@@ -51,7 +51,7 @@ class Check:
             return self._pending
 
     async def latest(self) -> str:
-        """On a loop: what was found within FRESH_SECONDS, else what is found now; at least within SECONDS."""
+        """The result of the last FRESH_SECONDS, or a new one; waits at most SECONDS. Call it on the loop."""
         if monotonic() - self._at > FRESH_SECONDS:
             pending = self.begin()
             if monotonic() - self._at > SECONDS:  # else it is asked, and nobody has to wait for that
@@ -96,7 +96,7 @@ def _worker() -> str:
 
 
 def index_state() -> str:
-    """Of the search index: nobody is kept away for it, as pages and turns go on without it."""
+    """The state of the search index. A fault does not make the site unready: pages and turns work without the index."""
     return str(message_index.health())
 
 
@@ -127,7 +127,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 async def is_well() -> tuple[int, dict[str, Any]]:
-    """The same as `healthz`, without a thread of those that serve."""
+    """The answer of /healthz, without a thread of those that serve."""
     is_good = await CHECKS["database"].latest() == OK
     return (200, {"status": OK}) if is_good else (503, {"status": "no database"})
 
@@ -144,5 +144,5 @@ def _readiness(found: dict[str, str], indexed: str) -> tuple[int, dict[str, Any]
 
 
 def worker_is_here() -> None:
-    """Of a worker, for the processes that serve pages."""
+    """Note that a worker is present, for the processes that serve pages."""
     cache.set(WORKER, True, timeout=HEARD_SECONDS)

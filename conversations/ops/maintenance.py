@@ -1,6 +1,6 @@
-"""What a site does beside serving: it takes up what others left behind, and keeps the database small.
+"""A site's upkeep beside serving: takes up work that others left behind, and keeps the database small.
 
-In the process that serves; where there are workers, their clock asks for it (`chatsite.celery`).
+It runs in the process that serves; with workers, their clock asks for it (`chatsite.celery`).
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ from conversations.turns import recovery
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5
-"""Between two looks for work whose worker is gone."""
+"""Seconds between two searches for work whose worker is gone."""
 TIDY_SECONDS = 30
 CALLS_KEPT = timedelta(days=400)
-"""Figures of calls of the gateway, and of errands: a year can be compared with the one before."""
+"""Figures of the gateway's calls and of site requests are kept this long: a year can be compared with the one before.
+"""
 FOLDINGS_KEPT = timedelta(hours=1)
-"""Locks whose holder died."""
+"""Locks whose holder died are kept this long."""
 UNSENT_KEPT = timedelta(days=1)
-"""Files that wait for a message which nobody sends."""
+"""Files of a message that nobody sent are kept this long."""
 PURGED = tuple(Compaction.Status[name] for name in ("FAILED", "SKIPPED", "DISCARDED", "CANCELLED"))
 
 
 def begin(*, alone: bool) -> None:
-    """Before a server listens. `alone`: no other process is at work in its database, whatever the rows say."""
+    """Prepare the database before a server listens. `alone`: no other process works in it, whatever the rows say."""
     sync_profiles()
     if alone:
         recovery.disown_all()
 
 
 async def run() -> None:
-    """For as long as the server lives."""
+    """Keep the site up as long as the server lives."""
     tidied = time.monotonic()
     while True:
         try:
@@ -67,7 +68,7 @@ def _sweep() -> None:
 
 
 def tidy() -> None:
-    """Purge what is kept for a while only."""
+    """Delete rows that are kept for a limited time only."""
     before = timezone.now() - timedelta(days=settings.COMPACTION_LOG_DAYS)
     Compaction.objects.filter(created_at__lt=before, status__in=PURGED).delete()
     KeptSummary.objects.filter(created_at__lt=before).delete()

@@ -1,4 +1,4 @@
-"""Memory that the start took and gave back goes to the system: 5 MB, which the C library would keep."""
+"""Gives memory that the start no longer uses back to the system: 5 MB, which the C library would keep."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import sys
 
 
 def trim() -> None:
-    """Without effect where the C library is another than GNU's."""
+    """Trim the process's memory; no effect with a C library other than GNU's."""
     if sys.platform == "linux" and (give_back := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         give_back(0)

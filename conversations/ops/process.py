@@ -1,4 +1,4 @@
-"""What a process of the site does beside serving pages: work, the events of other processes, and upkeep."""
+"""The background work of a process of the site: tasks, the events of other processes, and upkeep."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GC_THRESHOLDS = 20_000, 20, 50
 
 
 class Process:
-    """Begun on the loop that everything runs on. `hears`: there are pages to tell of other processes' events."""
+    """Begun on the loop that everything runs on. `hears`: pages listen to events of other processes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, hears: bool = True) -> None:
         work = queue.attach(loop)
@@ -34,7 +34,7 @@ class Process:
         trim()
 
     async def stop(self) -> None:
-        """Finish what can be finished in STOP_GRACE_SECONDS, and hand back the rest."""
+        """End the tasks that can end within STOP_GRACE_SECONDS, and hand back the others."""
         for task in (self.keeping, self.asking):
             if task:
                 task.cancel()

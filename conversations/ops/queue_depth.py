@@ -1,4 +1,4 @@
-"""How much is waiting and being done, counted from the rows."""
+"""Counts the work that waits and that runs, from the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def queue_depth() -> GaugeMetricFamily:
-    """What waits and what is being done now, by the rows: one query for each kind, of those rows alone."""
+    """The metric of waiting and running work: one query for each kind, which reads those rows alone."""
     from compression.models import Compaction
 
     depth = GaugeMetricFamily("queue_depth", "What is to be done, by the rows.", labels=["work", "state"])

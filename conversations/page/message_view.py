@@ -52,7 +52,7 @@ class Bubble:
     @property
     def why_ended(self) -> str:
         """The provider's reason for ending the reply before it was complete, in words; "" if there is none."""
-        return "" if self.goes_on else endings.told(self.message)
+        return "" if self.goes_on else endings.cut_off_note(self.message)
 
     @property
     def failure(self) -> endings.Failure | None:

@@ -27,12 +27,12 @@ def failure(error: str) -> Failure:
     return Failure(fact.replace(".;", ";"), advice[:1].upper() + advice[1:])
 
 
-def kept(finish_reason: str) -> str:
+def kept_reason(finish_reason: str) -> str:
     """What is stored of a provider's reason: one of those that leave a reply unfinished, else ""."""
     return finish_reason if finish_reason in Reason.values else ""
 
 
-def told(message: Message) -> str:
+def cut_off_note(message: Message) -> str:
     """In a few words without a full stop; "" where the reply is whole as far as its provider said."""
     if message.finish_reason == Reason.LENGTH:
         spent = message.completion_tokens

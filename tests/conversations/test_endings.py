@@ -67,7 +67,7 @@ async def test_why_a_reply_ended_is_stored_and_told(chat: Chat, reason: str, sto
                 break
     assert (reply.status, reply.finish_reason, reply.content) == ("complete", stored, "Half of the st")
     assert event.data["message"]["finish_reason"] == stored
-    assert endings.told(reply) == words
+    assert endings.cut_off_note(reply) == words
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ async def test_anthropics_reasons_are_stored_too(chat: Chat, reason: str, stored
 
 async def test_where_nobody_reports_a_figure_our_own_is_told_as_such(chat: Chat) -> None:
     reply = await cut(chat, usage=None)
-    assert endings.told(reply) == f"cut off after about {reply.token_count} tokens"
+    assert endings.cut_off_note(reply) == f"cut off after about {reply.token_count} tokens"
 
 
 async def test_a_stopped_reply_has_no_reason_of_a_provider(chat: Chat) -> None:
@@ -209,7 +209,7 @@ def test_an_export_says_it_and_an_import_reads_it_again(user: User, conversation
     (copy,) = import_conversations(user, json.dumps(file).encode())
     assert copy.messages.latest("created_at").finish_reason == reason
     assert as_json(copy)["messages"][-1]["finish_reason"] == reason
-    told = endings.told(row)
+    told = endings.cut_off_note(row)
     assert f"\n*{told[:1].upper()}{told[1:]}.*" in as_markdown(conversation)
     assert as_markdown(conversation).count("*\n") <= 1
 

@@ -330,7 +330,7 @@ def test_the_branch_to_the_current_node_is_found_in_any_tree(parents: list[int |
     latest = max((leaf for leaf in leaves if leaf not in empty), default=None)
     wanted = current if current is not None else latest
     named = None if current is None else f"n{current}"
-    source = format_of_chatgpt.read({"title": "t", "mapping": nodes, "current_node": named})
+    source = format_of_chatgpt.read_conversation({"title": "t", "mapping": nodes, "current_node": named})
     found = [line.content for line in source.lines]
     if wanted is None:  # nothing is said in any leaf: any branch to one will do
         assert found in [_texts(children, leaf, empty) for leaf in leaves]

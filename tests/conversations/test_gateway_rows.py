@@ -18,9 +18,9 @@ from compression.ids import first_id
 from compression.models import Checkpoint, Compaction
 from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript
-from conversations.gateway import checkpoints, folding
+from conversations.gateway import checkpoints, compaction
 from conversations.gateway.history import History, parse_history
-from conversations.gateway.request import Asked, parse_request
+from conversations.gateway.request import GatewayRequest, parse_request
 from conversations.models import Conversation, Folding, GatewayCall, Message, ModelProfile
 from conversations.ops import maintenance
 
@@ -65,7 +65,7 @@ def test_rows_have_the_digests_of_the_messages_they_were_made_from(
 ) -> None:
     history = parse_history(messages)
     assert [raw for line in history.lines for raw in line.raw] == messages[len(history.lead) :], "none is lost"
-    id = folding._stored(user.pk, history, None, profile)
+    id = compaction._stored(user.pk, history, None, profile)
     if history.lines:
         assert digests_of_rows(id) == [line.digest for line in history.lines]
         loaded = transcript.load(id)
@@ -81,7 +81,7 @@ def said(count: int, *, topic: str = "t") -> list[Raw]:
 
 def test_what_is_stored_follows_what_the_caller_sends(user: User, profile: ModelProfile) -> None:
     history = parse_history(said(9))
-    id = folding._stored(user.pk, history, None, profile)
+    id = compaction._stored(user.pk, history, None, profile)
     row = Conversation.objects.get(pk=id)
     first = list(row.messages.order_by("created_at"))
     assert (row.kind, row.title, row.owner) == ("gateway", "t 0", user)
@@ -89,7 +89,7 @@ def test_what_is_stored_follows_what_the_caller_sends(user: User, profile: Model
     def again(messages: list[Raw]) -> list[Message]:
         changed = parse_history(messages)
         Conversation.objects.filter(pk=id).update(compressed_at=None)
-        folding._append(row, changed.lines)
+        compaction._append(row, changed.lines)
         found = list(row.messages.order_by("created_at"))
         assert [message.content for message in found] == [line.turn.content for line in changed.lines]
         return found
@@ -119,7 +119,7 @@ def test_a_lookup_takes_as_many_queries_for_any_length(
 def compressed(user: User, profile: ModelProfile, history: History) -> None:
     """As a compaction leaves it that has left the last five messages."""
 
-    id = folding._stored(user.pk, history, None, profile)
+    id = compaction._stored(user.pk, history, None, profile)
     rows = list(Message.objects.filter(conversation=id).order_by("created_at"))
     last = rows[len(rows) - 6]
     row = Compaction.objects.create(conversation_id=id, trigger="auto", status="succeeded")
@@ -146,20 +146,20 @@ def test_of_two_that_fold_the_same_one_waits(user: User) -> None:
     from compression.ids import uuid7
 
     first, second = uuid7(), uuid7()
-    assert folding._claim(user.pk, "d", first)
-    assert not folding._claim(user.pk, "d", second)
-    assert folding._claim(user.pk, "other", second)
-    folding._release(first)
-    assert folding._claim(user.pk, "d", second)
+    assert compaction._claim(user.pk, "d", first)
+    assert not compaction._claim(user.pk, "d", second)
+    assert compaction._claim(user.pk, "other", second)
+    compaction._release(first)
+    assert compaction._claim(user.pk, "d", second)
     Folding.objects.update(expires_at="2020-01-01T00:00Z")
-    assert folding._claim(user.pk, "d", first), "one that fell silent"
-    folding._release(second)
+    assert compaction._claim(user.pk, "d", first), "one that fell silent"
+    compaction._release(second)
     assert Folding.objects.filter(digest="d").exists(), "it is not the second's any more"
 
 
 @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
 def test_what_the_caller_wants_for_the_reply_stays_free(profile: ModelProfile, field: str) -> None:
-    def asked(wanted: int | None) -> Asked:
+    def asked(wanted: int | None) -> GatewayRequest:
         messages = [{"role": "user", "content": "word " * 2_300}]
         return parse_request(json.dumps({"model": profile.name, "messages": messages, field: wanted}))
 
@@ -215,5 +215,5 @@ def test_a_summary_that_its_conversation_has_left_behind_is_not_gone_on_from(use
     Checkpoint.objects.update(digest="of another branch")
     rows = list(Message.objects.values_list("pk", flat=True))
     with pytest.raises(Superseded):
-        folding._stored(user.pk, longer, state, profile)
+        compaction._stored(user.pk, longer, state, profile)
     assert list(Message.objects.values_list("pk", flat=True)) == rows

@@ -18,7 +18,7 @@ from compression.core.values import Steering
 from compression.ids import uuid7
 from compression.models import Compaction
 from conversations.compaction import lease
-from conversations.gateway import folding
+from conversations.gateway import compaction
 from conversations.messages import reply_lease
 from conversations.models import Conversation, Folding, Message
 from tests.statements import through
@@ -50,7 +50,7 @@ async def a_reply(conversation: Conversation) -> AsyncIterator[None]:
 
 
 def a_history(conversation: Conversation) -> AbstractAsyncContextManager[None]:
-    return folding.alone(conversation.owner_id, "digest")
+    return compaction.alone(conversation.owner_id, "digest")
 
 
 HOLDS = [

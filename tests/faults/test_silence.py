@@ -94,7 +94,7 @@ async def test_a_gateways_stream_ends_too_where_only_its_connection_is_kept_aliv
     settings.MODEL_TIMEOUT_SECONDS = 0.4
     async with server(b": still here\n\n", times=200) as url:
         profile = ModelProfile(name="m", model_id="m", provider="openai", base_url=url, api_key=KEY)
-        async with upstream.asked(profile, {"messages": [], "stream": True}, asking=lambda: None) as of:
+        async with upstream.ask_upstream(profile, {"messages": [], "stream": True}, asking=lambda: None) as of:
             with pytest.raises(BrokenReply, match="nothing came"):
                 async with asyncio.timeout(5):
                     [_ async for _ in provider_stream.events(of, provider_stream.Tally(), with_usage=True)]

@@ -48,7 +48,7 @@ async def provider(*pieces: bytes, kind: str = EVENTS, status: int = 200, more: 
 @asynccontextmanager
 async def asked(url: str, **body: Any) -> AsyncIterator[upstream.Upstream]:
     profile = ModelProfile(name="m", model_id="m", provider="openai", base_url=url, api_key=KEY)
-    async with upstream.asked(profile, {"messages": [], "stream": True} | body, asking=lambda: None) as of:
+    async with upstream.ask_upstream(profile, {"messages": [], "stream": True} | body, asking=lambda: None) as of:
         yield of
 
 

@@ -58,7 +58,7 @@ class Command(BaseCommand):
 
 
 def _url(host: str, port: int) -> str:
-    """As a person opens it: by the first name that the site answers to, where it listens on all addresses."""
+    """The address that a person opens: the site's first name if the server listens on all addresses."""
     name = settings.ALLOWED_HOSTS[0].lstrip(".") if host in ("0.0.0.0", "::") and settings.ALLOWED_HOSTS else host
     return f"http://[{name}]:{port}" if ":" in name.strip("[]") and "[" not in name else f"http://{name}:{port}"
 

@@ -1,4 +1,6 @@
-"""A server of tools that is a program on this machine: whoever may run this command may run programs anyway."""
+"""`manage.py add_stdio_tool`: adds a tool server that is a program on this machine; whoever runs commands may run
+programs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py compact ID`: compress one conversation now, in this process."""
+"""`manage.py compact ID`: compact one conversation now, in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py create_api_key USERNAME`: a program's way in, shown once."""
+"""`manage.py create_api_key USERNAME`: create a key for a program; it is shown once."""
 
 from __future__ import annotations
 

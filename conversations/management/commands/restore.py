@@ -1,4 +1,4 @@
-"""`manage.py restore FILE`: fill an empty database from what `backup` wrote."""
+"""`manage.py restore FILE`: fill an empty database from a file of `manage.py backup`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py revoke_api_key cs_AbCd`: a key that may be known to others lets nobody in any more."""
+"""`manage.py revoke_api_key cs_AbCd`: revoke the key with this beginning."""
 
 from __future__ import annotations
 

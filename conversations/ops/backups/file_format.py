@@ -1,4 +1,4 @@
-"""The file: JSON, one value a line, compressed; the last line says what the ones before it hash to."""
+"""Reads and writes the backup's file: compressed JSON, one value a line; the last line has the hash of all others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMAT = "chatsite backup"
 VERSION = 1
 GZIP = 16 + zlib.MAX_WBITS
 MAX_LINE = 64_000_000
-"""Bytes. No row comes near it; a file that was made to fill the memory does."""
+"""The most bytes of a line. No row comes near it; only a file that is made to fill the memory does."""
 DAMAGED = "The file is damaged, or is not the whole of a backup: {}. Nothing was restored."
 
 
@@ -42,7 +42,7 @@ class Writer:
 
 
 def read_rows(file: BinaryIO, migrations: dict[str, list[str]]) -> Iterator[tuple[Table, list[Any]]]:
-    """Every row with its table. Raises Refused, at times only after the last row: until then nothing may be kept."""
+    """Each row with its table. Raises Refused, possibly after the last row only: no row may be kept until then."""
     file.seek(0)
     lines = _values(file)
     header = next(lines, None)
@@ -66,7 +66,7 @@ def read_rows(file: BinaryIO, migrations: dict[str, list[str]]) -> Iterator[tupl
 
 
 def _counts(header: Any, migrations: dict[str, list[str]]) -> dict[str, int]:
-    """How many rows of each table follow. Raises Refused for a file that was not made for this database."""
+    """The number of rows of each table in the file. Raises Refused for a file that does not fit this database."""
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise Refused("This is not a backup of chatsite.")
     version = header.get("version")
@@ -97,7 +97,7 @@ def _names(migrations: Any) -> set[str]:
 
 
 def _values(file: BinaryIO) -> Iterator[Any]:
-    """The lines as values. The hash of the last one, the trailer, is taken out and compared. Raises Refused."""
+    """The lines as values. The last line, the trailer, is removed and its hash compared. Raises Refused."""
     digest = hashlib.sha256()
     try:
         with gzip.GzipFile(fileobj=file, mode="rb") as lines:

@@ -1,4 +1,4 @@
-"""A file becomes rows: all of them in one transaction, or none."""
+"""Restores a backup: all rows of the file in one transaction, or none."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ CUT_OFF = "The backup was taken while this was going on."
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """How many rows of each table there are, and which models' and servers' secrets this SECRET_KEY cannot read."""
+    """The number of restored rows by table, and the models and servers whose secrets this SECRET_KEY cannot decrypt."""
 
     counts: dict[str, int]
     unreadable: list[str]
 
 
 def restore(file: BinaryIO, *, replace: bool = False) -> Restored:
-    """Fill an empty database from `file`; with `replace`, empty it first. Raises Refused: nothing has changed then."""
+    """Fill an empty database from `file`; with `replace`, empty it first. Raises Refused; nothing has changed then."""
     applied = migrations()
     deque(read_rows(file, applied), maxlen=0)  # to its end: the file is sound before anything is written
     try:
@@ -58,7 +58,7 @@ def restore(file: BinaryIO, *, replace: bool = False) -> Restored:
 
 
 def _require_empty() -> None:
-    """Models of the environment do not count: a server makes them when it starts."""
+    """Raise Refused unless the database is empty. Models from the environment do not count: a server creates them."""
     made = {
         "users": User.objects.count(),
         "conversations": Conversation.objects.count(),
@@ -106,7 +106,7 @@ def _is_automatic(field: DateField[Any, Any]) -> bool:
 
 
 def _settle() -> None:
-    """Nothing that is marked as running can still be, as at a server's start."""
+    """End all work that the rows mark as running, as a server does at its start."""
     for reply in Message.objects.streaming():
         replies.give_up(
             reply, status=Message.Status.INTERRUPTED, error=replies.INTERRUPTED, error_code=ErrorCode.WORKER_STOPPED
@@ -131,7 +131,7 @@ def _reset_sequences() -> None:
 
 
 def _unreadable() -> list[str]:
-    """What is stored and cannot be decrypted reads as empty; nothing that is empty is stored encrypted."""
+    """The names of rows whose secret is stored but cannot be decrypted; such a secret reads as empty."""
     secrets = ((ModelProfile, "api_key"), (ToolServer, "environment"), (ToolServer, "headers"))
     stored = (model._base_manager.exclude(**{name: ""}).values_list("name", name) for model, name in secrets)
     return list(dict.fromkeys(name for rows in stored for name, secret in rows if not secret))
@@ -143,6 +143,6 @@ def summary(counts: dict[str, int]) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """What went wrong, without the details that databases add."""
+    """The first line of an error, without the details that databases add."""
     text = " ".join(error.messages) if isinstance(error, ValidationError) else str(error)
     return next(iter(text.splitlines()), type(error).__name__)

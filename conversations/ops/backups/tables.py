@@ -1,4 +1,4 @@
-"""What a backup holds: which tables, in which order, and a row of each as JSON."""
+"""Defines a backup's content: its tables, their order, and each row as JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PEOPLE: tuple[type[Model], ...] = (
 BATCH = 100
 """Rows that are in memory at a time."""
 FILES = 4
-"""The same, of rows that hold a file each."""
+"""Rows with a file each that are in memory at a time."""
 
 Permissions = dict[int, list[str]]
 
@@ -67,13 +67,13 @@ class Table:
         return FILES if any(isinstance(field, BinaryField) for field in self.fields) else BATCH
 
     def instance(self, row: list[Any], permissions: Permissions) -> Model:
-        """Raises ValidationError, or whatever a value of another type leads to."""
+        """The model's instance of a row. Raises ValidationError, or any error that a value of another type causes."""
         values = zip(self.fields, row, strict=True)
         return self.model(**{field.attname: _from_json(field, value, permissions) for field, value in values})
 
 
 def tables() -> list[Table]:
-    """Each after those that its foreign keys point to: our own, and the people whose rows they are."""
+    """Our own tables and that of the users, each after those that its foreign keys refer to."""
     own = [model for app in APPS for model in apps.get_app_config(app).get_models(include_auto_created=True)]
     kept = [*PEOPLE, *own]
     needs = {model: [needed for needed in _needed(model) if needed in kept] for model in kept}
@@ -81,13 +81,13 @@ def tables() -> list[Table]:
 
 
 def permissions() -> Permissions:
-    """How each permission is called in a file: its number is another one in every database."""
+    """The name of each permission in a file: its number differs between databases."""
     rows = Permission.objects.values_list("pk", "content_type__app_label", "content_type__model", "codename")
     return {pk: names for pk, *names in rows}
 
 
 def migrations() -> dict[str, list[str]]:
-    """What is applied, by app. Raises Refused where the database is not as the code expects it."""
+    """The applied migrations by app. Raises Refused if the database differs from the code."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise Refused("The database is not up to date: run `python manage.py migrate` first.")
@@ -102,7 +102,7 @@ def _needed(model: type[Model]) -> list[Any]:
 
 
 def _as_stored(field: Field[Any, Any]) -> F | ExpressionWrapper:
-    """A secret is read as it lies in the database, without being decrypted."""
+    """The value as the database stores it: secrets stay encrypted."""
     column = F(field.attname)
     return ExpressionWrapper(column, TextField()) if isinstance(field, EncryptedTextField) else column
 

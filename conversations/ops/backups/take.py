@@ -1,4 +1,4 @@
-"""Rows become a file: one state of the database, while others go on writing to it."""
+"""Takes a backup: the rows of one state of the database, while others go on writing to it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def to_file(path: Path, *, force: bool = False) -> dict[str, int]:
 
 
 def to_stream(out: BinaryIO) -> dict[str, int]:
-    """How many rows of each table were written. Raises Refused or OSError."""
+    """Write the rows and return their number by table. Raises Refused or OSError."""
     writer = Writer(out)
     with database.one_state():
         applied, kept, names = migrations(), tables(), permissions()
@@ -53,7 +53,7 @@ def to_stream(out: BinaryIO) -> dict[str, int]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The file's new name is on the disk as well."""
+    """Flush the folder, so that the file's new name is on the disk as well."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
