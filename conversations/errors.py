@@ -27,8 +27,8 @@ class Refused(Exception):
     @property
     def without_field(self) -> str:
         """The message as a sentence without the path of its field, for a place beside that field."""
-        said = _FIELD.sub("", self.message) if "field" in self.detail else self.message
-        return said[:1].upper() + said[1:]
+        sentence = _FIELD.sub("", self.message) if "field" in self.detail else self.message
+        return sentence[:1].upper() + sentence[1:]
 
 
 def as_json(refusal: Refused, **more: Any) -> dict[str, Any]:

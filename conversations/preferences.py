@@ -50,8 +50,8 @@ def begin_with(user: AbstractBaseUser) -> dict[str, Any]:
 
 def remember[R: HttpResponse](response: R, preference: Preference) -> R:
     """Set the cookies of a person's appearance on a response, which is returned."""
-    told = {THEME: preference.theme, ENTER: "sends" if preference.enter_sends else "breaks"}
-    for name, value in told.items():
+    cookies = {THEME: preference.theme, ENTER: "sends" if preference.enter_sends else "breaks"}
+    for name, value in cookies.items():
         response.set_cookie(
             name, value, max_age=KEPT, samesite="Lax", httponly=True, secure=bool(settings.SESSION_COOKIE_SECURE)
         )

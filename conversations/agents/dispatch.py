@@ -132,7 +132,7 @@ def _tell(row: ToolCall) -> None:
     if conversation[1] is not None:
         runs.tell_step(row.message_id)
         return
-    told = call_json(row, most=settings.TOOL_RESULT_MAX_CHARS)
+    payload = call_json(row, most=settings.TOOL_RESULT_MAX_CHARS)
     transaction.on_commit(
-        lambda: publish(conversation[0], EventType.TOOL_UPDATED, message_id=str(row.message_id), call=told)
+        lambda: publish(conversation[0], EventType.TOOL_UPDATED, message_id=str(row.message_id), call=payload)
     )

@@ -118,16 +118,16 @@ def publish_run(run: AgentRun) -> None:
     """Publish, after the commit, a run's state and how much of its budget the executor uses."""
     if hub.is_heard(run.conversation_id):
         used = usage.flow_usage(transcript.load(run.thread_id))
-        told = run_with_usage_json(run, used)
-        transaction.on_commit(partial(publish, run.conversation_id, EventType.RUN_UPDATED, run=told))
+        payload = run_with_usage_json(run, used)
+        transaction.on_commit(partial(publish, run.conversation_id, EventType.RUN_UPDATED, run=payload))
 
 
 def tell_step(message_id: UUID) -> None:
     """Publish, after the commit, a step as it is now; its text is cut to the length of tool results for a model."""
     step = AgentStep.objects.select_related("run", "message").filter(message=message_id).first()
     if step and hub.is_heard(step.run.conversation_id):
-        told = step_json(step, most=settings.TOOL_RESULT_MAX_CHARS)
-        where = {"run_id": str(step.run_id), "step": told}
+        payload = step_json(step, most=settings.TOOL_RESULT_MAX_CHARS)
+        where = {"run_id": str(step.run_id), "step": payload}
         transaction.on_commit(partial(publish, step.run.conversation_id, EventType.STEP_CREATED, **where))
 
 

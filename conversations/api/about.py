@@ -4,7 +4,7 @@ from __future__ import annotations
 
 ABOUT = """\
 Everything that the chat page does, for programs: JSON in, JSON out, UTF-8. Conversations never hit the context wall:
-where one fills its model's window, its older part is compressed into a summary, and the originals stay.
+where one fills its model's window, its older part is compacted into a summary, and the originals stay.
 
 **Authentication.** `Authorization: Bearer <key>`. A key is made on the settings page, or by
 `manage.py create_api_key USERNAME`, and shown once. The page's own session works too; what changes something then needs
@@ -31,7 +31,7 @@ TAGS = [
     {"name": "messages", "description": "Read what was said, say something, go another way from there."},
     {"name": "agents", "description": "Tasks that an agent's planner handed to executors."},
     {"name": "events", "description": "What happens in a conversation, as it happens."},
-    {"name": "goal", "description": "What a conversation is to reach: never compressed, in every request."},
+    {"name": "goal", "description": "What a conversation is to reach: never compacted, in every request."},
     {"name": "context", "description": "What the model sees, and what is done to it: compactions, and the way back."},
     {"name": "files", "description": "Conversations out and in."},
     {"name": "models", "description": "What conversations can be had with."},

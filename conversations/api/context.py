@@ -117,7 +117,7 @@ def _task(request: Request, task_id: UUID) -> Compaction:
 
 
 def _progress_json(row: Compaction) -> dict[str, Any]:
-    told = compaction_json(row)
+    entry = compaction_json(row)
     has_result = row.status in (Compaction.Status.SUCCEEDED, Compaction.Status.UNDONE)
     return {
         "status": row.status,
@@ -127,8 +127,8 @@ def _progress_json(row: Compaction) -> dict[str, Any]:
         "parts_done": row.parts_done,
         "elapsed_seconds": elapsed_seconds(row),
         "eta_seconds": eta_seconds(row),
-        "result": told if has_result else None,
-        "error": told["error"],
+        "result": entry if has_result else None,
+        "error": entry["error"],
     }
 
 
@@ -172,7 +172,7 @@ def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
     openapi_extra=refuses(409),
 )
 def clear(request: Request, conversation_id: UUID) -> dict[str, Any]:
-    """Nothing is compressed any more; a recovery snapshot keeps the state of before."""
+    """Nothing is compacted any more; a recovery snapshot keeps the state of before."""
     conversation = writable_conversation(request.auth, conversation_id)
     states.clear(conversation)
     return _state_json(conversation)

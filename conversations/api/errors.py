@@ -89,5 +89,5 @@ def _problem(error: dict[str, Any]) -> dict[str, str]:
     if source == "body" and not field:
         return {"field": "body", "problem": "must be a JSON object"}
     known = PROBLEMS.get(error["type"])
-    told = known.format(**error["ctx"]) if known and "ctx" in error else known
-    return {"field": field, "problem": told or error["msg"].replace("Input should be", "must be", 1)}
+    sentence = known.format(**error["ctx"]) if known and "ctx" in error else known
+    return {"field": field, "problem": sentence or error["msg"].replace("Input should be", "must be", 1)}

@@ -100,8 +100,8 @@ def _gathered(node: Any) -> dict[str, Any]:
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     for part in parts:
         _add(found, _gathered(part))
-    if isinstance(node, dict) and (said := node.pop(SHAPE, None)):
-        shape = json.loads(said)
+    if isinstance(node, dict) and (described_bodies := node.pop(SHAPE, None)):
+        shape = json.loads(described_bodies)
         for shapes in (_gathered(shape), shape.pop("$defs", {}), {shape["title"]: shape}):
             _add(found, shapes)
         node["$ref"] = REF.format(model=shape["title"])
@@ -170,8 +170,8 @@ def _parameters(operation: dict[str, Any]) -> None:
 
 def _answers(operation: dict[str, Any], components: dict[str, Any]) -> None:
     """Add an example to the body and to each answer that is JSON."""
-    said = [operation.get("requestBody", {}), *operation["responses"].values()]
-    for media in (part.get("content", {}).get(JSON) for part in said):
+    described_bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+    for media in (part.get("content", {}).get(JSON) for part in described_bodies):
         if media and "example" not in media:
             media["example"] = example(media["schema"], components)
 

@@ -26,7 +26,7 @@ Words = Annotated[
 
 @router.get("/search", response=described(HitPage), summary="Search every message")
 def find(request: Request, q: Words, cursor: Cursor = None, limit: Limit = search.LIMIT) -> dict[str, Any]:
-    """In whatever case, in one's chats, archived ones too, and in messages that are folded into a summary: first the
+    """In whatever case, in one's chats, archived ones too, and in messages that are compacted into a summary: first the
     titles, by their last change, then the messages, the best first. Replaced messages are not found.
     """
     found = search.find_hits(request.auth, q, after=cursor, limit=limit)

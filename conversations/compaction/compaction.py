@@ -162,20 +162,20 @@ async def _compact(row: Compaction, progress: Progress) -> None:
     originals = sync_to_async(partial(transcript.originals, row.conversation_id))
     ways = await fallback_chain(loaded.head, steering, policy=policy, source=begin, with_model=with_model)
     try:
-        climbed = await first_good_draft(
+        chosen = await first_good_draft(
             ways,
             partial(_drafted, progress, begin, policy, steering, originals),
             least=policy.min_retention,
             pinned=loaded.head.rules,
         )
-        figures = await sync_to_async(figures_of)(row, ways.rungs, climbed)
+        figures = await sync_to_async(figures_of)(row, ways.rungs, chosen)
         await sync_to_async(save)(
             row,
             loaded.head,
-            climbed.draft,
-            summariser=climbed.summariser.name,
+            chosen.draft,
+            summariser=chosen.summariser.name,
             strategy=policy.strategy,
-            steps=[*row.steps, *climbed.steps],
+            steps=[*row.steps, *chosen.steps],
             **figures,
         )
     except BaseException:

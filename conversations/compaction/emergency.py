@@ -72,10 +72,10 @@ def age(loaded: Loaded) -> bool:
     tokens = message_tokens(context)
     if not merged or tokens >= head.compressed_tokens:
         return False
-    said = f"{len(older):,} summar{pluralize(len(older), 'y,ies')} shortened" + " to one" * (len(older) > 1)
+    note = f"{len(older):,} summar{pluralize(len(older), 'y,ies')} shortened" + " to one" * (len(older) > 1)
     changed = {"compressed_context": context, "compressed_tokens": tokens}
     draft = Draft(prompt.request_transcript(loaded), checkpoints=merged)
-    return _carry_out(head, Relief("age", head.compressed_tokens, tokens, step(said), changed, draft))
+    return _carry_out(head, Relief("age", head.compressed_tokens, tokens, step(note), changed, draft))
 
 
 def elide(loaded: Loaded) -> bool:
@@ -86,17 +86,17 @@ def elide(loaded: Loaded) -> bool:
         return False
     turns = [turn for turn in loaded.turns if turn.id in chosen]
     results = sum(len(turn.tools) or 1 for turn in turns)
-    said = step(f"{results:,} tool result{pluralize(results)} left out", message_ids=list(chosen))
+    note = step(f"{results:,} tool result{pluralize(results)} left out", message_ids=list(chosen))
     changed = {"elided": head.elided | chosen}
-    return _carry_out(head, Relief("elide", total_tokens(turns), sum(chosen.values()), said, changed))
+    return _carry_out(head, Relief("elide", total_tokens(turns), sum(chosen.values()), note, changed))
 
 
 @transaction.atomic
 def commit(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
     """Commit a truncation as any compaction, with an emergency snapshot. Raises Superseded or LeaseLost."""
     number = len(draft.condensed)
-    said = f"{number:,} message{pluralize(number)} left out, but for a note of their facts"
-    figures["steps"] = [*figures["steps"], step(said)]
+    note = f"{number:,} message{pluralize(number)} left out, but for a note of their facts"
+    figures["steps"] = [*figures["steps"], step(note)]
     snapshots.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
     compaction_commit.commit(row, head, draft, summariser=summariser, **figures)
 

@@ -83,9 +83,9 @@ class Tried:
 
     @property
     def passed_over(self) -> Step:
-        told = f"kept {self.draft.retention.kept} of {self.draft.retention.found} facts"
+        retained = f"kept {self.draft.retention.kept} of {self.draft.retention.found} facts"
         lost = f" and lost the rule {self.lost[0]!r}" if self.lost else ""
-        return _failed(self.summariser.name, f"{told}{lost}; another summary was better", ErrorCode.FACTS_LOST)
+        return _failed(self.summariser.name, f"{retained}{lost}; another summary was better", ErrorCode.FACTS_LOST)
 
 
 async def fallback_chain(
@@ -142,9 +142,9 @@ async def first_good_draft(
 def lost_rules(draft: Draft, pinned: Sequence[str]) -> tuple[str, ...]:
     """The person's rules in the summarised messages that are neither in the summary nor among the pinned rules."""
     words = (turn.typed for turn in draft.condensed)
-    said = {normalised(rule) for text in (join_summaries(draft.folded), *words) for rule in find_rules(text)}
-    said -= {normalised(rule) for rule in pinned}
-    rules = [fact for fact in draft.facts if fact.kind == "rule" and normalised(fact.text) in said]
+    typed_rules = {normalised(rule) for text in (join_summaries(draft.folded), *words) for rule in find_rules(text)}
+    typed_rules -= {normalised(rule) for rule in pinned}
+    rules = [fact for fact in draft.facts if fact.kind == "rule" and normalised(fact.text) in typed_rules]
     there = kept_facts(rules, draft.summary)
     return tuple(rule.text for rule in rules if rule not in there)
 

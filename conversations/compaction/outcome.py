@@ -13,9 +13,9 @@ from conversations.compaction.model_summariser import ModelSummariser
 from conversations.llm.port import Spent
 
 
-def figures_of(row: Compaction, rungs: Sequence[Summariser], climbed: Climb) -> dict[str, Any]:
+def figures_of(row: Compaction, rungs: Sequence[Summariser], chosen: Climb) -> dict[str, Any]:
     """The columns of a successful compaction."""
-    draft, writer = climbed.draft, climbed.summariser
+    draft, writer = chosen.draft, chosen.summariser
     pre = draft.condensed_tokens + draft.transcript.context_tokens
     post = draft.context_tokens
     return {

@@ -154,8 +154,8 @@ def _sqlite_trigger(name: str) -> str:
 def _postgres_function(kind: str) -> str:
     note = f"INSERT INTO {UNINDEXED} (conversation_id, message_id)"
     if kind == "call":
-        said = f"{note} SELECT conversation_id, id FROM conversations_message WHERE id ="
-        body = f"IF TG_OP = 'DELETE' THEN {said} OLD.message_id; ELSE {said} NEW.message_id; END IF;"
+        insert = f"{note} SELECT conversation_id, id FROM conversations_message WHERE id ="
+        body = f"IF TG_OP = 'DELETE' THEN {insert} OLD.message_id; ELSE {insert} NEW.message_id; END IF;"
     else:
         body = (
             f"IF TG_OP = 'DELETE' THEN {note} VALUES (OLD.conversation_id, OLD.id); "

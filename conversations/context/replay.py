@@ -105,8 +105,8 @@ def replay(conversation: Conversation, message_id: UUID) -> Replayed:
         missing.append(f"{missing_messages} message{pluralize(missing_messages)}")
     window = Window(noted["window"], noted["window"] - noted["budget"], noted["correction"])
     quoted = _recalled(reply, noted, missing)
-    told = parts_of(turns, with_images=noted.get("images", False), recalled=quoted)
-    parts = tuple(as_counted([*opening, *told], window))
+    message_parts = parts_of(turns, with_images=noted.get("images", False), recalled=quoted)
+    parts = tuple(as_counted([*opening, *message_parts], window))
     exact = request_log.digest(messages_of(parts)) == noted["hash"] and MISSING_TOOLS not in missing
     gone = f"Not there any more: {', '.join(missing)}." if missing else ""
     return Replayed(reply, noted, parts, "" if exact else gone or OTHERWISE)

@@ -62,7 +62,7 @@ IN_REQUESTS = {"model", "mode", "system_prompt", "policy", "rules", "uses_tools"
 def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
     """Put these settings in force, all of them or none, and tell those who listen.
 
-    A policy and rules replace all that were set before. Nothing is compressed here: where the history does not fit
+    A policy and rules replace all that were set before. Nothing is compacted here: where the history does not fit
     another model's window, the next turn makes room first. Raises Invalid, and Conflict where the model is changed
     while it writes a reply.
     """

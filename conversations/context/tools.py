@@ -69,7 +69,7 @@ def offered_tools(kind: str, *, is_compressed: bool) -> tuple[Spec, ...]:
     """The tools for a model that can call tools, in a conversation that uses them; one query for the tool servers.
 
     They are equal from request to request, so that a provider's prompt cache hits. A chat's model gets the tools for
-    its history once a part of it is compressed; until then it sees the whole history.
+    its history once a part of it is compacted; until then it sees the whole history.
     """
     match kind:
         case Kind.AGENT:

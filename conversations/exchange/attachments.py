@@ -58,9 +58,9 @@ def pastes_json(message: Message) -> list[dict[str, Any]]:
 
 
 def _file_json(row: Attachment, data: bytes | None) -> dict[str, Any]:
-    told = {name: value for name, value in attachment_json(row).items() if name != "id" and value is not None}
+    described = {name: value for name, value in attachment_json(row).items() if name != "id" and value is not None}
     image = {"digest": row.digest, "data": b64encode(data).decode() if data else None}
-    return told | (image if row.kind == Kind.IMAGE else {})
+    return described | (image if row.kind == Kind.IMAGE else {})
 
 
 def read_files(place: str, raw: object, role: str) -> tuple[Attachment, ...]:
@@ -97,12 +97,12 @@ def checked_words(place: str, content: str, files: Sequence[Attachment]) -> str:
     texts = [row for row in files if row.kind == Kind.TEXT]
     if not texts:
         return content
-    told = [(row.name, content[row.start or 0 : (row.start or 0) + (row.length or 0)]) for row in texts]
+    described = [(row.name, content[row.start or 0 : (row.start or 0) + (row.length or 0)]) for row in texts]
     words = words_before(content, texts[0].name, texts[0].start or 0)
-    whole, places = inlined(words, told)
+    whole, places = inlined(words, described)
     if whole != content or any((row.start, row.length) != at for row, at in zip(texts, places, strict=True)):
         raise fault(place, "the text files are not where they are said to be in the content.")
-    for row, (_, text) in zip(texts, told, strict=True):
+    for row, (_, text) in zip(texts, described, strict=True):
         _measure(place, row, text)
     return words
 

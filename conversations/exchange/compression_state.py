@@ -84,11 +84,11 @@ def read_state(data: dict[str, Any], source: Source) -> State | None:
         return None
     _require_covered(summaries, lines)
     _require_digests(data.get("checkpoints", []), summaries, source)
-    told = read_object("compression", data.get("compression") or {})
+    state_of_file = read_object("compression", data.get("compression") or {})
     return State(
         summaries,
-        read_choice("compression.strategy", told.get("strategy", ""), ALL_STRATEGIES),
-        read_date("compression.compacted_at", told.get("compacted_at")),
+        read_choice("compression.strategy", state_of_file.get("strategy", ""), ALL_STRATEGIES),
+        read_date("compression.compacted_at", state_of_file.get("compacted_at")),
     )
 
 

@@ -67,10 +67,10 @@ def _compression_json(latest: Compaction) -> dict[str, Any]:
 
 
 def _conversation_json(conversation: Conversation) -> dict[str, Any]:
-    told = conversation_json(conversation)
+    columns = conversation_json(conversation)
     goal = goals.active_goal(conversation.pk)
     kind = Conversation.Kind.CHAT.value if conversation.kind == Conversation.Kind.GATEWAY else conversation.kind
-    return {name: told[name] for name in EXPORTED} | {"kind": kind, "goal": goal_of(goal) if goal else None}
+    return {name: columns[name] for name in EXPORTED} | {"kind": kind, "goal": goal_of(goal) if goal else None}
 
 
 def _message_entries(

@@ -61,8 +61,8 @@ def _call_lines(call: ToolCall, steps: Sequence[AgentStep] = ()) -> Iterator[str
             yield from _step_lines(step)
     else:
         yield f"\n{_fenced(call.arguments)}"
-        if told := call.error if call.result is None else call.result:
-            yield f"\nResult:\n\n{_fenced(told)}"
+        if result_text := call.error if call.result is None else call.result:
+            yield f"\nResult:\n\n{_fenced(result_text)}"
     yield "\n</details>"
 
 

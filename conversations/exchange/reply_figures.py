@@ -28,9 +28,9 @@ def read_figures(place: str, raw: object) -> dict[str, Any]:
     """The figures as columns of a message. Raises Invalid."""
     if raw is None:
         return {}
-    told = read_object(place, raw)
-    found = {name: read_number(f"{place}.{name}", told[name]) for name in COUNTS if told.get(name) is not None}
-    return found | ({COST: _money(f"{place}.{COST}", told[COST])} if told.get(COST) is not None else {})
+    figures = read_object(place, raw)
+    found = {name: read_number(f"{place}.{name}", figures[name]) for name in COUNTS if figures.get(name) is not None}
+    return found | ({COST: _money(f"{place}.{COST}", figures[COST])} if figures.get(COST) is not None else {})
 
 
 def _money(place: str, value: object) -> Decimal:

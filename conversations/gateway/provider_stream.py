@@ -132,14 +132,14 @@ def _is_forwarded(event: list[str], tally: Tally, who: Endpoint, *, with_usage: 
     if not (_USAGE.search(data) or _ERROR.match(data)):
         return True
     try:
-        told = json.loads(data)
+        parsed = json.loads(data)
     except ValueError:
         return True
-    if not isinstance(told, dict):
+    if not isinstance(parsed, dict):
         return True
-    _require_no_error(told, who)
-    tally.spent = spent_of(told.get("usage")) or tally.spent
-    return with_usage or bool(told.get("choices"))
+    _require_no_error(parsed, who)
+    tally.spent = spent_of(parsed.get("usage")) or tally.spent
+    return with_usage or bool(parsed.get("choices"))
 
 
 def _require_no_error(answer: dict[str, Any], who: Endpoint) -> None:

@@ -81,9 +81,9 @@ def limit_named_in(complaint: str, *, asked: int | None) -> NamedLimit | None:
         tokens = int(next(filter(None, found.groups())))
         return NamedLimit(tokens, True) if 0 < tokens < asked else None
     if found := _OF_WINDOW.search(complaint):
-        said = found.groupdict()
+        numbers = found.groupdict()
         window, prompt = (
-            int(next(filter(None, (said[name + end] for end in ("", "2", "3"))))) for name in ("window", "prompt")
+            int(next(filter(None, (numbers[name + end] for end in ("", "2", "3"))))) for name in ("window", "prompt")
         )
         return NamedLimit(window - prompt, False) if min(asked, MIN_REPLY_TOKENS) <= window - prompt < asked else None
     return None

@@ -1,4 +1,4 @@
-"""Queries a conversation's messages with their parts, and derives each message's state, such as live or compressed."""
+"""Queries a conversation's messages with their parts, and derives each message's state, such as live or compacted."""
 
 from __future__ import annotations
 

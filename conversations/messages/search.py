@@ -1,4 +1,4 @@
-"""Searches all of a person's conversations: their titles, and every message, compressed or not."""
+"""Searches all of a person's conversations: their titles, and every message, compacted or not."""
 
 from __future__ import annotations
 

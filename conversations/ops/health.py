@@ -122,8 +122,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
     indexed = SEARCH_INDEX.begin()
     wait([*asked.values(), indexed], timeout=SECONDS)
     found = {name: future.result() if future.done() else LATE for name, future in asked.items()}
-    code, told = _readiness(found, indexed.result() if indexed.done() else LATE)
-    return JsonResponse(told, status=code, headers={"Cache-Control": "no-store"})
+    code, answer = _readiness(found, indexed.result() if indexed.done() else LATE)
+    return JsonResponse(answer, status=code, headers={"Cache-Control": "no-store"})
 
 
 async def is_well() -> tuple[int, dict[str, Any]]:

@@ -49,7 +49,7 @@ class CompactionEntry:
 
     compaction: Compaction
 
-    template = "conversations/_step_fold.html"
+    template = "conversations/_step_compaction.html"
 
 
 @dataclass(frozen=True, slots=True)

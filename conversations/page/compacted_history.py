@@ -44,7 +44,7 @@ class CompactedGroup:
     after: datetime
     until: datetime
 
-    template = "conversations/_fold.html"
+    template = "conversations/_compacted.html"
 
 
 @dataclass(frozen=True, slots=True)

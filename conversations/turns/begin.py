@@ -202,8 +202,8 @@ def _store(conversation: Conversation, asked: Question, client_id: str | None) -
     replies.lock_conversation(conversation, **changed)
     begun = store_question(conversation, asked, client_id=client_id)
     for message in (begun.question, begun.reply):
-        told = message_json(message, is_bare=not (asked.attached or asked.pastes))
-        transaction.on_commit(partial(publish, conversation.pk, EventType.MESSAGE_CREATED, message=told))
+        payload = message_json(message, is_bare=not (asked.attached or asked.pastes))
+        transaction.on_commit(partial(publish, conversation.pk, EventType.MESSAGE_CREATED, message=payload))
     replies.answer_later(begun.reply)
     return begun
 

@@ -41,8 +41,8 @@ def go_on(conversation: Conversation, message_id: UUID) -> Begun:
         _require_unfinished(conversation, branches.message_of(conversation, message_id))
         begun = begin.store_question(conversation, asked)
         for message in (begun.question, begun.reply):
-            told = message_json(message, is_bare=True)
-            transaction.on_commit(partial(publish, conversation.pk, EventType.MESSAGE_CREATED, message=told))
+            payload = message_json(message, is_bare=True)
+            transaction.on_commit(partial(publish, conversation.pk, EventType.MESSAGE_CREATED, message=payload))
         replies.answer_later(begun.reply)
     return begun
 

@@ -65,7 +65,7 @@ def fork(conversation: Conversation, message_id: UUID, *, kind: str | None = Non
 
 
 def fresh(conversation: Conversation) -> Conversation:
-    """Make a conversation that begins with the summary of this one. Raises Conflict if nothing is compressed."""
+    """Make a conversation that begins with the summary of this one. Raises Conflict if nothing is compacted."""
     with transaction.atomic():
         source = _locked(conversation)
         text = join_summaries(active_checkpoints(source.pk))
@@ -177,12 +177,12 @@ def _copy_runs(source: Conversation, copy: Conversation, ids: Ids) -> None:
 
 def _copy_run(run: AgentRun, steps: list[AgentStep], copy: Conversation, ids: Ids, calls: Calls) -> None:
     thread = _like(run.thread, parent=copy)
-    said = _copy_messages(run.thread, thread, up_to=LAST)
-    _copy_compression(states.state(transcript.head_of(run.thread_id)), thread, said)
+    copied_ids = _copy_messages(run.thread, thread, up_to=LAST)
+    _copy_compression(states.state(transcript.head_of(run.thread_id)), thread, copied_ids)
     run.pk, run.conversation, run.thread = uuid7(), copy, thread
     run.save(force_insert=True)
     for step in steps:
-        step.pk, step.run, step.message_id = None, run, UUID(said[str(step.message_id)])
+        step.pk, step.run, step.message_id = None, run, UUID(copied_ids[str(step.message_id)])
         step.call = calls[UUID(ids[str(step.call.message_id)]), step.call.call_id] if step.call else None
     AgentStep.objects.bulk_create(steps)
 

@@ -132,8 +132,8 @@ def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
 
 def _prompt(beginning: Beginning) -> Prompt:
     mark = f"=====[{secrets.token_hex(8)}]====="
-    said = f"Question:\n{beginning.question[:QUOTED]}\n\nReply:\n{beginning.reply[:QUOTED]}"
-    return request.for_summary(INSTRUCTIONS, f"{mark}\n{said}\n{mark}\n\nThe title:")
+    excerpt = f"Question:\n{beginning.question[:QUOTED]}\n\nReply:\n{beginning.reply[:QUOTED]}"
+    return request.for_summary(INSTRUCTIONS, f"{mark}\n{excerpt}\n{mark}\n\nThe title:")
 
 
 def _give(conversation_id: UUID, title: str, *, in_place_of: str) -> None:

@@ -52,8 +52,8 @@ def numbers(current: Message) -> dict[int, UUID]:
     first = Message.objects.get(conversation_id=current.conversation_id, pk=current.place)
     span = _span(current, first.created_at)
     is_said = ~Q(content="") | Q(tool_calls__isnull=False) | Q(images__isnull=False)
-    said = span.filter(is_said, Q(pk=first.pk) | Q(place=first.pk))
-    earlier = {number or 1: pk for number, pk in said.order_by("created_at").values_list("version", "pk")}
+    candidates = span.filter(is_said, Q(pk=first.pk) | Q(place=first.pk))
+    earlier = {number or 1: pk for number, pk in candidates.order_by("created_at").values_list("version", "pk")}
     return dict(sorted((earlier | found).items()))
 
 
@@ -156,6 +156,6 @@ def _copy(rows: QuerySet[Message], current: Message, begin: datetime, **fields: 
 def _take_up_rules(conversation: Conversation, first: Message) -> None:
     """Detect rules again in the user messages from `first` on, which are part of the history again."""
     window = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW
-    said = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
-    for message in said:
+    candidates = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
+    for message in candidates:
         rules.detect(conversation.pk, provenance.typed_by_user(message), window)

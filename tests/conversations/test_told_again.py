@@ -28,7 +28,7 @@ def told(events: list[Event]) -> list[Event]:
 @pytest.mark.parametrize("trigger", [Compaction.Trigger.MANUAL, Compaction.Trigger.AHEAD])
 async def test_a_compaction_is_told_again_as_it_was(conversation: Conversation, trigger: Any) -> None:
     def again() -> list[Event]:
-        return told([entry.event for entry in catch_up.since(conversation.pk, place).told])
+        return told([entry.event for entry in catch_up.since(conversation.pk, place).events])
 
     place = (await sync_to_async(catch_up.since)(conversation.pk, None)).place
     with hub.listen(conversation.pk) as listener:

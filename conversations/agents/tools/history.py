@@ -1,4 +1,4 @@
-"""Lets a model search its conversation's messages, compressed ones included, and read them in full.
+"""Lets a model search its conversation's messages, compacted ones included, and read them in full.
 
 Messages are numbered from 1 in their order. The results of both tools stay under TOOL_RESULT_MAX_CHARS, so that they
 are never cut.

@@ -33,7 +33,7 @@ MAX_MISSED = 500
 """The most messages, and the most compactions, that are sent again. Beyond it, fetching the conversation is better."""
 
 
-class Told(NamedTuple):
+class SentEvent(NamedTuple):
     """An event, and the place in the conversation after it."""
 
     event: Event
@@ -46,14 +46,14 @@ class Missed:
 
     start: Place
     place: Place
-    told: list[Told] = field(default_factory=list)
+    events: list[SentEvent] = field(default_factory=list)
     reply_id: str = ""
     ended: set[tuple[str, str]] = field(default_factory=set)
     """The compactions whose end is among the events, with their status."""
 
     def tell(self, event: Event, **place: Any) -> None:
         self.place = self.place._replace(**place)
-        self.told.append(Told(event, self.place))
+        self.events.append(SentEvent(event, self.place))
 
 
 def since(conversation_id: UUID, place: Place | None, *, resync: bool = False) -> Missed:
@@ -106,26 +106,28 @@ def _news(conversation: Conversation, place: Place) -> list[Message] | None:
 
 def _tell_message(missed: Missed, row: Message) -> None:
     """Send the part of a message that the program lacks. A replaced message is sent only to a program that knows it."""
-    at, told = microseconds(row.created_at), message_json(row)
+    at, payload = microseconds(row.created_at), message_json(row)
     if at > missed.place.at:
         if row.replaced_by_id:
             return
-        missed.tell(Event(EventType.MESSAGE_CREATED, {"message": told | _begun(row)}), at=at, received=_received(row))
+        missed.tell(
+            Event(EventType.MESSAGE_CREATED, {"message": payload | _begun(row)}), at=at, received=_received(row)
+        )
     if missed.place.received == ENDED:
         return
     _tell_words(missed, row)
     if row.is_streaming:
         missed.reply_id = str(row.pk)
     else:
-        missed.tell(Event(event_types.ended(failed=row.is_failed), {"message": told}), received=ENDED)
+        missed.tell(Event(event_types.ended(failed=row.is_failed), {"message": payload}), received=ENDED)
         _tell_calls(missed, row)
 
 
 def _tell_calls(missed: Missed, row: Message) -> None:
     """Send each tool call as it is now."""
     for call in row.tool_calls.all():
-        told = call_json(call, most=settings.TOOL_RESULT_MAX_CHARS)
-        missed.tell(Event(EventType.TOOL_UPDATED, {"message_id": str(row.pk), "call": told}))
+        payload = call_json(call, most=settings.TOOL_RESULT_MAX_CHARS)
+        missed.tell(Event(EventType.TOOL_UPDATED, {"message_id": str(row.pk), "call": payload}))
 
 
 def _called_before(conversation: Conversation, place: Place) -> list[Message]:

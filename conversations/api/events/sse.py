@@ -9,7 +9,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
-from conversations.api.events.catch_up import Told
+from conversations.api.events.catch_up import SentEvent
 from conversations.api.events.cursor import Place
 from conversations.api.events.subscription import heard
 from conversations.messages import turn_replies
@@ -49,15 +49,15 @@ async def until_ended(listener: Listener, reply_id: UUID, *, ask_first: bool) ->
         yield event
 
 
-async def numbered(events: AsyncIterator[Event | None], place: Place) -> AsyncIterator[Told | None]:
+async def numbered(events: AsyncIterator[Event | None], place: Place) -> AsyncIterator[SentEvent | None]:
     """The events with the place after each, beginning at `place`."""
     async for event in events:
         place = place.after(event) if event else place
-        yield Told(event, place) if event else None
+        yield SentEvent(event, place) if event else None
 
 
 def event_stream(
-    events: AsyncIterator[Told | None], close: Callable[[], object], *, first: str = ""
+    events: AsyncIterator[SentEvent | None], close: Callable[[], object], *, first: str = ""
 ) -> StreamingHttpResponse:
     """The events as text. `first` is sent at once; `close` is called when the stream ends, however it ends."""
     response = StreamingHttpResponse(_Stream(events, close, first), content_type="text/event-stream")
@@ -71,19 +71,19 @@ class _Stream:
     closed.
     """
 
-    def __init__(self, events: AsyncIterator[Told | None], close: Callable[[], object], first: str) -> None:
+    def __init__(self, events: AsyncIterator[SentEvent | None], close: Callable[[], object], first: str) -> None:
         self.events, self.first = events, first
         self.close = close
 
     async def __aiter__(self) -> AsyncIterator[str]:
         if self.first:
             yield self.first
-        async for told in self.events:
-            yield written(told) if told else BEAT
+        async for sent in self.events:
+            yield as_text(sent) if sent else BEAT
 
 
-def written(told: Told) -> str:
-    return f"id: {told.place.id}\nevent: {told.event.type}\ndata: {json.dumps(told.event.data)}\n\n"
+def as_text(sent: SentEvent) -> str:
+    return f"id: {sent.place.id}\nevent: {sent.event.type}\ndata: {json.dumps(sent.event.data)}\n\n"
 
 
 def _end(reply_id: UUID) -> Event | None:
@@ -99,15 +99,15 @@ def _end(reply_id: UUID) -> Event | None:
 
 def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
     """(the ends of a reply and of those after it, the reply that is awaited now or None if the last one has ended)."""
-    told: list[Event] = []
+    ends: list[Event] = []
     awaited: UUID | None = reply_id
     while awaited and (end := _end(awaited)):
-        told.append(end)
+        ends.append(end)
         awaited = _after(awaited)
         for row in Message.objects.filter(pk=awaited) if awaited else ():
             begun = {"content": "", "status": Message.Status.STREAMING.value}
-            told.append(Event(EventType.MESSAGE_CREATED, {"message": message_json(row) | begun}))
-    return told, awaited
+            ends.append(Event(EventType.MESSAGE_CREATED, {"message": message_json(row) | begun}))
+    return ends, awaited
 
 
 def _after(reply_id: UUID) -> UUID | None:

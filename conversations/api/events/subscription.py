@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from conversations.api.events import catch_up, cursor
-from conversations.api.events.catch_up import Missed, Told
+from conversations.api.events.catch_up import Missed, SentEvent
 from conversations.models import Conversation
 from conversations.runtime.event_types import ENDS, EventType
 from conversations.runtime.shutdown import END
@@ -34,17 +34,17 @@ class Telling:
         self.conversation_id, self.listener = conversation_id, listener
         self._blind_until = 0.0
         self.ended: set[tuple[str, str]] = set()
-        self.waiting, self.place = begun.told, begun.place
+        self.waiting, self.place = begun.events, begun.place
         self._take(begun)
 
-    async def told(self, *, silence: float, until: float) -> AsyncIterator[Told | None]:
+    async def events(self, *, silence: float, until: float) -> AsyncIterator[SentEvent | None]:
         """The events until the conversation is deleted, the server stops, or the loop's clock says `until`; None for a
         silence.
         """
         while True:
-            for told in self.waiting:
-                yield told
-                if told.event == DELETED:
+            for sent in self.waiting:
+                yield sent
+                if sent.event == DELETED:
                     return
             self.waiting = []
             left = until - self.listener.loop.time()
@@ -60,9 +60,9 @@ class Telling:
                 await sync_to_async(close_old_connections)()
                 return
 
-    async def _after(self, event: Event) -> list[Told]:
+    async def _after(self, event: Event) -> list[SentEvent]:
         """The events to send after this one was received."""
-        before: list[Told] = []
+        before: list[SentEvent] = []
         if event == RESYNC or self._lacks(event):
             before = await self._read(resync=event == RESYNC)
         fresh = self._fresh(event)
@@ -103,21 +103,21 @@ class Telling:
         self._blind_until = self.listener.loop.time() + BLIND_SECONDS
         return True
 
-    def _tell(self, event: Event) -> Told:
+    def _tell(self, event: Event) -> SentEvent:
         self.place = self.place.after(event)
         if event.type == EventType.MESSAGE_CREATED:
             self.reply_id = event.data["message"]["id"] if self.place.received == 0 else ""
         elif event.type in ENDS:
             self.reply_id = ""
-        return Told(event, self.place)
+        return SentEvent(event, self.place)
 
-    async def _read(self, *, resync: bool) -> list[Told]:
+    async def _read(self, *, resync: bool) -> list[SentEvent]:
         try:
             found = await sync_to_async(catch_up.since)(self.conversation_id, self.place, resync=resync)
         except Conversation.DoesNotExist:
-            return [Told(DELETED, self.place)]
+            return [SentEvent(DELETED, self.place)]
         self._take(found)
-        return found.told
+        return found.events
 
     def _take(self, found: Missed) -> None:
         self.place, self.reply_id = found.place, found.reply_id

@@ -68,7 +68,7 @@ async def events(
         open_.enter_context(shutdown.notified(listener))
         begun = await sync_to_async(_begin)(request.auth, conversation_id, place)
         telling = Telling(conversation_id, listener, begun)
-        events = telling.told(silence=HEARTBEAT, until=listener.loop.time() + MAX_STREAM_SECONDS)
+        events = telling.events(silence=HEARTBEAT, until=listener.loop.time() + MAX_STREAM_SECONDS)
         first = f"retry: {RETRY_MS}\nid: {begun.start.id}\n\n{BEAT}"
         # Django closes a response in any thread; what is counted here is counted on the loop.
         close = partial(asyncio.get_running_loop().call_soon_threadsafe, open_.pop_all().close)

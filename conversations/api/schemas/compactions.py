@@ -47,7 +47,7 @@ class Compaction(BaseModel):
     )
     post_tokens: Tokens | None = about("The same right after it.", 2_611)
     reduction_percent: float | None = about("How much shorter the summary is than what it stands for.", 93.5)
-    facts_found: int = about("Facts of the condensed text: paths, numbers, names, rules.", 50, ge=0)
+    facts_found: int = about("Facts of the compacted text: paths, numbers, names, rules.", 50, ge=0)
     facts_kept: int = about("Those that the summary has.", 47, ge=0)
     facts_repaired: int = about("Those of them that had to be added to it.", 9, ge=0)
     duration_ms: int | None = about("Milliseconds that it took.", 3_140, ge=0)
@@ -109,4 +109,4 @@ class CompactRequest(Body):
     keep_recent: Annotated[int, Field(ge=0, le=100)] | None = Field(
         default=None, description="How many of the latest messages to leave."
     )
-    up_to: BodyId | None = Field(default=None, description="The last message to condense.")
+    up_to: BodyId | None = Field(default=None, description="The last message to compact.")

@@ -87,8 +87,8 @@ class Context(BaseModel):
         "for the message to come they are looked for anew."
     )
     usage: Usage | None = about("What that takes; null where no model is set.")
-    compacts_at: CompactsAt | None = about("Where it is compressed by itself; null: only once it does not fit.")
-    compressed_at: datetime | None = about("Where history is cut; null: nothing is condensed.", CUT)
+    compacts_at: CompactsAt | None = about("Where it is compacted by itself; null: only once it does not fit.")
+    compressed_at: datetime | None = about("Where history is cut; null: nothing is compacted.", CUT)
     checkpoints: list[Checkpoint] = about("The summaries in force, in order.")
 
 
@@ -100,7 +100,7 @@ class Snapshot(BaseModel):
         "Before a compaction, before another change, before an emergency, or asked for.", "rollback"
     )
     compaction_id: UUID | None = about("The compaction that it was taken before.", TASK)
-    compressed_at: datetime | None = about("Where history was cut; null: nothing was condensed.", None)
+    compressed_at: datetime | None = about("Where history was cut; null: nothing was compacted.", None)
     summary_tokens: Tokens = about("Tokens of the summary of then.", 0)
     checkpoints: int = about("How many summaries were in force.", 0, ge=0)
     created_at: datetime = about("When it was taken.", "2026-11-20T09:12:43+00:00")
@@ -112,8 +112,8 @@ class SnapshotPage(BaseModel):
 
 
 class State(BaseModel):
-    compressed_at: datetime | None = about("Where history is cut now; null: nothing is condensed.", None)
-    compression_version: int = about("Rises with every change of what is condensed.", 3, ge=0)
+    compressed_at: datetime | None = about("Where history is cut now; null: nothing is compacted.", None)
+    compression_version: int = about("Rises with every change of what is compacted.", 3, ge=0)
     usage: Usage | None = about("Tokens of the next request; null where no model is set.")
 
 

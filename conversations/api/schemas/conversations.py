@@ -60,9 +60,9 @@ class ListedConversation(BaseModel):
     pinned: bool = about("Whether it stands at the top of the list.", False)
     archived: bool = about("Whether it is put away.", False)
     compressed_at: datetime | None = about(
-        "`created_at` of the last message that was condensed; null: none was.", "2026-11-20T09:10:31.204518+00:00"
+        "`created_at` of the last message that was compacted; null: none was.", "2026-11-20T09:10:31.204518+00:00"
     )
-    compression_version: int = about("Rises with every change of what is condensed.", 2, ge=0)
+    compression_version: int = about("Rises with every change of what is compacted.", 2, ge=0)
     created_at: datetime = about("When it was begun.", "2026-11-20T08:30:00+00:00")
     updated_at: datetime = about("When something was last said.", "2026-11-20T09:12:44.871022+00:00")
 

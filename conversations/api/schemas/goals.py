@@ -40,7 +40,7 @@ class Artifact(BaseModel):
 
 
 class Goal(BaseModel):
-    """A goal is never compressed: it is a part of every request's system prompt."""
+    """A goal is never compacted: it is a part of every request's system prompt."""
 
     id: UUID = about("Its id.", "0199b3c2-90aa-7c10-8f0e-6d1f5a3f0c11")
     description: str = about("What the conversation is to reach.", "Move the billing service to the new cluster")

@@ -56,7 +56,7 @@ class FlowUsage(BaseModel):
 
     flow: Literal["planner", "executor"] = about("Who it is.", "executor")
     history: Tokens = about("Tokens of history in the next request, the summary among them.", 212)
-    budget: Tokens = about("How many there may be before they are condensed.", 600)
+    budget: Tokens = about("How many there may be before they are compacted.", 600)
     percent: int = about("The first over the second.", 35, ge=0)
 
 

@@ -26,9 +26,9 @@ def recognises(data: object) -> bool:
 def read_conversation(data: dict[str, Any]) -> Source:
     """The conversation, without hidden, empty and reasoning messages. Raises Invalid, naming the place."""
     messages = _branch(data)
-    told = [one for place, message in messages if (one := said_in(place, message))]
-    opening = [one for one in told[:1] if one.role == Role.SYSTEM]
-    lines, results = _lines(told[len(opening) :])
+    shown = [one for place, message in messages if (one := said_in(place, message))]
+    opening = [one for one in shown[:1] if one.role == Role.SYSTEM]
+    lines, results = _lines(shown[len(opening) :])
     return Source(
         title=foreign_text.title(data.get("title")),
         system_prompt=_system_prompt(messages, opening),
@@ -91,12 +91,12 @@ def _system_prompt(messages: Iterable[tuple[str, dict[str, Any]]], opening: Iter
     return text
 
 
-def _lines(told: list[Said]) -> tuple[tuple[Line, ...], dict[int, Result]]:
+def _lines(shown: list[Said]) -> tuple[tuple[Line, ...], dict[int, Result]]:
     """The lines; a request to a tool and its answer right after it become a call with its result, other ones text."""
     lines: list[Line] = []
     results: dict[int, Result] = {}
     answered = False
-    for one, following in _with_next(told):
+    for one, following in _with_next(shown):
         if answered:
             answered = False
         elif following and one.is_answered_by(following):
@@ -109,9 +109,9 @@ def _lines(told: list[Said]) -> tuple[tuple[Line, ...], dict[int, Result]]:
     return tuple(lines), results
 
 
-def _with_next(told: list[Said]) -> Iterator[tuple[Said, Said | None]]:
-    yield from pairwise(told)
-    yield from ((one, None) for one in told[-1:])
+def _with_next(shown: list[Said]) -> Iterator[tuple[Said, Said | None]]:
+    yield from pairwise(shown)
+    yield from ((one, None) for one in shown[-1:])
 
 
 def _line(one: Said) -> Line:

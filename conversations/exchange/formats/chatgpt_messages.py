@@ -66,11 +66,11 @@ def instructions_in(message: dict[str, Any]) -> str:
     """A person's custom instructions: a message of their own; in older exports, values beside it."""
     content = _object(message.get("content"))
     if content.get("content_type") == CUSTOM:
-        told, names = content, ("user_profile", "user_instructions")
+        source, names = content, ("user_profile", "user_instructions")
     else:
-        told = _object(_object(message.get("metadata")).get("user_context_message_data"))
+        source = _object(_object(message.get("metadata")).get("user_context_message_data"))
         names = ("about_user_message", "about_model_message")
-    return foreign_text.joined(*(foreign_text.stored(told.get(name)) for name in names))
+    return foreign_text.joined(*(foreign_text.stored(source.get(name)) for name in names))
 
 
 def _text(content: dict[str, Any], metadata: dict[str, Any], *, is_code: bool) -> str:

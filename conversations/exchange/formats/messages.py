@@ -60,7 +60,7 @@ class Reader:
             role = read_choice(f"{place}.role", message.get("role"), ROLES)
             if not (role == Message.Role.TOOL and self._answers(place, message)):
                 yield self._line(place, role, message)
-        self.results |= {number: told for number, told in self._unfinished.items() if number not in self.results}
+        self.results |= {number: note for number, note in self._unfinished.items() if number not in self.results}
 
     def _line(self, place: str, role: str, message: dict[str, Any]) -> Line:
         files = self._files(f"{place}.attachments", message.get("attachments"), role) if self._with_files else ()
@@ -130,7 +130,7 @@ class Reader:
         if twice := next((call_id for call_id in ids if ids.count(call_id) > 1), None):
             raise fault(f"{place}.tool_calls", f"the call id {twice!r} appears twice.")
         self._calls |= {call.call_id: call.number for call in calls}
-        self._unfinished |= {call.number: told for call in calls if (told := cut_off(call))}
+        self._unfinished |= {call.number: note for call in calls if (note := cut_off(call))}
         return tuple(calls)
 
     def _id(self, place: str, raw: object) -> str | None:

@@ -41,5 +41,5 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(f"env: {error}") from None
         server.save()
-        said = "is set up" if is_new else "is set up anew"
-        self.stdout.write(f"{name} {said}. Look what it offers, and allow it, in the administration: Tool servers.")
+        outcome = "is set up" if is_new else "is set up anew"
+        self.stdout.write(f"{name} {outcome}. Look what it offers, and allow it, in the administration: Tool servers.")

@@ -25,8 +25,8 @@ class Command(BaseCommand):
             counts = _to_stdout() if file == "-" else backups.to_file(Path(file), force=force)
         except (Refused, OSError, DatabaseError) as error:
             raise CommandError(f"No backup was made. {backups.first_line(error)}") from error
-        told = self.stderr if file == "-" else self.stdout
-        told.write(f"{backups.summary(counts)} in {file}", self.style.SUCCESS)
+        output = self.stderr if file == "-" else self.stdout
+        output.write(f"{backups.summary(counts)} in {file}", self.style.SUCCESS)
 
 
 def _to_stdout() -> dict[str, int]:

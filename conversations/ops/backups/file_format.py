@@ -86,8 +86,8 @@ def _other_migrations(theirs: Any, ours: dict[str, list[str]]) -> str:
     there = _names(theirs)
     here = _names(ours)
     differences = {"with": there - here, "without": here - there}
-    told = " and ".join(f"{what} {', '.join(sorted(names))}" for what, names in differences.items() if names)
-    return f"The backup was made by another version of chatsite, {told}: restore it with that one, then update."
+    difference = " and ".join(f"{what} {', '.join(sorted(names))}" for what, names in differences.items() if names)
+    return f"The backup was made by another version of chatsite, {difference}: restore it with that one, then update."
 
 
 def _names(migrations: Any) -> set[str]:

@@ -183,8 +183,8 @@ class Connection:
             return f"answered with the HTTP status {self._fate.status}"
         if error.code == CONNECTION_CLOSED:
             return "broke off the connection"
-        said = self._without_secrets(error.message)[:QUOTED]  # before the cut, which could leave half a secret
-        return f"says: {' '.join(said.split()).rstrip('.')}"
+        quoted = self._without_secrets(error.message)[:QUOTED]  # before the cut, which could leave half a secret
+        return f"says: {' '.join(quoted.split()).rstrip('.')}"
 
     def _without_secrets(self, text: str) -> str:
         for secret in self._secrets.known:

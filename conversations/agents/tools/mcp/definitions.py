@@ -52,8 +52,8 @@ def look(tools: Iterable[Tool]) -> Look:
 
 def changed(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> set[str]:
     """The names of the tools that still exist, but whose definition has changed."""
-    told = {tool["name"]: tool for tool in before}
-    return {tool["name"] for tool in now if tool["name"] in told and tool != told[tool["name"]]}
+    known_tools = {tool["name"]: tool for tool in before}
+    return {tool["name"] for tool in now if tool["name"] in known_tools and tool != known_tools[tool["name"]]}
 
 
 def _refusal(tool: Tool) -> str:

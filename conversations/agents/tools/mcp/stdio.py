@@ -29,7 +29,7 @@ MAX_NOISE_LINES = 1_000
 """The most lines that are not messages; some servers write their log to their output."""
 
 Heard = MemoryObjectSendStream[SessionMessage | Exception]
-Told = MemoryObjectReceiveStream[SessionMessage]
+Outgoing = MemoryObjectReceiveStream[SessionMessage]
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 
@@ -50,16 +50,16 @@ async def stdio(command: str, environment: dict[str, str], fate: Fate) -> AsyncI
         limit=LARGEST,
     )
     heard, to_hear = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    to_tell, told = anyio.create_memory_object_stream[SessionMessage](0)
+    to_send, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_hear, process, heard, fate)
-        tasks.start_soon(_tell, process, told)
+        tasks.start_soon(_send, process, outgoing)
         try:
-            yield to_hear, to_tell
+            yield to_hear, to_send
         finally:
             with anyio.CancelScope(shield=True):
                 await _end(process)
-            for stream in (to_hear, to_tell, heard, told):
+            for stream in (to_hear, to_send, heard, outgoing):
                 stream.close()
             tasks.cancel_scope.cancel()
 
@@ -110,10 +110,10 @@ async def _how_it_ended(process: Process) -> str:
     return f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
 
 
-async def _tell(process: Process, told: Told) -> None:
+async def _send(process: Process, outgoing: Outgoing) -> None:
     assert process.stdin is not None
-    with told, suppress(OSError):
-        async for one in told:
+    with outgoing, suppress(OSError):
+        async for one in outgoing:
             line = one.message.model_dump_json(by_alias=True, exclude_unset=True)
             process.stdin.write(line.encode() + b"\n")
             await process.stdin.drain()
