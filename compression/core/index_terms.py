@@ -1,4 +1,4 @@
-"""The terms by which a text is looked up: the same for what is stored and for what is asked, in every script."""
+"""The terms that texts are indexed and looked up by, the same for both, in every script."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from compression.core.extractive.stemming import stem
 from compression.core.extractive.stopwords import ENGLISH
 
 VERSION = 1
-"""Of these rules: an index that was made by others is made anew."""
-LONGEST_TERM = 40
-MOST_TERMS = 20_000
-"""Different terms of one text that are looked up; those of a longer one are its first."""
+"""The version of these rules: an index of another version is made anew."""
+MAX_TERM_CHARS = 40
+MAX_TERMS = 20_000
+"""The most different terms of one text: the first ones of a longer text."""
 
 _UNSPACED = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 _MARKS = (
@@ -27,47 +27,47 @@ _ACCENTED = (range(0x80, 0x250), range(0x370, 0x530), range(0x1E00, 0x2000), ran
 
 
 def folded(text: str) -> str:
-    """In small letters without accents, each character in the place that it had."""
+    """The text in small letters without accents, each character at its place."""
     if text.isascii():
         return text.lower()
     return text.translate(_plain_letters()).lower()
 
 
 def index_terms(text: str) -> list[str]:
-    """Its different terms in order: stems, numbers, and pairs of characters where no spaces stand between words.
+    """The different terms of a text in order: stems, numbers, and pairs of characters where no spaces separate words.
 
-    Terms consist of letters, marks and digits alone; of a term that has more than 40 the first ones count.
+    A term has only letters, marks and digits; of a longer one the first MAX_TERM_CHARS count.
     """
     found: dict[str, None] = {}
     for word in _WORD.finditer(folded(text)):
         for term in terms_of_word(word[1]):
             found[term] = None
-        if len(found) >= MOST_TERMS:
+        if len(found) >= MAX_TERMS:
             break
-    return list(found)[:MOST_TERMS]
+    return list(found)[:MAX_TERMS]
 
 
 @lru_cache(maxsize=65_536)
 def terms_of_word(word: str) -> tuple[str, ...]:
-    """Those of a run of letters and digits that was folded."""
+    """The terms of a folded run of letters and digits."""
     if not _IS_UNSPACED.search(word):
-        return (stem(word)[:LONGEST_TERM],)
+        return (stem(word)[:MAX_TERM_CHARS],)
     return tuple(term for run in _RUN.findall(word) for term in _of_run(run))
 
 
 def says_little(term: str) -> bool:
-    """Whether it is the stem of an English stop word."""
+    """Whether the term is the stem of an English stop word."""
     return term in _stop_stems()
 
 
 def is_unspaced(term: str) -> bool:
-    """Whether it stands within words, rather than for one."""
+    """Whether a pair of characters stands within words, not for a word."""
     return bool(_IS_UNSPACED.search(term))
 
 
 def _of_run(run: str) -> tuple[str, ...]:
     if not _IS_UNSPACED.search(run):
-        return (stem(run)[:LONGEST_TERM],)
+        return (stem(run)[:MAX_TERM_CHARS],)
     return tuple(run[at : at + 2] for at in range(max(1, len(run) - 1)))
 
 
@@ -78,7 +78,7 @@ def _stop_stems() -> frozenset[str]:
 
 @cache
 def _plain_letters() -> dict[int, str]:
-    """Of scripts with cases: the small letter without accents, where that is one character."""
+    """The small letters without accents of scripts with cases, where each is one character."""
     plain: dict[int, str] = {}
     for code in (code for codes in _ACCENTED for code in codes):
         bare = "".join(one for one in unicodedata.normalize("NFKD", chr(code)) if not unicodedata.combining(one))

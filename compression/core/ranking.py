@@ -1,4 +1,4 @@
-"""How well texts answer a query: BM25 over candidates, whose terms are counted where they stand."""
+"""Ranks texts for a query by BM25 over the candidates."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from math import log
 from compression.core.index_terms import is_unspaced, terms_of_word
 
 K1, B = 1.2, 0.75
-"""Of BM25 (Robertson and Zaragoza, 2009)."""
-CHARACTERS = 6
-"""Of a word with the blank after it, about: what lengths of texts are compared by needs no more."""
-MOST_COUNTED = 20
-"""Occurrences of a term in one text: more change nothing that counts."""
+"""The constants of BM25 (Robertson and Zaragoza, 2009)."""
+CHARS_PER_WORD = 6
+"""The assumed characters of a word and the blank after it, by which lengths are compared."""
+MAX_COUNTED = 20
+"""The most occurrences of a term that are counted in one text: further ones barely change its score."""
 
-MOST_TRIED = 500
-"""Places that a word's beginning is looked at in one text: of other words that begin like it there may be many."""
+MAX_TRIED = 500
+"""The most places in one text at which a word's beginning is tried: other words may begin like it."""
 
 _END = re.compile(r"[\W_]")
 
 
 def rarity(with_it: int, among: int) -> float:
-    """The weight of a term that so many texts have, among so many."""
+    """The weight of a term that `count` of `among` texts have."""
     return log(1 + (max(among, with_it) - with_it + 0.5) / (with_it + 0.5))
 
 
-def occurrences(text: str, term: str, most: int = MOST_COUNTED) -> list[int]:
-    """Where a term stands in a folded text, its first places."""
+def occurrences(text: str, term: str, most: int = MAX_COUNTED) -> list[int]:
+    """The first places of a term in a folded text."""
     if is_unspaced(term):
         return _all(text, term, lambda at: True, most)
     # A stem may end otherwise than the word: "study" is "studi", "making" is "mak".
@@ -43,7 +43,7 @@ def occurrences(text: str, term: str, most: int = MOST_COUNTED) -> list[int]:
 
 
 def bm25(counts: Mapping[str, int], weights: Mapping[str, float], *, length: float, usual: float) -> float:
-    """The score of a text with these terms, so often each; `length` and `usual` are in the same unit."""
+    """The score of a text with these terms and occurrences; `length` and `usual` are in the same unit."""
     norm = K1 * (1 - B + B * length / max(usual, 1))
     return sum(weights[term] * count * (K1 + 1) / (count + norm) for term, count in counts.items() if count)
 
@@ -51,7 +51,7 @@ def bm25(counts: Mapping[str, int], weights: Mapping[str, float], *, length: flo
 def _all(text: str, probe: str, is_one: Callable[[int], bool], most: int) -> list[int]:
     found: list[int] = []
     tried, at = 0, text.find(probe)
-    while at >= 0 and len(found) < most and tried < MOST_TRIED:
+    while at >= 0 and len(found) < most and tried < MAX_TRIED:
         tried += 1
         if is_one(at):
             found.append(at)

@@ -1,7 +1,7 @@
-"""The tables of the full-text index, and the triggers that note what is to be looked at again.
+"""The tables of the full-text index, and the triggers that note the messages to index.
 
-They are no models: all of it is derived from the messages, and can be dropped and made anew at any time. A trigger
-sees every way of writing: single rows and many, imports, restored backups, forks, deletions by whatever is deleted.
+They are no models: all of it is derived from the messages, and can be dropped and made anew at any time. A trigger sees
+every kind of write: single rows and many, imports, restored backups, forks, and cascading deletions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TRIGGERS = {
     ),
     "call_gone": ("AFTER DELETE", "toolcall", "OLD.result IS NOT NULL", "", "OLD.message_id"),
 }
-"""By name: when, on which table, under which condition, and the ids of conversation and message that it notes."""
+"""The triggers by name: event, table, condition, and the ids of the conversation and the message that they note."""
 
 _SQLITE = (
     f"""CREATE TABLE IF NOT EXISTS {INDEXED} (id integer PRIMARY KEY AUTOINCREMENT, message_id char(32) NOT NULL UNIQUE,
@@ -67,11 +67,13 @@ _SHADOWS = {
     "content": "(id INTEGER PRIMARY KEY, c0)",
     "config": "(k PRIMARY KEY, v) WITHOUT ROWID",
 }
-"""What a table of FTS5 consists of: one without them cannot even be dropped."""
+"""The tables that an FTS5 table consists of: if one is missing, it cannot even be dropped."""
 
 
 def install() -> None:
-    """Make what is not there. An index that was not there, or missed writes without its triggers, is to be filled."""
+    """Make the missing tables and triggers. A new index, or one that missed writes without its triggers, must be
+    filled.
+    """
     if missing := missing_parts():
         with transaction.atomic(), connection.cursor() as cursor:
             for statement in (*(_SQLITE if is_sqlite() else _POSTGRES), *_triggers()):
@@ -81,7 +83,7 @@ def install() -> None:
 
 
 def make_tables() -> None:
-    """Make the tables without the triggers, which `install` adds when the migrations have ended."""
+    """Make the tables without the triggers, which `install` adds after the migrations."""
     with transaction.atomic(), connection.cursor() as cursor:
         for statement in _SQLITE if is_sqlite() else _POSTGRES:
             cursor.execute(statement)
@@ -107,7 +109,7 @@ def drop() -> None:
 
 
 def missing_parts() -> set[str]:
-    """The names of tables and triggers that should be there and are not."""
+    """The names of missing tables and triggers."""
     triggers = {f"{INDEXED}_{name}" for name in _TRIGGERS}
     tables = {INDEXED, UNINDEXED, STATE} | (
         {TERMS, *(f"{TERMS}_{name}" for name in _SHADOWS)} if is_sqlite() else set()

@@ -1,8 +1,8 @@
 """The full-text index over all messages: SQLite's FTS5, PostgreSQL's tsvector with GIN; the terms are our own.
 
-Triggers note what was written (`index_schema`); what was noted is put into the index by `catch_up`,
-before anybody looks something up and by the upkeep. The index only proposes: who uses it reads the messages
-themselves, so that one that was deleted or replaced meanwhile is never told of.
+Triggers note every write (`index_schema`); `catch_up` indexes the noted messages, before each lookup and in the upkeep.
+The index only proposes entries: callers read the messages themselves, so that a message that was deleted or replaced
+meanwhile never appears.
 """
 
 from __future__ import annotations
@@ -31,32 +31,34 @@ from conversations.runtime.database import is_sqlite
 
 logger = logging.getLogger(__name__)
 
-BATCH = 200
-"""Messages that are indexed in one transaction, which keeps others from writing to SQLite."""
-LOOKING = (READ, SEARCH)
-"""Tools that look in the history itself: what they gave would be found again with each search."""
-MOST_CHARACTERS = 1_000_000
-"""Of a message, and of its tools' results, that are looked up."""
-POSTINGS = 512
-"""Messages that one term proposes, the newest."""
-SELDOM = 512
-"""Messages of all conversations: a term that fewer have is seldom."""
+BATCH_MESSAGES = 200
+"""The messages that are indexed in one transaction, during which nobody else writes to SQLite."""
+LOOKUP_TOOLS = (READ, SEARCH)
+"""Tools that search the history itself: their results, once indexed, would be found again by each search."""
+MAX_INDEXED_CHARS = 1_000_000
+"""The most characters that are indexed of a message, and of its tools' results."""
+MAX_POSTINGS = 512
+"""The most messages that one term proposes: the newest ones."""
+SELDOM_MESSAGES = 512
+"""A term in fewer messages than this, of all conversations, is seldom."""
 CONVERSATION = "_c"
-"""What the term of a conversation begins with, before its id."""
-SCANNED = 4_000
-"""Messages among which PostgreSQL, which has them in no order, looks for those."""
+"""The prefix of a conversation's term, before its id."""
+MAX_SCANNED = 4_000
+"""The most entries that PostgreSQL, which keeps them unordered, sorts for the newest ones."""
 UPKEEP_SECONDS = 2.0
-"""That one look of the upkeep may take."""
-BEHIND = 1_000
-"""Messages that wait to be indexed, from which on `health` says so."""
+"""The most seconds of one round of the upkeep."""
+BEHIND_MESSAGES = 1_000
+"""The number of messages waiting to be indexed from which `health` reports it."""
 BROKEN_HERE = "search-index-is-broken"
-"""Of the cache, which all processes share."""
+"""The key in the cache, which all processes share, that reports a broken index."""
 BROKEN = ("malformed", "corrupt", "no such table", "does not exist", "vtable", "missing")
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`filled` says whether every message from before the index is in it; `waiting`, how many writes are to follow."""
+    """The state of the index: `filled` if every message from before the index is in it; `waiting` writes are not
+    indexed yet.
+    """
 
     is_there: bool
     filled: bool = False
@@ -68,12 +70,12 @@ class Health:
             return f"{'broken' if self.is_broken else 'missing'}; it is made anew"
         if not self.filled:
             return "being filled; older messages are not found yet"
-        return "behind; the newest messages are not found yet" if self.waiting >= BEHIND else "ok"
+        return "behind; the newest messages are not found yet" if self.waiting >= BEHIND_MESSAGES else "ok"
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What the index says of a query: for each term the entries of messages that have it, the newest ones."""
+    """The answer to a query: for each term, the newest entries of messages that have it."""
 
     postings: tuple[Sequence[int], ...]
     is_behind: bool = False
@@ -81,11 +83,11 @@ class Proposed:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many messages have each term, POSTINGS where there are as many or more."""
+        """The number of messages with each term, at most MAX_POSTINGS."""
         return tuple(map(len, self.postings))
 
     def best(self, weights: Sequence[float], most: int) -> list[int]:
-        """At most so many entries, those with the heaviest terms first; of equal ones the newest."""
+        """At most this many entries, those with the heaviest terms first; of equal ones the newest."""
         scores: defaultdict[int, float] = defaultdict(float)
         for posting, weight in zip(self.postings, weights, strict=True):
             for entry in posting:
@@ -94,7 +96,7 @@ class Proposed:
 
 
 def of_conversation(id: UUID) -> str:
-    """The term that every message of a conversation has; no text gives one with a low line."""
+    """The term that every message of a conversation has; no text gives a term with an underscore."""
     return f"{CONVERSATION}{id.hex}"
 
 
@@ -104,9 +106,9 @@ def of_owner(id: int) -> str:
 
 
 def propose(scope: str, terms: Sequence[str], *, begins: bool = False, behind: UUID | None = None) -> Proposed:
-    """The newest messages of `scope` that have each term, in one query; `begins`: that have a term beginning so.
+    """The newest messages of `scope` that have each term, or a term beginning with `begins`; one query.
 
-    With `behind`, whether anything of that conversation waits to be indexed is asked along.
+    With `behind`, the answer also says whether messages of that conversation wait to be indexed.
     """
     arms, values = [], list[Any]()
     for place, term in enumerate(terms):
@@ -138,10 +140,10 @@ def messages_of(entries: Sequence[int]) -> list[UUID]:
 
 
 def catch_up(conversation_id: UUID | None = None, *, most: int = 2_000, seconds: float = 1.0) -> int:
-    """Index what was noted, of one conversation or of all, as far as the bounds allow; how many messages that were."""
+    """Index the noted messages, of one conversation or of all, within the bounds; returns their number."""
     done, until = 0, time.monotonic() + seconds
     while done < most and time.monotonic() < until:
-        count = _catch_up(conversation_id, min(BATCH, most - done))
+        count = _catch_up(conversation_id, min(BATCH_MESSAGES, most - done))
         done += count
         if count == 0:
             break
@@ -149,7 +151,7 @@ def catch_up(conversation_id: UUID | None = None, *, most: int = 2_000, seconds:
 
 
 def keep_up() -> None:
-    """For the upkeep: what was noted, then what is older than the index; a broken index is made anew, and filled."""
+    """A round of the upkeep: index the noted messages, then those from before the index; a broken index is remade."""
     if cache.get(BROKEN_HERE):
         cache.delete(BROKEN_HERE)
         if not heal():
@@ -170,8 +172,8 @@ def _keep_up() -> None:
         pass
 
 
-def fill(batch: int = BATCH) -> bool:
-    """Put the next messages from before the index into it; whether all of them are in it now."""
+def fill(batch: int = BATCH_MESSAGES) -> bool:
+    """Index the next messages from before the index; returns whether all of them are indexed now."""
     filled_to, is_whole = _state()
     if is_whole:
         return True
@@ -184,20 +186,20 @@ def fill(batch: int = BATCH) -> bool:
 
 
 def rebuild() -> None:
-    """Drop the index and make an empty one, which is to be filled."""
+    """Drop the index and make an empty one, which the upkeep fills."""
     index_schema.drop()
     index_schema.install()
 
 
 def report(error: DatabaseError) -> None:
-    """Of whoever could not read it: the upkeep, in whichever process, makes a broken index anew."""
+    """Report an index that could not be read: the upkeep of some process makes it anew."""
     logger.error("search index: it cannot be used", exc_info=error)
     if _is_broken(error):
         cache.set(BROKEN_HERE, True, timeout=None)
 
 
 def heal(error: BaseException | None = None) -> bool:
-    """Make what is missing, or all of it anew where the database says that it is broken; whether that was needed."""
+    """Make missing parts, or the whole index if the database reports it broken; returns whether that was needed."""
     if index_schema.missing_parts():
         logger.error("search index: parts of it are missing; it is made anew")
         index_schema.install() if _is_usable() else rebuild()
@@ -215,26 +217,26 @@ def health() -> Health:
     if index_schema.missing_parts():
         return Health(is_there=False)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT COUNT(*) FROM (SELECT 1 FROM {UNINDEXED} LIMIT {BEHIND}) AS noted")
+        cursor.execute(f"SELECT COUNT(*) FROM (SELECT 1 FROM {UNINDEXED} LIMIT {BEHIND_MESSAGES}) AS noted")
         waiting = int(cursor.fetchone()[0])
     return Health(True, _state()[1], waiting, bool(cache.get(BROKEN_HERE)) or not _is_sound())
 
 
 def count() -> int:
-    """How many messages are indexed."""
+    """The number of indexed messages."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT COUNT(*) FROM {INDEXED}")
         return int(cursor.fetchone()[0])
 
 
 def _is_usable() -> bool:
-    """Whether what is there can stay: a table of FTS5 that lost a part of itself cannot."""
+    """Whether the existing tables can stay: an FTS5 table that lost a part of itself cannot."""
     missing = index_schema.missing_parts()
     return TERMS in missing or not any(name.startswith(f"{TERMS}_") for name in missing)
 
 
 def _is_sound() -> bool:
-    """Whether the latest entry is proposed: some harm to FTS5's tables makes no error, but has it find nothing."""
+    """Whether the latest entry is found: some damage to FTS5's tables raises no error but hides entries."""
     if not is_sqlite():
         return True
     with connection.cursor() as cursor:
@@ -252,34 +254,35 @@ def _is_sound() -> bool:
 
 
 def _is_broken(error: BaseException) -> bool:
-    said = str(error).lower()
-    locked = isinstance(error, OperationalError | InterfaceError) and ("lock" in said or "connect" in said)
-    return not locked and any(word in said for word in BROKEN)
+    sentence = str(error).lower()
+    locked = isinstance(error, OperationalError | InterfaceError) and ("lock" in sentence or "connect" in sentence)
+    return not locked and any(word in sentence for word in BROKEN)
 
 
 def _arm(scope: str, term: str, begins: bool) -> tuple[str, list[Any]]:
-    """A query, with its values, for the entries that have a term, in one text: rows cost more than to read that."""
+    """A query with its values for the entries with a term, as one text, which is faster to fetch than rows."""
     both = _match(scope, term, begins)
     if not is_sqlite():
         # Materialised: planned as if all of it were read, which is by the index, and read as far as is needed.
         return (
             f"WITH found AS MATERIALIZED (SELECT id FROM {INDEXED} WHERE terms @@ %s::tsquery) "
-            f"SELECT string_agg(id::text, ',') FROM (SELECT id FROM (SELECT id FROM found LIMIT {SCANNED}) AS proposed "
-            f"ORDER BY id DESC LIMIT {POSTINGS}) AS newest"
+            "SELECT string_agg(id::text, ',') FROM "
+            f"(SELECT id FROM (SELECT id FROM found LIMIT {MAX_SCANNED}) AS proposed "
+            f"ORDER BY id DESC LIMIT {MAX_POSTINGS}) AS newest"
         ), [both]
-    newest = f"SELECT rowid AS id FROM {TERMS} WHERE {TERMS} MATCH %s ORDER BY rowid DESC LIMIT {POSTINGS}"
+    newest = f"SELECT rowid AS id FROM {TERMS} WHERE {TERMS} MATCH %s ORDER BY rowid DESC LIMIT {MAX_POSTINGS}"
     newest = f"SELECT group_concat(id) FROM ({newest})"
     if begins or not scope.startswith(CONVERSATION):
         return newest, [both]
     # A seldom term is looked up by itself: beside it, all entries of the conversation would be read.
-    count = f"SELECT COUNT(*) FROM (SELECT 1 FROM {TERMS} WHERE {TERMS} MATCH %s LIMIT {SELDOM})"
+    count = f"SELECT COUNT(*) FROM (SELECT 1 FROM {TERMS} WHERE {TERMS} MATCH %s LIMIT {SELDOM_MESSAGES})"
     own = (
         f"SELECT group_concat({INDEXED}.id) FROM {TERMS} CROSS JOIN {INDEXED} ON {INDEXED}.id = {TERMS}.rowid "
         f"WHERE {TERMS} MATCH %s AND {INDEXED}.conversation_id = %s"
     )
     alone = f'"{term}"'
     values = [alone, alone, scope.removeprefix(CONVERSATION), both]
-    return f"SELECT CASE WHEN ({count}) < {SELDOM} THEN ({own}) ELSE ({newest}) END", values
+    return f"SELECT CASE WHEN ({count}) < {SELDOM_MESSAGES} THEN ({own}) ELSE ({newest}) END", values
 
 
 def _match(scope: str, term: str, begins: bool) -> str:
@@ -326,12 +329,12 @@ def _forget(noted: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _index(ids: Iterable[UUID]) -> None:
-    """Make the entries of these messages as they are now: none for those that are gone, replaced, or say nothing."""
+    """Write the entries of these messages as they are now: none for deleted, replaced or empty ones."""
     ids = list(dict.fromkeys(ids))
     _remove(ids)
-    said = Message.objects.filter(pk__in=ids, replaced_by=None).exclude(status=Message.Status.STREAMING)
+    sentence = Message.objects.filter(pk__in=ids, replaced_by=None).exclude(status=Message.Status.STREAMING)
     rows = list(
-        said.order_by("created_at", "pk").values_list(
+        sentence.order_by("created_at", "pk").values_list(
             "pk", "conversation_id", "conversation__owner_id", "conversation__kind", "name", "content", "images",
             "created_at",
         )
@@ -341,7 +344,7 @@ def _index(ids: Iterable[UUID]) -> None:
     found: list[tuple[UUID, UUID, int | None, list[str]]] = []
     for pk, conversation, owner, kind, name, content, images, _ in rows:
         pictures = " ".join(str(image.get("name", "")) for image in images or ())
-        text = "\n".join([name, content[:MOST_CHARACTERS], pictures, *results.get(pk, ())])
+        text = "\n".join([name, content[:MAX_INDEXED_CHARS], pictures, *results.get(pk, ())])
         if terms := index_terms.index_terms(text):
             scopes = [of_conversation(conversation), *([of_owner(owner)] if kind in CHATS else [])]
             found.append((pk, conversation, numbers.get(pk), [*scopes, *terms]))
@@ -349,16 +352,16 @@ def _index(ids: Iterable[UUID]) -> None:
 
 
 def _results(ids: Sequence[UUID]) -> dict[UUID, list[str]]:
-    """What tools gave, but for those that look in the history itself."""
-    calls = ToolCall.objects.filter(message__in=ids, result__isnull=False).exclude(name__in=LOOKING)
+    """The results of a message's tools, except tools that search the history itself."""
+    calls = ToolCall.objects.filter(message__in=ids, result__isnull=False).exclude(name__in=LOOKUP_TOOLS)
     found: defaultdict[UUID, list[str]] = defaultdict(list)
     for message, result in calls.order_by("id").values_list("message_id", "result"):
-        found[message].append((result or "")[:MOST_CHARACTERS])
+        found[message].append((result or "")[:MAX_INDEXED_CHARS])
     return found
 
 
 def _numbers(rows: Sequence[tuple[UUID, datetime]]) -> dict[UUID, int]:
-    """The place of each in the history of its conversation: counted on from the nearest one that has a number."""
+    """The number of each message in its conversation's history, counted from the nearest numbered one."""
     spans: dict[UUID, tuple[datetime, datetime]] = {}
     for conversation, moment in rows:
         first, last = spans.get(conversation, (moment, moment))
@@ -418,7 +421,7 @@ def _add(found: Sequence[tuple[UUID, UUID, int | None, list[str]]]) -> None:
 
 
 def _state() -> tuple[UUID | None, bool]:
-    """How far it is filled, and whether that is all; what other rules filled is filled anew."""
+    """How far the index is filled, and whether that is all; an index that other rules filled is filled anew."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT filled_to, is_whole FROM {STATE} WHERE version = %s", [index_terms.VERSION])
         row = cursor.fetchone()

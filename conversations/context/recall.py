@@ -1,7 +1,7 @@
-"""Recall for one request: what the index proposes of the compacted part, read, chosen and put before the question.
+"""Recall for one request: passages of the compacted part are looked up, chosen and put before the question.
 
-Two queries, whatever the length of the conversation: the terms are looked up, and the messages that have most of them
-are read with those beside them. Whatever is wrong with the index, the turn goes on without.
+It takes two queries, whatever the length of the conversation: one for the terms, one for the messages that have most of
+them and their neighbours. If the index fails, the turn goes on without recall.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db.models.expressions import RawSQL
 
 from compression.core import recall
 from compression.core.ranking import rarity
-from compression.core.recall import Quote, Recalled, Said
+from compression.core.recall import PastMessage, Quote, Recalled
 from compression.core.tokens import count_tokens
 from conversations.context import message_index, prompt, transcript
 from conversations.context.head import Head
@@ -30,20 +30,20 @@ from conversations.models import Conversation, Message
 from conversations.runtime.compiled_query import Prepared
 from conversations.runtime.database import is_sqlite
 
-AMONG = 1_000
-"""Messages that a term is thought to be rare or common among."""
-HITS = 40
-"""Messages that are read, each with the ones beside it."""
-RECENT = 4
-"""Messages before the question whose names and numbers count: two turns."""
+ASSUMED_MESSAGES = 1_000
+"""The assumed number of messages, by which a term counts as rare or common."""
+MAX_HITS = 40
+"""The most messages that are read for a question, each with its two neighbours."""
+RECENT_MESSAGES = 4
+"""The messages before the question, two turns, whose names and numbers weigh in."""
 COLUMNS = ("role", "name", "content", "created_at", "origin")
 ANY = "= ANY(('{' || %s || '}')::bigint[])"
-CATCH_UP = 400
-"""Messages that a turn indexes at most where some of its conversation were not yet; upkeep does the rest."""
+MAX_CATCH_UP = 400
+"""The most messages that a turn indexes if some of its conversation are not indexed yet; the upkeep does the others."""
 
 
-REMEMBERED = 200
-"""Questions whose passages this process knows, for whoever looks at what was sent."""
+MAX_REMEMBERED = 200
+"""The most questions whose passages this process remembers, for pages that show the next request."""
 
 UNKNOWN = Recalled("", (), "", 0)
 
@@ -51,29 +51,28 @@ _known: dict[tuple[object, ...], Recalled | None] = {}
 
 
 def load(conversation_id: UUID) -> Loaded:
-    """A conversation as its next request is made of it, to be looked at. Raises Conversation.DoesNotExist.
+    """The conversation as its next request is made of it, for display. Raises Conversation.DoesNotExist.
 
-    What was recalled for its latest question already is not looked for again: what the question and the compacted part
-    say does not change.
+    Passages that were recalled for its latest question are not looked up again.
     """
     loaded = transcript.load(conversation_id)
     known, room = _known.get(_key(loaded), UNKNOWN), room_for(loaded)
-    is_known = known is not UNKNOWN and room >= recall.LEAST_BUDGET and (known is None or known.tokens <= room)
+    is_known = known is not UNKNOWN and room >= recall.MIN_BUDGET_TOKENS and (known is None or known.tokens <= room)
     return replace(loaded, recalled=known) if is_known else recalling(loaded)
 
 
 def load_for_request(conversation_id: UUID) -> Loaded:
-    """A conversation as its next request is made of it, to be sent. Raises Conversation.DoesNotExist."""
+    """The conversation as its next request is made of it, for sending. Raises Conversation.DoesNotExist."""
     return recalling(transcript.load(conversation_id))
 
 
 def recalling(loaded: Loaded) -> Loaded:
-    """The same, with the passages of its compacted part that bear on the latest message of the person.
+    """`loaded` with the passages of its compacted part that bear on the person's latest message.
 
-    None where nothing is compacted, nothing scores, the policy says no, or there is no room: they give way first.
+    Without passages if nothing is compacted, nothing scores, the policy forbids recall, or there is no room.
     """
     budget = room_for(loaded)
-    if budget < recall.LEAST_BUDGET:
+    if budget < recall.MIN_BUDGET_TOKENS:
         return replace(loaded, recalled=None)
     try:
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
@@ -81,7 +80,7 @@ def recalling(loaded: Loaded) -> Loaded:
     except DatabaseError as error:
         message_index.report(error)
         return replace(loaded, recalled=None)
-    if len(_known) >= REMEMBERED:
+    if len(_known) >= MAX_REMEMBERED:
         _known.clear()
     _known[_key(loaded)] = found
     return replace(loaded, recalled=found)
@@ -96,15 +95,15 @@ def _recalled(loaded: Loaded, budget: int) -> Recalled | None:
     question = recall.question_of(loaded.live)
     if question is None:
         return None
-    before = loaded.live[: loaded.live.index(question)][-RECENT:]
+    before = loaded.live[: loaded.live.index(question)][-RECENT_MESSAGES:]
     weights = recall.query_of(question.content, (turn.content for turn in before))
-    said, counts = _proposed(loaded.head, list(weights))
+    messages, counts = _proposed(loaded.head, list(weights))
     sent = {turn.id for turn in loaded.turns}
     quotes = recall.chosen(
-        [one for one in said if one.id not in sent],
+        [one for one in messages if one.id not in sent],
         weights,
         counts=counts,
-        among=max((one.number or 0 for one in said), default=0) + len(loaded.live),
+        among=max((one.number or 0 for one in messages), default=0) + len(loaded.live),
         budget=budget,
         count=count_tokens,
     )
@@ -113,7 +112,7 @@ def _recalled(loaded: Loaded, budget: int) -> Recalled | None:
 
 
 def room_for(loaded: Loaded) -> int:
-    """Tokens, by our own count, that recalled passages may take; 0 where nothing is to be recalled."""
+    """The tokens, by our own count, that recalled passages may take; 0 if nothing is to be recalled."""
     head = loaded.head
     is_ours = head.kind != Conversation.Kind.GATEWAY  # a gateway's caller says what its model is sent
     if not is_ours or head.compressed_at is None or head.window is None or not policy_of(head).recall:
@@ -125,47 +124,46 @@ def room_for(loaded: Loaded) -> int:
 
 
 def noted(found: Recalled) -> dict[str, Any]:
-    """What is kept of it with the reply, to put the same together again."""
-    quotes = [[quote.said.id, quote.said.number, quote.start, quote.end] for quote in found.quotes]
+    """The references that are stored with a reply, from which `put_together` makes the same text again."""
+    quotes = [[quote.source.id, quote.source.number, quote.start, quote.end] for quote in found.quotes]
     return {"before": found.before, "quotes": quotes}
 
 
 def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None:
-    """What was noted, from the messages as they are; None where one of them is not there any more."""
+    """The passages of stored references, from the messages as they are; None if one of the messages is gone."""
     ids = {id for id, *_ in note["quotes"]}
     rows = Message.objects.filter(conversation_id=conversation_id, pk__in=ids)
     found = {str(row[0]): row for row in rows.values_list("pk", *COLUMNS)}
     if set(found) != ids:
         return None
-    quotes = [
-        Quote(_said(id, number, *found[id][1:]), start, end)  # one object for each would not be told from one for all
-        for id, number, start, end in note["quotes"]
-    ]
+    quotes = [Quote(_past_message(id, number, *found[id][1:]), start, end) for id, number, start, end in note["quotes"]]
     return recall.recalled(note["before"], quotes, count_tokens)
 
 
-def _proposed(head: Head, terms: list[str]) -> tuple[list[Said], dict[str, int]]:
-    """Messages up to the cut that have most of the terms, with those beside them, and how many have each term."""
+def _proposed(head: Head, terms: list[str]) -> tuple[list[PastMessage], dict[str, int]]:
+    """(messages up to the cut with most of the terms, and their neighbours; the number of messages with each term)."""
     scope = message_index.of_conversation(head.id)
     proposed = message_index.propose(scope, terms, behind=head.id)
-    if proposed.is_behind and message_index.catch_up(head.id, most=CATCH_UP):
+    if proposed.is_behind and message_index.catch_up(head.id, most=MAX_CATCH_UP):
         proposed = message_index.propose(scope, terms)
     counts = dict(zip(terms, proposed.counts, strict=True))
-    weights = [rarity(count, AMONG) for count in proposed.counts]
-    hits = proposed.best(weights, HITS)
+    weights = [rarity(count, ASSUMED_MESSAGES) for count in proposed.counts]
+    hits = proposed.best(weights, MAX_HITS)
     return (_read(head, hits) if hits else []), counts
 
 
-def _read(head: Head, entries: list[int]) -> list[Said]:
-    """The messages of these entries and their neighbours, up to the cut: those that are not sent word for word."""
+def _read(head: Head, entries: list[int]) -> list[PastMessage]:
+    """The messages of these entries and their neighbours up to the cut, without those that are sent verbatim."""
     cut = cast(datetime, head.compressed_at)
     rows = BESIDE.rows(entries=",".join(map(str, entries)), cut=cut)
-    said = (_said(str(pk), *rest) for conversation_id, pk, *rest in rows if conversation_id == head.id)
-    return [one for one in said if one.id not in head.verbatim_ids]
+    messages = (_past_message(str(pk), *rest) for conversation_id, pk, *rest in rows if conversation_id == head.id)
+    return [one for one in messages if one.id not in head.verbatim_ids]
 
 
 def _beside(entries: str, cut: datetime) -> QuerySet[Message, Any]:
-    """By ids alone: with the conversation in it, SQLite would read all of that in search of them."""
+    """The rows of these entries and their neighbours. They are found by ids alone: with the conversation in the query,
+    SQLite would read all of it.
+    """
     chosen = "IN (SELECT value FROM json_each('[' || %s || ']'))" if is_sqlite() else ANY
     near = (
         f"SELECT beside.message_id FROM {INDEXED} AS hit JOIN {INDEXED} AS beside "
@@ -177,10 +175,10 @@ def _beside(entries: str, cut: datetime) -> QuerySet[Message, Any]:
     return rows.annotate(number=number).values_list("conversation_id", "pk", "number", *COLUMNS)
 
 
-def _said(
+def _past_message(
     id: str, number: int | None, role: str, name: str, content: str, created_at: datetime, origin: dict[str, Any] | None
-) -> Said:
-    return Said(id, number, role, name, content, created_at, source_of(origin), quoted_places(origin))
+) -> PastMessage:
+    return PastMessage(id, number, role, name, content, created_at, source_of(origin), quoted_places(origin))
 
 
 BESIDE = Prepared(

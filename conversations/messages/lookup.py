@@ -18,15 +18,15 @@ from conversations.context import message_index
 from conversations.messages.search_terms import terms_of
 from conversations.models import Message, ToolCall
 
-POOL = 200
+MAX_RANKED = 200
 """The most messages that are read and ranked for a query, and so the most that it finds."""
-MOST_TERMS = 16
+MAX_TERMS = 16
 """The most terms of a query that are looked up in the index: the longest."""
 CHARACTERS_OF_A_LINE = 60
 """Lengths are compared in lines of this size, so that of messages of nearly equal length the later comes first."""
-AMONG = 10_000
+ASSUMED_MESSAGES = 10_000
 """The assumed number of messages, by which a term counts as rare or common."""
-SHORTEST_BEGINNING = 2
+MIN_BEGINNING_CHARS = 2
 """The least letters of an unfinished last word that is looked up as a word's beginning."""
 _PLAIN = re.compile(r"[^\W_]+\Z")
 
@@ -46,7 +46,7 @@ def parsed(query: str) -> Query:
     parts = terms_of(query)
     found = dict.fromkeys(term for part in parts for term in index_terms(part))
     telling = [term for term in found if not says_little(term)] or list(found)
-    longest = set(sorted(telling, key=len, reverse=True)[:MOST_TERMS])
+    longest = set(sorted(telling, key=len, reverse=True)[:MAX_TERMS])
     literal = tuple(folded(part) for part in parts if not _PLAIN.match(part))
     words = index_terms(parts[-1]) if parts and _PLAIN.match(parts[-1]) else []
     return Query(tuple(term for term in telling if term in longest), literal, words[-1] if words else "")
@@ -73,15 +73,15 @@ def best(
         return None
     if not any(proposed.counts):
         return None
-    weights = [rarity(count, AMONG) for count in proposed.counts]
-    pool = proposed.best(weights, POOL)
+    weights = [rarity(count, ASSUMED_MESSAGES) for count in proposed.counts]
+    pool = proposed.best(weights, MAX_RANKED)
     read = [row for row in rows.filter(pk__in=message_index.messages_of(pool)).order_by() if is_own(row)]
     return _ranked(read, asked, dict(zip(asked.terms, weights, strict=True)), results=within is not None) or None
 
 
 def _proposed(scope: str, asked: Query) -> message_index.Proposed:
     proposed = message_index.propose(scope, asked.terms)
-    if asked.last not in asked.terms or len(asked.last) < SHORTEST_BEGINNING:
+    if asked.last not in asked.terms or len(asked.last) < MIN_BEGINNING_CHARS:
         return proposed
     place = asked.terms.index(asked.last)
     if proposed.counts[place]:
@@ -122,7 +122,7 @@ def _texts(rows: Sequence[Message], *, results: bool) -> dict[UUID, str]:
     """The searched text of each message: its speaker's name, its content and, with `results`, its tools' results."""
     texts = {row.pk: folded(f"{row.name}\n{row.content}") for row in rows}
     if results:
-        calls = ToolCall.objects.filter(message__in=texts).exclude(name__in=message_index.LOOKING)
+        calls = ToolCall.objects.filter(message__in=texts).exclude(name__in=message_index.LOOKUP_TOOLS)
         for message, result in calls.values_list("message_id", "result"):
             texts[message] += "\n" + folded(result or "")
     return texts

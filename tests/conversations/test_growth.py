@@ -58,7 +58,7 @@ def growing_in_lines(text: str) -> None:
 
 
 def passages_of(text: str) -> None:
-    said = recall.Said("1", 1, "user", "", text, START)
+    said = recall.PastMessage("1", 1, "user", "", text, START)
     recall.chosen([said], {"needle": 1.0}, counts={}, among=9, budget=2_000, count=len)
 
 
@@ -112,8 +112,8 @@ def test_no_text_of_repeated_pieces_takes_longer_than_its_length(reader: str) ->
 @pytest.mark.parametrize("size", [60_000, MESSAGE])
 def test_a_hundred_long_messages_are_looked_through_in_bounded_time(size: int) -> None:
     words = " ".join(f"needle{number}" for number in range(size // 8))[:size]
-    said = [recall.Said(str(at), at, "user", "", words, START + at * MINUTE) for at in range(120)]
-    terms = {f"needle{number}": 1.0 for number in range(recall.MOST_TERMS)}
+    said = [recall.PastMessage(str(at), at, "user", "", words, START + at * MINUTE) for at in range(120)]
+    terms = {f"needle{number}": 1.0 for number in range(recall.MAX_QUERY_TERMS)}
     began = time.process_time()
     assert recall.chosen(said, terms, counts={}, among=1_000, budget=2_000, count=len)
     assert time.process_time() - began < 3

@@ -134,7 +134,7 @@ def assert_found_and_recalled(life: Life) -> int:
         question = Message.objects.create(conversation=life.chat, role="user", content=words, created_at=at)
         found = recall.load(life.chat.pk).recalled
         question.delete()
-        assert found and str(row.pk) in {quote.said.id for quote in found.quotes}, words
+        assert found and str(row.pk) in {quote.source.id for quote in found.quotes}, words
         assert f"> {row.content}" in found.text
         recalled += 1
     return recalled

@@ -242,7 +242,9 @@ def test_one_that_is_far_behind_says_so_until_it_has_caught_up(user: User) -> No
     message_index.keep_up()
     later = [
         Message(conversation=conversation, role="user", content=f"n {number}", created_at=moment)
-        for number, moment in enumerate(START + timedelta(days=1, seconds=at) for at in range(message_index.BEHIND))
+        for number, moment in enumerate(
+            START + timedelta(days=1, seconds=at) for at in range(message_index.BEHIND_MESSAGES)
+        )
     ]
     Message.objects.bulk_create(later)
     assert "behind" in health.index_state()
