@@ -51,7 +51,7 @@ bench-load: needs
 	@$(PYTHON) -m tests.needs require postgresql redis
 	@$(PYTHON) -m benchmarks.load
 
-bench-memory: $(VENV)/installed-dev
+bench-memory: $(VENV)/installed-dev var/peers/installed
 	@$(PYTHON) -m benchmarks.memory
 
 bench-retention: $(VENV)/installed-bench
@@ -93,6 +93,12 @@ $(VENV)/installed-dev: requirements-dev.lock $(VENV)/installed
 $(VENV)/installed-bench: requirements-bench.lock $(VENV)/installed
 	@echo "Installing the packages of requirements-bench.lock ..."
 	@$(PYTHON) -m pip install $(PIP_HOW) -r requirements-bench.lock
+	@touch $@
+
+# LangChain, to live the same chats beside this product, in an environment of its own.
+var/peers/installed: | $(PYTHON)
+	@echo "Installing LangChain into var/peers ..."
+	@mkdir -p var && $(PYTHON) -m venv var/peers && var/peers/bin/pip install -q langchain==1.4.7
 	@touch $@
 
 # The first Python that is new enough; a name on the PATH may be a shim that answers with an error.

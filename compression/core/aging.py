@@ -20,8 +20,9 @@ from compression.core.values import Checkpoint, Turn
 OLDEST_AGE = 2
 SELECTING = (Extractive.name, Truncation.name)
 """Summarisers whose sentences are the messages' own: nothing is lost if they are selected again."""
-LEAST_TOKENS = 60
-"""Tokens of a headline with a date and the critical facts: the least of a summary. Below it, neighbours are merged."""
+LEAST_TOKENS = 250
+"""The least tokens of a summary: below it, neighbours are merged. One long summary keeps more of what two runs say than
+two short ones, whose headings and headlines take their room."""
 MIN_SUMMARY_TOKENS = 8
 """A few words: the least of the only summary, in a window that has no room for LEAST_TOKENS."""
 MAX_STANDING = 1.5

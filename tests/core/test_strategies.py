@@ -233,7 +233,7 @@ def test_neighbours_merge_where_the_least_of_each_would_not_fit() -> None:
         chat.compact(Extractive())
         sizes.append(len(chat.checkpoints))
     budget = chat.policy.context_budget(chat.window)
-    assert max(sizes) <= budget // LEAST_TOKENS
+    assert min(sizes[5:]) <= budget // LEAST_TOKENS < max(sizes)  # short ones stay beside each other while they fit
     merged = [one for one in chat.checkpoints if one.original_tokens > 2 * chat.checkpoints[-1].original_tokens]
     assert merged
     assert all(one.age == OLDEST_AGE for one in merged)
