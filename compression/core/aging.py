@@ -1,7 +1,7 @@
 """Makes older summaries shorter where all of them need more room than there is; no model is asked.
 
-Nothing is shortened while there is room. What must give way is made anew from its messages, where these can be read:
-the headline and the decisions that a model wrote stay, the rest is selected from what was said.
+Nothing is shortened while there is room. A summary that must give way is made anew from its messages, where these can
+be read: the headline and the decisions that a model wrote stay, the rest is selected from the messages.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def least_cost(checkpoints: Sequence[Checkpoint]) -> int:
 
 
 def planned(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter) -> tuple[Planned, ...]:
-    """Which of the checkpoints give way so that all take at most `room` tokens, and to which lengths.
+    """The checkpoints that stay, and the shortenings of the others, so that all take at most `room` tokens.
 
-    Those that take the most tokens for what they cover give way first. The fair share of each is in proportion to the
-    tokens of its messages. Neighbours are merged, the smallest first, where the least lengths would not fit.
+    The fair length of each is in proportion to the tokens of its messages; those that exceed theirs the most give way
+    first. Neighbours are merged, the smallest first, if LEAST_TOKENS of each would not fit.
     """
     if cost(checkpoints) <= room:
         return tuple(checkpoints)
