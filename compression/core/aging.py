@@ -20,9 +20,9 @@ from compression.core.values import Checkpoint, Turn
 OLDEST_AGE = 2
 SELECTING = (Extractive.name, Truncation.name)
 """Summarisers whose sentences are the messages' own: nothing is lost if they are selected again."""
-LEAST_TOKENS = 250
-"""The least tokens of a summary: below it, neighbours are merged. One long summary keeps more of what two runs say than
-two short ones, whose headings and headlines take their room."""
+LEAST_TOKENS, LEAST_SHARE = 60, 1 / 8
+"""The least tokens of a summary, and the least share of the room of all: below it, neighbours are merged. One long
+summary keeps more of what two runs say than two short ones, whose headings and headlines take their room."""
 MIN_SUMMARY_TOKENS = 8
 """A few words: the least of the only summary, in a window that has no room for LEAST_TOKENS."""
 MAX_STANDING = 1.5
@@ -73,14 +73,14 @@ def planned(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter
     """The checkpoints that stay, and the shortenings of the others, so that all take at most `room` tokens.
 
     The fair length of each is in proportion to the tokens of its messages; those that exceed theirs the most give way
-    first. Neighbours are merged, the smallest first, if LEAST_TOKENS of each would not fit.
+    first. Neighbours are merged, the smallest first, if the least length of each would not fit.
     """
     if cost(checkpoints) <= room:
         return tuple(checkpoints)
     runs = _merged_runs(checkpoints, room)
     whole = sum(map(total_original_tokens, runs)) or 1
     space = room - SEPARATOR_TOKENS * len(runs)
-    least = min(LEAST_TOKENS, space // len(runs))
+    least = min(_least(room), space // len(runs))
     fair = [max(space * total_original_tokens(run) / whole, least) for run in runs]
     floors = [
         max(min(_standing_tokens(run, count), MAX_STANDING * own), least) for run, own in zip(runs, fair, strict=True)
@@ -119,10 +119,15 @@ def merged_into_one(checkpoints: Sequence[Checkpoint], *, count: TokenCounter) -
     return replace(one, age=OLDEST_AGE, stragglers=() if len(checkpoints) > 1 else one.stragglers)
 
 
+def _least(room: int) -> int:
+    """The least tokens of a summary where all together have `room`."""
+    return max(LEAST_TOKENS, int(LEAST_SHARE * room))
+
+
 def _merged_runs(checkpoints: Sequence[Checkpoint], room: int) -> list[tuple[Checkpoint, ...]]:
-    """The checkpoints, each alone or with neighbours, so few that LEAST_TOKENS of each fit the room."""
+    """The checkpoints, each alone or with neighbours, so few that the least length of each fits the room."""
     runs: list[tuple[Checkpoint, ...]] = [(checkpoint,) for checkpoint in checkpoints]
-    while len(runs) > 1 and len(runs) * (LEAST_TOKENS + SEPARATOR_TOKENS) > room:
+    while len(runs) > 1 and len(runs) * (_least(room) + SEPARATOR_TOKENS) > room:
         sizes = [total_original_tokens(first) + total_original_tokens(second) for first, second in pairwise(runs)]
         at = sizes.index(min(sizes))
         runs[at : at + 2] = [(*runs[at], *runs[at + 1])]

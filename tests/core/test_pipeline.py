@@ -359,3 +359,19 @@ def test_results_that_were_left_out_of_requests_are_condensed_in_full_and_in_pas
     assert len(small.shown) > 6
     assert all(count_tokens(passage.text) < 8_000 for passage in small.shown)
     assert sum(passage.text.count("row 1499 is on port 6499") for passage in small.shown) == 6
+
+
+PORTUGUESE = GOOD.replace(
+    "They talked.",
+    "Eles falaram sobre a mudança da cidade para o norte e decidiram que não vão vender a casa antes do verão, porque "
+    "os preços ainda estão muito baixos e o banco não quer dar mais dinheiro para isso.",
+)
+
+
+def test_only_a_models_summary_can_be_in_another_language() -> None:
+    """A selection has the sentences of its messages: were it refused, nothing would be left that can make room."""
+    said = "We talked about the move to the north, and that they do not want to sell the house before the summer. "
+    turns = tuple(turn(n, role=("user", "assistant")[n % 2], content=f"{said * 3} {n}") for n in range(12))
+    assert "Eles falaram" in run(transcript_of(turns), Scripted(PORTUGUESE)).context
+    with pytest.raises(CompactionFailed, match="another language"):
+        run(transcript_of(turns), Scripted(PORTUGUESE, marks_progress=True))

@@ -304,11 +304,13 @@ async def test_the_breaker_opens_for_one_trial_and_closes_when_that_works(filled
         await chat.say(MORE)
         await chat.say(MORE)
         chat.llm.enqueue_summary(status=401)
-        assert (await chat.compact(keep_recent=0)).summariser == "extractive"
+        row = await chat.compact(keep_recent=0)
+        assert row.summariser == "extractive", row.steps
     asked = len(chat.llm.summaries)
     await chat.say(MORE)
     await chat.say(MORE)
-    assert (await chat.compact(keep_recent=0)).summariser == "extractive"
+    row = await chat.compact(keep_recent=0)
+    assert row.summariser == "extractive", row.steps
     assert len(chat.llm.summaries) == asked
     async for row in Compaction.objects.all():
         await Compaction.objects.filter(pk=row.pk).aupdate(finished_at=row.finished_at - timedelta(minutes=6))

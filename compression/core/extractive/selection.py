@@ -61,7 +61,22 @@ def fitted(
             return text
         while order and over > 0:
             over -= notes[order.pop()].phrase.tokens
-    return empty
+    return empty if sparse else _beginning(notes, max_tokens, count) or empty
+
+
+def _beginning(notes: Sequence[Note], max_tokens: int, count: TokenCounter) -> str:
+    """A summary of the first words of the heaviest note, where none fits as a whole; "" if not even a word does."""
+    if not notes:
+        return ""
+    note = max(notes, key=lambda note: note.weight)
+    words = note.phrase.text.split()
+    while words:
+        phrase = replace(note.phrase, text=f"{' '.join(words)} …")
+        text = render_summary([replace(note, phrase=phrase)])
+        if count(text) <= max_tokens:
+            return text
+        words = words[: len(words) * 3 // 4]
+    return ""
 
 
 def _chosen(

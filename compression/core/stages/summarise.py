@@ -32,8 +32,8 @@ async def summarise(
         await on_stage("summarise", FROM_PERCENT + (TO_PERCENT - FROM_PERCENT) * number // parts)
         answer = await summariser.summarise(replace(passage, earlier=summary or passage.earlier))
         text = accepted(answer)
-        _require_language(text, passage)
-        if summariser.marks_progress:  # only a model can write words that are not in the source
+        if summariser.marks_progress:  # only a model can write words, or a language, that the source does not have
+            _require_language(text, passage)
             await to_thread(require_substance, text, replace(passage, earlier=summary or passage.earlier))
         if summariser.marks_progress:
             text, reported = parse_marks(text) if passage.goal else (unmarked(text), Progress())
