@@ -99,10 +99,11 @@ def made(said: list[dict[str, Any]], size: int, llm: LlmServer) -> Any:
     from compression.models import KeptSummary
     from conversations.exchange.imports import import_conversations
     from conversations.models import ModelProfile
+    from conversations.validation import MAX_CONTENT
 
     lines, tokens = [], 0
     for message in cycle(said):
-        if message["role"] in ("user", "assistant") and message["content"]:
+        if message["role"] in ("user", "assistant") and 0 < len(message["content"]) <= MAX_CONTENT:
             lines.append({"role": message["role"], "content": message["content"]})
             tokens += count_tokens(message["content"])
         if tokens > size:
