@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -88,6 +89,13 @@ def _problem(error: dict[str, Any]) -> dict[str, str]:
     field = ".".join(str(part) for part in (path[1:] if source == "body" else path))
     if source == "body" and not field:
         return {"field": "body", "problem": "must be a JSON object"}
+    if error["type"] == "literal_error":
+        return {"field": field, "problem": f"must be one of {', '.join(_literals(error['ctx']['expected']))}"}
     known = PROBLEMS.get(error["type"])
     sentence = known.format(**error["ctx"]) if known and "ctx" in error else known
     return {"field": field, "problem": sentence or error["msg"].replace("Input should be", "must be", 1)}
+
+
+def _literals(expected: str) -> list[str]:
+    """The values of pydantic's "'day', 'week' or 'month'"."""
+    return re.findall(r"'([^']*)'", expected)

@@ -49,8 +49,8 @@ class Changes(TypedDict, total=False):
 
 
 CHECKS: dict[str, Callable[[Conversation, Any], Any]] = {
-    "title": lambda _, title: one_line(clean_text("title", title, limit=MAX_TITLE_CHARS, allow_blank=True)),
-    "mode": lambda _, mode: _checked_mode(mode),
+    "title": lambda _, title: clean_title(title),
+    "mode": lambda _, mode: clean_mode(mode),
     "system_prompt": lambda _, text: clean_system_prompt(text),
     "policy": lambda _, values: checked_policy(values),
 }
@@ -82,7 +82,13 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
         usage.publish_usage(conversation.pk)
 
 
-def _checked_mode(mode: object) -> str:
+def clean_title(title: object, *, allow_blank: bool = True) -> str:
+    """The title on one line; an empty one is made from the first message. Raises Invalid."""
+    return one_line(clean_text("title", title, limit=MAX_TITLE_CHARS, allow_blank=allow_blank))
+
+
+def clean_mode(mode: object) -> str:
+    """The mode, unchanged. Raises Invalid, naming the modes."""
     if mode not in Conversation.Mode.values:
         raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
     return str(mode)

@@ -20,7 +20,6 @@ from conversations.context.policy import flow_of
 from conversations.errors import Invalid, TooLarge
 from conversations.llm.profiles import enabled
 from conversations.models import Conversation
-from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.ops import first_account
 from conversations.validation import POLICY
 
@@ -55,10 +54,6 @@ class SetupForm(UserCreationForm):
             user.is_staff = user.is_superuser = True
             user.save()
             return user
-
-
-class RenameForm(forms.Form):
-    title = forms.CharField(max_length=MAX_TITLE_CHARS)
 
 
 class ImportForm(forms.Form):

@@ -172,8 +172,8 @@ def test_a_cursor_of_another_list_is_400(api: Api, row: Conversation) -> None:
     [
         ({"limit": "201"}, "limit: must be at most 200."),
         ({"limit": "0"}, "limit: must be at least 1."),
-        ({"by": "year"}, "by: must be 'day' or 'model'."),
-        ({"by": "{0}"}, "by: must be 'day' or 'model'."),
+        ({"by": "year"}, "by: must be one of day, model."),
+        ({"by": "{0}"}, "by: must be one of day, model."),
     ],
 )
 def test_a_field_that_may_not_be_so_is_told_in_plain_words(api: Api, asked: dict[str, str], message: str) -> None:

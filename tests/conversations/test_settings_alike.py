@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, get_type_hints
 
@@ -10,7 +11,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from conversations.api.schemas.conversations import ConversationChanges
-from conversations.context.settings import Changes
+from conversations.context.settings import Changes, change
+from conversations.errors import Invalid
 from conversations.models import Conversation, ModelProfile
 from conversations.runtime.events import hub
 from tests.conversations.api import Api
@@ -89,6 +91,47 @@ async def test_a_setting_ends_the_same_by_page_and_by_api(
     assert (by_page[0] != was) == is_good
     if not is_good:
         assert by_page[1] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("title", "x" * 201), ("title", " " + "x" * 200), ("title", "a\0b"), ("mode", "sleepy"), ("mode", "")],
+)
+def test_a_refusal_is_one_sentence_by_page_and_by_api(
+    user: User, conversation: Conversation, name: str, value: str
+) -> None:
+    by_page = Pages(user).post(SETTINGS[name].view, conversation.pk, **{name: value})
+    shown = re.search(r"""(?:<p\s+class="complaint"[^>]*|\A<p)>([^<]+)""", by_page.content.decode())
+    by_api = Api(user).patch(f"/api/conversations/{conversation.pk}", {name: value})
+    made = Api(user).post("/api/conversations", {name: value})
+    assert by_page.status_code == by_api.status_code == made.status_code == 400
+    told = by_api.json()["error"]
+    assert shown and shown[1].strip() == Invalid(told["message"], **told["detail"]).without_field
+    assert made.json()["error"] == told
+    assert told["detail"]["field"] == name
+
+
+def test_a_title_without_words_is_refused_by_the_page_alone(user: User, conversation: Conversation) -> None:
+    """The API takes an empty title for one that the first message gives."""
+    change(conversation, title="Ports")
+    refused = Pages(user).post("rename", conversation.pk, title=" \n")
+    assert refused.status_code == 400 and b"Must not be empty." in refused.content
+    address = f"/api/conversations/{conversation.pk}"
+    assert Api(user).patch(address, {"title": " \n"}).json()["title"] == ""
+
+
+def test_the_apis_modes_are_those_of_conversations() -> None:
+    described = ConversationChanges.model_json_schema()["properties"]["mode"]
+    assert described["enum"] == Conversation.Mode.values
+
+
+@pytest.mark.parametrize("mode", [5, None, ["developer"]])
+def test_a_mode_of_another_type_is_refused_as_any_unknown_one(
+    user: User, conversation: Conversation, mode: Any
+) -> None:
+    refused = Api(user).patch(f"/api/conversations/{conversation.pk}", {"mode": mode})
+    assert refused.status_code == 400
+    assert refused.json()["error"]["message"] == "mode: must be one of assistant, developer, planning, debugger."
 
 
 async def test_a_refused_field_leaves_the_others_as_they_were(user: User, conversation: Conversation) -> None:

@@ -10,13 +10,13 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from compression.core.rules import MAX_RULE_CHARS
-from conversations.api.schemas.fields import Body, LooksLike, Mode, Text, about
+from conversations.api.schemas.fields import Body, LooksLike, Mode, about
 from conversations.api.schemas.goals import Goal
 from conversations.api.schemas.policies import Policy, PolicySettings
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.context.rules import MAX_RULES, clean_rules
+from conversations.context.settings import clean_title
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, MAX_TITLE_CHARS
-from conversations.validation import one_line
 
 Rule = Annotated[str, Field(min_length=1, max_length=MAX_RULE_CHARS)]
 Rules = Annotated[
@@ -24,7 +24,7 @@ Rules = Annotated[
     AfterValidator(partial(clean_rules, "rules")),
     LooksLike(Annotated[list[Rule], Field(max_length=MAX_RULES)]),
 ]
-Title = Annotated[str, Text("title", most=MAX_TITLE_CHARS, blank=True), AfterValidator(one_line)]
+Title = Annotated[str, AfterValidator(clean_title), Field(json_schema_extra={"maxLength": MAX_TITLE_CHARS})]
 SystemPrompt = Annotated[
     str, AfterValidator(clean_system_prompt), Field(json_schema_extra={"maxLength": MAX_SYSTEM_PROMPT_CHARS})
 ]

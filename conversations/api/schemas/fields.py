@@ -8,13 +8,17 @@ from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 from pydantic_core import core_schema
 
+from conversations.context.settings import clean_mode
+from conversations.models import Conversation
 from conversations.validation import MAX_CONTENT, clean_text
 
 MessageId = Annotated[UUID, Field(examples=["0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4"])]
-Mode = Literal["assistant", "developer", "planning", "debugger"]
+Mode = Annotated[
+    str, BeforeValidator(clean_mode), Field(json_schema_extra={"enum": list[Any](Conversation.Mode.values)})
+]
 Role = Literal["system", "user", "assistant", "tool"]
 Tokens = Annotated[int, Field(ge=0)]
 Money = Annotated[str, Field(pattern=r"^\d+(\.\d+)?$")]

@@ -24,7 +24,7 @@ from conversations.errors import Invalid
 from conversations.exchange import exports, imports, markdown
 from conversations.models import Conversation
 from conversations.page import fragments
-from conversations.page.forms import ImportForm, RenameForm, cleaned
+from conversations.page.forms import ImportForm, cleaned
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 from conversations.turns import conversations
@@ -34,7 +34,8 @@ from conversations.turns import conversations
 @require_POST
 def rename(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    settings.change(conversation, title=cleaned(RenameForm(request.POST))["title"])
+    title = settings.clean_title(request.POST.get("title", ""), allow_blank=False)
+    settings.change(conversation, title=title)
     return HttpResponse(fragments.title(conversation, headed=_is_open(request, pk)))
 
 

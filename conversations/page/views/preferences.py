@@ -124,11 +124,9 @@ def typing(request: Request) -> dict[str, Any]:
 def beginning(request: Request) -> dict[str, Any]:
     model, mode = request.POST.get("model", ""), request.POST.get("mode", "")
     text = request.POST.get("system_prompt", "")
-    if mode not in Conversation.Mode.values:
-        raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
     return {
         "model": conversation_settings.chosen_profile(model) if model else None,
-        "mode": mode,
+        "mode": conversation_settings.clean_mode(mode),
         "system_prompt": clean_system_prompt(text),
     }
 
