@@ -38,7 +38,7 @@ def model(llm: LlmServer, naps: Naps) -> OpenAICompatible:
     return model_at(llm.url, naps)
 
 
-def model_at(url: str, naps: Naps, *, key: str = KEY, timeout: float = 0.5) -> OpenAICompatible:
+def model_at(url: str, naps: Naps, *, key: str = KEY, timeout: float = 1.0) -> OpenAICompatible:
     return OpenAICompatible(
         name="Writer", model="writer-1", base_url=url, api_key=key, timeout=timeout, max_tokens=200, sleep=naps
     )
