@@ -139,17 +139,17 @@ def _with_rereading(runs: Sequence[tuple[Checkpoint, ...]], limits: dict[int, in
 
     A provisional note is no selection, and stays one.
     """
-    planned: list[Planned] = []
+    plan: list[Planned] = []
     left = MAX_REREAD_TOKENS
     for index, run in enumerate(runs):
         if index not in limits and len(run) == 1:
-            planned.append(run[0])
+            plan.append(run[0])
             continue
         size = total_original_tokens(run)
         rereads = size <= left and not any(checkpoint.provisional for checkpoint in run)
         left -= size if rereads else 0
-        planned.append(Shortening(run, limits.get(index, _tokens(run)), rereads))
-    return tuple(planned)
+        plan.append(Shortening(run, limits.get(index, _tokens(run)), rereads))
+    return tuple(plan)
 
 
 def _standing_tokens(run: Sequence[Checkpoint], count: TokenCounter) -> int:

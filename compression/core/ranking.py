@@ -22,7 +22,7 @@ _END = re.compile(r"[\W_]")
 
 
 def rarity(with_it: int, among: int) -> float:
-    """The weight of a term that `count` of `among` texts have."""
+    """The weight of a term that `with_it` of `among` texts have."""
     return log(1 + (max(among, with_it) - with_it + 0.5) / (with_it + 0.5))
 
 

@@ -146,7 +146,7 @@ def query_of(question: str, recent: Iterable[str]) -> dict[str, float]:
 
 
 def chosen(
-    source: Sequence[PastMessage],
+    messages: Sequence[PastMessage],
     weights: dict[str, float],
     *,
     counts: dict[str, int],
@@ -159,7 +159,7 @@ def chosen(
     `counts` is the number of messages with each term, `among` that of all messages. A passage without a term of the
     query is taken only beside one that has it; terms of most messages do not count.
     """
-    ordered = sorted(source, key=lambda one: (one.created_at, one.id))
+    ordered = sorted(messages, key=lambda one: (one.created_at, one.id))
     room = MAX_READ_CHARS // max(len(ordered), 1)
     found = [piece for one in ordered for piece in passages(one, weights, room)]
     pieces = [quote for quote, _ in found]

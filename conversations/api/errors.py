@@ -84,7 +84,10 @@ def on_bug(request: HttpRequest, fault: Exception) -> HttpResponse:
 
 
 def _problem(error: dict[str, Any]) -> dict[str, str]:
-    """The part of pydantic's location that the caller wrote, as of ("body", "body", "content")."""
+    """The field and the problem of one of pydantic's errors.
+
+    The field is the part of pydantic's location that the caller wrote: the last of ("body", "body", "content").
+    """
     source, *path = error["loc"]
     field = ".".join(str(part) for part in (path[1:] if source == "body" else path))
     if source == "body" and not field:
@@ -97,5 +100,5 @@ def _problem(error: dict[str, Any]) -> dict[str, str]:
 
 
 def _literals(expected: str) -> list[str]:
-    """The values of pydantic's "'day', 'week' or 'month'"."""
+    """The allowed values in a message of pydantic, such as "'day', 'week' or 'month'"."""
     return re.findall(r"'([^']*)'", expected)

@@ -95,13 +95,13 @@ def complete(schema: dict[str, Any]) -> None:
 
 
 def _gathered(node: Any) -> dict[str, Any]:
-    """The models described within it by name, each replaced by a reference."""
+    """Replace the models that are described within `node` by references; returns their descriptions by name."""
     found: dict[str, Any] = {}
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     for part in parts:
         _add(found, _gathered(part))
-    if isinstance(node, dict) and (described_bodies := node.pop(SHAPE, None)):
-        shape = json.loads(described_bodies)
+    if isinstance(node, dict) and (description := node.pop(SHAPE, None)):
+        shape = json.loads(description)
         for shapes in (_gathered(shape), shape.pop("$defs", {}), {shape["title"]: shape}):
             _add(found, shapes)
         node["$ref"] = REF.format(model=shape["title"])
@@ -122,7 +122,7 @@ def operations(schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any
 
 
 def untitled(node: Any) -> None:
-    """The description without the titles that pydantic makes of fields' names."""
+    """Remove the titles that pydantic makes of fields' names."""
     if isinstance(node, list):
         for part in node:
             untitled(part)
@@ -157,12 +157,14 @@ def example(schema: dict[str, Any], components: dict[str, Any]) -> Any:
 
 
 def _parameters(operation: dict[str, Any]) -> None:
-    """Correct a parameter: one that is left out is not null, and its description stands beside its schema."""
+    """Correct an operation's parameters: one that is left out is not null, and its description stands beside its
+    schema.
+    """
     for parameter in operation["parameters"]:
-        told = parameter["schema"]
-        kinds = [kind for kind in told.pop("anyOf", []) if kind != {"type": "null"}]
+        schema = parameter["schema"]
+        kinds = [kind for kind in schema.pop("anyOf", []) if kind != {"type": "null"}]
         parameter["schema"] = (kinds[0] if kinds else {}) | {
-            key: value for key, value in told.items() if key != "description" and (key, value) != ("default", None)
+            key: value for key, value in schema.items() if key != "description" and (key, value) != ("default", None)
         }
         if parameter["in"] == "path":
             parameter["description"] = PATHS[parameter["name"]]
@@ -170,8 +172,8 @@ def _parameters(operation: dict[str, Any]) -> None:
 
 def _answers(operation: dict[str, Any], components: dict[str, Any]) -> None:
     """Add an example to the body and to each answer that is JSON."""
-    described_bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
-    for media in (part.get("content", {}).get(JSON) for part in described_bodies):
+    bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+    for media in (part.get("content", {}).get(JSON) for part in bodies):
         if media and "example" not in media:
             media["example"] = example(media["schema"], components)
 

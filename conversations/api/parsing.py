@@ -27,8 +27,9 @@ def require_json(request: HttpRequest) -> None:
 
 
 def require_body_if_declared(request: HttpRequest) -> None:
-    """Raise Invalid for a body that is not declared as JSON; a request without a body is allowed if all fields have
-    defaults.
+    """Raise Invalid for a request that is declared as JSON and has no body.
+
+    A request that is not declared as JSON may do without one, if every field has a default.
     """
     if request.content_type == "application/json" and not request.body:
         raise Invalid("body: must be a JSON object.", field="body")

@@ -106,7 +106,7 @@ def of_owner(id: int) -> str:
 
 
 def propose(scope: str, terms: Sequence[str], *, begins: bool = False, behind: UUID | None = None) -> Proposed:
-    """The newest messages of `scope` that have each term, or a term beginning with `begins`; one query.
+    """The newest messages of `scope` with each term; with `begins`, with any term that begins so. One query.
 
     With `behind`, the answer also says whether messages of that conversation wait to be indexed.
     """
@@ -332,9 +332,9 @@ def _index(ids: Iterable[UUID]) -> None:
     """Write the entries of these messages as they are now: none for deleted, replaced or empty ones."""
     ids = list(dict.fromkeys(ids))
     _remove(ids)
-    sentence = Message.objects.filter(pk__in=ids, replaced_by=None).exclude(status=Message.Status.STREAMING)
+    indexable = Message.objects.filter(pk__in=ids, replaced_by=None).exclude(status=Message.Status.STREAMING)
     rows = list(
-        sentence.order_by("created_at", "pk").values_list(
+        indexable.order_by("created_at", "pk").values_list(
             "pk", "conversation_id", "conversation__owner_id", "conversation__kind", "name", "content", "images",
             "created_at",
         )

@@ -155,7 +155,7 @@ def _rows(ready: Ready) -> Iterator[Rows]:
 
 
 def _origin(line: Line) -> dict[str, Any] | None:
-    """The origin of a message from a file: nobody typed it here."""
+    """The origin of a person's message from a file, with its quotations: nobody typed it here. None for others."""
     if line.role != Message.Role.USER:
         return None
     places = [(one.start, one.length) for one in line.pastes]

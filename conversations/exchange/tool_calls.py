@@ -52,5 +52,5 @@ def _with_outcome(place: str, call: Call, entry: dict[str, Any]) -> Call:
 
 
 def cut_off(call: Call) -> Result | None:
-    """The result that the model gets for a call that had not ended."""
+    """The result that the model gets for a call that had not ended; None for any other call."""
     return Result(f"Error: {call.error}", None) if call.error == CUT_OFF else None

@@ -78,7 +78,9 @@ def _chosen(found: list[ZipInfo]) -> list[ZipInfo]:
 
 
 def _require_plain_name(name: str) -> None:
-    """Raise Invalid for a name with a path: nothing is unpacked to disk, but these sites export no such names."""
+    """Raise Invalid for a name that leads out of its folder: nothing is unpacked to disk, but these sites export no
+    such names.
+    """
     path = name.replace("\\", "/")
     if path.startswith("/") or ".." in path.split("/") or re.match(r"[A-Za-z]:", path) or "\0" in path:
         raise fault("file", f"the zip file has a member that would be outside of its folder: {name[:100]!r}.")

@@ -80,7 +80,7 @@ def recall(owner_id: int, history: History) -> State | None:
 
 
 def present(conversation_id: UUID, history: History) -> State | None:
-    """The present state of the history's own conversation, with the results left out to make room.
+    """The present state of the history's own conversation; None if nothing of it is compacted or left out.
 
     Raises Superseded if another caller has gone on with the conversation, so that it holds another history.
     """
@@ -146,7 +146,7 @@ def _current(ids: set[UUID], digest: str, place: int) -> State | None:
 
 
 def _last_checkpoint(conversation_id: UUID) -> Checkpoint | None:
-    """The last checkpoint with this digest, with its conversation."""
+    """The conversation's last active checkpoint, with the conversation; None if it has none."""
     active = Checkpoint.objects.filter(conversation=conversation_id, active=True).select_related("conversation")
     return active.order_by("-last_message_at", "-number").first()
 
@@ -170,7 +170,7 @@ def _state(
     elided: Mapping[str, int] | None = None,
     is_current: bool = True,
 ) -> State | None:
-    """The state, or None if a message that is to be sent beside the summary is gone with its conversation."""
+    """The state, or None if a message that is to be sent beside the summary is gone."""
     assert of.compressed_at is not None and of.compressed_context is not None
     kept = _numbered(row, dict.fromkeys(of.verbatim_ids, 0))
     if len(kept) < len(of.verbatim_ids):

@@ -147,7 +147,7 @@ def _uses(calls: Sequence[Use], results: Sequence[str | None]) -> tuple[ToolUse,
 
 
 def _unlike(ids: Sequence[str]) -> Iterator[str]:
-    """The call's id, or another one where the history has used it before, so that both can be stored."""
+    """The ids in order, each repeated one with a number added, so that all can be stored."""
     taken: set[str] = set()
     alike: Counter[str] = Counter()
     for id in ids:

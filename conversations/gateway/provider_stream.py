@@ -120,7 +120,7 @@ async def _lines(of: Upstream) -> AsyncGenerator[str]:
 
 
 async def _drained(lines: AsyncGenerator[str]) -> None:
-    """Read the rest of the stream without waiting for it, so that the connection can be used again."""
+    """Read the end of the stream, for at most END_SECONDS, so that the connection can be used again."""
     with suppress(Exception):
         async with asyncio.timeout(END_SECONDS):
             await anext(lines, None)

@@ -1,4 +1,4 @@
-"""Why a reply ended before it was whole: as it is stored, and as a person reads it."""
+"""The reasons for which replies end early: as they are stored, and in words for people."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _ADVICE = re.compile(r"(\A|(?<=[.;]) +|: )((?:press compact, or )?try again\b[^.
 
 
 class Failure(NamedTuple):
-    """An error in words. `advice` is to try again, "" where that would not help: it fits only beside a button."""
+    """An error in words. `advice` is to try again, "" if that would not help; it belongs beside a button."""
 
     fact: str
     advice: str
 
 
 def failure(error: str) -> Failure:
-    """An error as it is stored, with the advice to try again apart from what happened."""
+    """A stored error, with its advice to try again separated from the fact."""
     advice = next((found[2] for found in reversed(list(_ADVICE.finditer(error)))), "")
     fact = _ADVICE.sub(lambda found: "." if found[1] == ": " else "", error)
     return Failure(fact.replace(".;", ";"), advice[:1].upper() + advice[1:])
 
 
 def kept_reason(finish_reason: str) -> str:
-    """What is stored of a provider's reason: one of those that leave a reply unfinished, else ""."""
+    """The provider's reason if it leaves a reply unfinished, else ""."""
     return finish_reason if finish_reason in Reason.values else ""
 
 
 def cut_off_note(message: Message) -> str:
-    """In a few words without a full stop; "" where the reply is whole as far as its provider said."""
+    """A few words that say how a reply was cut off; "" for a complete one."""
     if message.finish_reason == Reason.LENGTH:
         spent = message.completion_tokens
         return f"cut off at {spent:,} tokens" if spent else f"cut off after about {message.token_count:,} tokens"
@@ -41,7 +41,7 @@ def cut_off_note(message: Message) -> str:
 
 
 def can_continue(message: Message) -> bool:
-    """Whether it is the beginning of a reply, which can be gone on with: its words are part of the history."""
+    """Whether the message is the beginning of a reply that can be continued: its text is part of the history."""
     is_cut = bool(message.finish_reason) and message.status == Status.COMPLETE
     is_ended_here = message.status in (Status.STOPPED, Status.INTERRUPTED)
     return message.role == Message.Role.ASSISTANT and bool(message.content.strip()) and (is_cut or is_ended_here)

@@ -156,6 +156,6 @@ def _copy(rows: QuerySet[Message], current: Message, begin: datetime, **fields: 
 def _take_up_rules(conversation: Conversation, first: Message) -> None:
     """Detect rules again in the user messages from `first` on, which are part of the history again."""
     window = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW
-    candidates = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
-    for message in candidates:
+    questions = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
+    for message in questions:
         rules.detect(conversation.pk, provenance.typed_by_user(message), window)

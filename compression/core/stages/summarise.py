@@ -35,7 +35,6 @@ async def summarise(
         if summariser.marks_progress:  # only a model can write words, or a language, that the source does not have
             _require_language(text, passage)
             await to_thread(require_substance, text, replace(passage, earlier=summary or passage.earlier))
-        if summariser.marks_progress:
             text, reported = parse_marks(text) if passage.goal else (unmarked(text), Progress())
             marks += reported
         # Trim each intermediate summary: the next passage was cut to fit beside a summary of this length.

@@ -94,7 +94,11 @@ def _now(conversation: Conversation) -> Place:
 
 
 def _news(conversation: Conversation, place: Place) -> list[Message] | None:
-    """The message at the place and those after it; None if that message is gone."""
+    """The message at the place and those after it, at most MAX_MISSED.
+
+    None if the program has to fetch the conversation: more messages follow, the one at the place is gone, or the place
+    is another conversation's.
+    """
     if place.conversation != cursor.short(conversation.pk):
         return None
     rows = conversation.messages.filter(created_at__gte=moment_at(place.at)).order_by("created_at")
@@ -131,7 +135,7 @@ def _tell_calls(missed: Missed, row: Message) -> None:
 
 
 def _called_before(conversation: Conversation, place: Place) -> list[Message]:
-    """The message whose tools a reply without text waits for."""
+    """The last message before the place, if any: a reply without text may wait for its tools."""
     earlier = conversation.messages.filter(created_at__lt=moment_at(place.at), replaced_by=None)
     return list(earlier.order_by("-created_at").prefetch_related("tool_calls")[:1])
 
@@ -144,12 +148,14 @@ def _tell_run(missed: Missed, conversation: Conversation) -> None:
 
 
 def _begun(row: Message) -> dict[str, str]:
-    """A message as its creation announces it: a streaming reply is empty, as its text follows in deltas."""
+    """The values in which the announcement of a message differs from it: a streaming reply is empty, as its text
+    follows.
+    """
     return {"content": ""} if row.is_streaming else {}
 
 
 def _received(row: Message) -> int:
-    """The number of characters that the announcement of a message contains."""
+    """How far the announcement of a message goes: the number of a reply's characters, ENDED for any other message."""
     if row.is_streaming:
         return 0
     return len(row.content) if row.role == Message.Role.ASSISTANT else ENDED

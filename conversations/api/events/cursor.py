@@ -73,7 +73,7 @@ def parse_cursor(text: str) -> Place:
 
 
 def before(conversation: Conversation, at: datetime, *, received: int = ENDED) -> Place:
-    """The place before a moment: everything earlier was sent."""
+    """The place of a program that knows everything up to a moment."""
     return Place(
         conversation=short(str(conversation.pk)),
         at=microseconds(at),
@@ -86,7 +86,7 @@ def before(conversation: Conversation, at: datetime, *, received: int = ENDED) -
 
 
 def moment_of(message: dict[str, str]) -> int:
-    """The moment of a message as JSON; None for a deleted one."""
+    """The moment of a message as JSON, in microseconds since 1970; 0 for a deleted one, which has none."""
     return microseconds(datetime.fromisoformat(message["created_at"])) if "created_at" in message else 0
 
 

@@ -98,7 +98,9 @@ def _end(reply_id: UUID) -> Event | None:
 
 
 def _read(reply_id: UUID) -> tuple[list[Event], UUID | None]:
-    """(the ends of a reply and of those after it, the reply that is awaited now or None if the last one has ended)."""
+    """(the events of a reply that ended and of those that followed it, the reply that is awaited now; None: the last
+    one has ended).
+    """
     ends: list[Event] = []
     awaited: UUID | None = reply_id
     while awaited and (end := _end(awaited)):

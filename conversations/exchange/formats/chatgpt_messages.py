@@ -117,5 +117,5 @@ def _tool(place: str, value: object) -> str:
 
 
 def _object(value: object) -> dict[str, Any]:
-    """An object that may be missing."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

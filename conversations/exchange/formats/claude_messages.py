@@ -78,7 +78,9 @@ class Reader:
         return Call(self._calls, call_id, name, foreign_text.checked_text(f"{place}.input", arguments))
 
     def _answers(self, block: dict[str, Any], date: datetime | None) -> bool:
-        """The call that a result answers: the one with its id, else the first that is unanswered."""
+        """Store a block as the result of the call with its id, else of the first unanswered one; returns whether there
+        is one.
+        """
         given = block.get("tool_use_id")
         waiting = [number for number in self._open.values() if number not in self.results]
         number = self._open.get(given) if isinstance(given, str) and given else next(iter(waiting), None)

@@ -81,7 +81,7 @@ def tables() -> list[Table]:
 
 
 def permissions() -> Permissions:
-    """The name of each permission in a file: its number differs between databases."""
+    """(app, model, codename) of each permission by its number, which differs between databases."""
     rows = Permission.objects.values_list("pk", "content_type__app_label", "content_type__model", "codename")
     return {pk: names for pk, *names in rows}
 
