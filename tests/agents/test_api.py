@@ -50,7 +50,7 @@ def kind_of(kind: str) -> dict[str, str]:
 def test_any_other_kind_is_refused_by_name(api: Api, kind: Any) -> None:
     detail = refused(api.post(ALL, {"kind": kind}), 400, "invalid")
     assert detail["field"] == "kind"
-    assert "'chat' or 'agent'" in detail["message"]
+    assert "one of chat, agent" in detail["message"]
 
 
 def test_tools_are_switched_off_and_on(api: Api, path: str, conversation: Conversation) -> None:
