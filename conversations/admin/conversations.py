@@ -8,10 +8,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
@@ -20,31 +20,38 @@ from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.admin.base import Deletion, deletion, linked
 from conversations.compaction import compaction, snapshots
-from conversations.context import replay
-from conversations.context.policy import checked_policy
-from conversations.context.rules import clean_rules
-from conversations.errors import Invalid, Refused
-from conversations.models import AgentRun, Conversation, Message
+from conversations.context import replay, settings
+from conversations.errors import Refused
+from conversations.llm.profiles import chat_profiles
+from conversations.models import AgentRun, Conversation, Message, ModelProfile
 
 RUNS_SHOWN = 50
 
 
 class ConversationForm(forms.ModelForm):
-    def clean_rules(self) -> list[str]:
-        try:
-            return clean_rules("rules", [] if self.cleaned_data["rules"] is None else self.cleaned_data["rules"])
-        except Invalid as fault:
-            raise ValidationError(fault.message) from None
+    """A conversation's settings; the changed ones are checked as `settings.change` checks them."""
 
-    def clean_policy(self) -> dict[str, Any]:
-        policy = self.cleaned_data["policy"]
-        if policy == self.initial.get("policy"):
-            # An unchanged policy may name a model disabled since, which must not prevent other changes.
-            return dict(policy)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "model" in self.fields:
+            offered = Q(pk__in=chat_profiles().values("pk")) | Q(pk=self.instance.model_id)
+            self.fields["model"].queryset = ModelProfile.objects.filter(offered)  # type: ignore[attr-defined]
+
+    def clean_rules(self) -> Any:
+        return [] if self.cleaned_data["rules"] is None else self.cleaned_data["rules"]
+
+    def clean_policy(self) -> Any:
+        return {} if self.cleaned_data["policy"] is None else self.cleaned_data["policy"]
+
+    def clean(self) -> None:
+        """Check the changed fields alone: a stored policy may name a model that has been disabled since."""
+        super().clean()
+        changes: Any = {name: self.cleaned_data[name] for name in self.changed_data if name in self.cleaned_data}
         try:
-            return checked_policy({} if policy is None else policy)
-        except Invalid as fault:
-            raise ValidationError(fault.message) from None
+            settings.check(self.instance, **changes)
+        except Refused as refusal:
+            place = str(refusal.detail.get("field", "")).partition(".")[0].partition("[")[0]
+            self.add_error(place if place in self.fields else None, refusal.message)
 
 
 @admin.register(Conversation)
@@ -128,8 +135,16 @@ class ConversationAdmin(admin.ModelAdmin):
         return False
 
     def save_model(self, request: HttpRequest, obj: Conversation, form: forms.ModelForm, change: bool) -> None:
-        # Save the edited fields alone: a compaction may have changed the others since the page was opened.
-        obj.save(update_fields=form.changed_data)
+        """Save the edited fields alone: a compaction may have changed the others since the page was opened."""
+        changes: Any = {name: getattr(obj, name) for name in form.changed_data}
+        settings.change(Conversation.objects.get(pk=obj.pk), **changes)
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return super().changeform_view(request, *args, **kwargs)
+        except Refused as refusal:  # a reply has begun since the form was checked
+            self.message_user(request, refusal.message, messages.ERROR)
+            return redirect(request.get_full_path())
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:
         chosen = [obj.pk for obj in objs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from django.db import transaction
@@ -66,20 +67,34 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
     another model's window, the next turn makes room first. Raises Invalid, and Conflict where the model is changed
     while it writes a reply.
     """
-    fields = {name: CHECKS[name](conversation, value) if name in CHECKS else value for name, value in changes.items()}
-    if "rules" in changes:  # as the model reads them that answers from now on
-        model = changes.get("model", conversation.model)
-        fields["rules"] = checked_rules(conversation, changes["rules"], model=model)
+    fields = _cleaned(conversation, changes)
     with transaction.atomic():
         if "model" in fields and fields["model"] != conversation.model:
+            list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk"))
             _require_no_reply(conversation)
         for name, value in fields.items():
             setattr(conversation, name, value)
         conversation.save(update_fields=fields)  # these alone: a compaction may be writing the others
-    if "title" in fields:
-        publish(conversation.pk, EventType.TITLE_UPDATED, title=conversation.title)
-    if fields.keys() & IN_REQUESTS:
-        usage.publish_usage(conversation.pk)
+        if "title" in fields:
+            transaction.on_commit(partial(publish, conversation.pk, EventType.TITLE_UPDATED, title=fields["title"]))
+        if fields.keys() & IN_REQUESTS:
+            transaction.on_commit(partial(usage.publish_usage, conversation.pk))
+
+
+def check(conversation: Conversation, **changes: Unpack[Changes]) -> None:
+    """Raise what `change` would raise for these settings now. Nothing is changed."""
+    fields = _cleaned(conversation, changes)
+    if "model" in fields and fields["model"] != conversation.model:
+        _require_no_reply(conversation)
+
+
+def _cleaned(conversation: Conversation, changes: Changes) -> dict[str, Any]:
+    """The settings as they are stored. Raises Invalid."""
+    fields = {name: CHECKS[name](conversation, value) if name in CHECKS else value for name, value in changes.items()}
+    if "rules" in changes:  # as the model reads them that answers from now on
+        model = changes.get("model", conversation.model)
+        fields["rules"] = checked_rules(conversation, changes["rules"], model=model)
+    return fields
 
 
 def clean_title(title: object, *, allow_blank: bool = True) -> str:
@@ -95,7 +110,6 @@ def clean_mode(mode: object) -> str:
 
 
 def _require_no_reply(conversation: Conversation) -> None:
-    list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk"))
     last = Message.objects.filter(conversation=conversation).order_by("-created_at")
     if last.values_list("status", flat=True).first() == Message.Status.STREAMING:
         raise Conflict(
