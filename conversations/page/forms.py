@@ -21,6 +21,7 @@ from conversations.errors import Invalid, TooLarge
 from conversations.llm.profiles import enabled
 from conversations.models import Conversation
 from conversations.ops import first_account
+from conversations.page.bound_forms import KeepingSelect, TypedField
 from conversations.validation import POLICY
 
 
@@ -32,6 +33,7 @@ class SetupForm(UserCreationForm):
 
     def __init__(self, *args: Any, needs_token: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        without_help(self)
         if needs_token:
             self.fields["token"] = forms.CharField(label="Token", max_length=200)
 
@@ -77,16 +79,15 @@ LOCAL_THRESHOLD = "by its room"
 """The default threshold of a local model, in words: see `core.policy.Policy`."""
 
 
-def _form_field(field: PolicyField) -> forms.CharField:
+def _form_field(field: PolicyField) -> TypedField:
     options: dict[str, Any] = {"label": field.label, "required": False}
     if field.kind == "template":
-        return forms.CharField(strip=False, widget=forms.Textarea({"rows": 8}), **options)
+        return TypedField(widget=forms.Textarea({"rows": 8}), **options)
     if field.choices:
-        return forms.CharField(
-            widget=forms.Select(choices=[("", "As the site has it"), *field.choices.items()]), **options
-        )
+        choices = [("", "As the site has it"), *field.choices.items()]
+        return TypedField(widget=KeepingSelect(choices=choices), **options)
     widget = forms.TextInput({"inputmode": "numeric", "autocomplete": "off"})
-    return forms.CharField(help_text=field.unit, widget=widget, **options)
+    return TypedField(help_text=field.unit, widget=widget, **options)
 
 
 class PolicyForm(forms.Form):
@@ -100,7 +101,7 @@ class PolicyForm(forms.Form):
         self.fields |= {field.name: _form_field(field) for field in FIELDS}
         self.own = own
         self.values: dict[str, Any] = {}
-        self._offer_summarisers(own.get("summariser", ""))
+        self._offer_summarisers()
         preset = {"preset": own["preset"]} if own.get("preset") else {}
         if conversation.kind != Conversation.Kind.AGENT:
             del self.fields["executor_history_tokens"], self.fields["executor_history_messages"]
@@ -122,7 +123,7 @@ class PolicyForm(forms.Form):
         """Apply the fields changed in this form to the current policy, which another tab may have saved."""
         self.values = {name: value for name, value in self.own.items() if name not in self.changed_data}
         for name, text in list(self.cleaned_data.items()):
-            if name not in self.changed_data or not text.strip():
+            if name not in self.changed_data or not (text or "").strip():
                 continue
             value = _parse_value(name, text.replace("\r\n", "\n"))
             allowed, expected = POLICY[name]
@@ -151,12 +152,10 @@ class PolicyForm(forms.Form):
         words = _in_percent(words) if name in PERCENT_FIELDS else words
         self.add_error(name if name in self.fields else None, words[:1].upper() + words[1:])
 
-    def _offer_summarisers(self, current: str) -> None:
+    def _offer_summarisers(self) -> None:
         names = list(enabled().values_list("name", flat=True))
-        known = ("", *BY_NAME["summariser"].choices, *names)
-        gone = [] if current in known else [(current, f"{current} (not there any more)")]
         widget = self.fields["summariser"].widget
-        widget.choices = [*widget.choices, *((name, name) for name in names), *gone]
+        widget.choices = [*widget.choices, *((name, name) for name in names)]
 
     def _show_default(self, name: str, default: str) -> None:
         widget = self.fields[name].widget
@@ -193,6 +192,12 @@ def _parse_value(name: str, text: str) -> object:
 
 def _in_percent(expected: str) -> str:
     return re.sub(r"\d*\.?\d+", lambda number: f"{round(100 * float(number[0]), 4):g} %", expected)
+
+
+def without_help(form: forms.BaseForm) -> None:
+    """Take Django's help texts from a form whose template does not show them: nothing is described by them then."""
+    for field in form.fields.values():
+        field.help_text = ""
 
 
 def cleaned(form: forms.Form) -> dict[str, Any]:

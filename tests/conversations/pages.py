@@ -36,7 +36,7 @@ class Pages:
         headers = _headers(True) | {"HX-Trigger": f"message-{message}"}
         return self.client.get(reverse("message", args=[conversation, message]), headers=headers)
 
-    def post(self, name: str, *ids: UUID, htmx: bool = True, at: Conversation | None = None, **form: Any) -> Any:
+    def post(self, name: str, /, *ids: UUID, htmx: bool = True, at: Conversation | None = None, **form: Any) -> Any:
         return self.client.post(reverse(name, args=ids), form, headers=_headers(htmx, at))
 
 

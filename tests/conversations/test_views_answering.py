@@ -105,7 +105,7 @@ def test_a_model_that_cannot_be_chosen_is_refused(pages: Pages, conversation: Co
     }
     response = pages.post("model", conversation.pk, model=str(rows[model].pk) if model in rows else model)
     assert response.status_code == 400
-    assert elements(response).by_id("model-complaint")
+    assert elements(response).by_id("model-select_error")
     conversation.refresh_from_db()
     assert conversation.model_id == ModelProfile.objects.get(name="scripted").pk
 
@@ -149,8 +149,8 @@ def test_a_system_prompt_that_cannot_be_one_is_told_beside_it_and_kept_in_the_fo
     response = pages.post("system_prompt", conversation.pk, system_prompt=text)
     assert response.status_code == 400
     found = elements(response)
-    assert "system_prompt-complaint" in found.by_id("system-prompt")["aria-describedby"]
-    assert found.by_id("system_prompt-complaint") and text in response.content.decode()
+    assert found.by_id("system-prompt")["aria-describedby"] == "system-prompt-cost system_prompt_error"
+    assert found.by_id("system_prompt_error") and text in response.content.decode()
     conversation.refresh_from_db()
     assert conversation.system_prompt == ""
 

@@ -175,7 +175,7 @@ def test_a_form_that_writes_a_message_anew_has_its_words_and_names_its_files(
     pages.post("send", conversation.pk, content="read this", attachments=[waiting().pk])
     question = Message.objects.get(role="user")
     form = pages.get("edit", conversation.pk, question.pk).content.decode()
-    assert ">read this</textarea>" in form and "notes.md stays with it." in form
+    assert "\nread this</textarea>" in form and "notes.md stays with it." in form
     pages.post("edit", conversation.pk, question.pk, content="read it again")
     anew = Message.objects.get(role="user", replaced_by=None)
     assert anew.content.startswith("read it again") and NOTES.decode() in anew.content

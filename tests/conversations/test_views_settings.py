@@ -146,7 +146,7 @@ def test_decisions_and_files_are_shown_and_locked_ones_are_marked(pages: Pages, 
         ("end_goal", {"status": "paused"}, "status", None),
         ("step", {"text": "y" * 241}, "text", "y" * 241),
         ("step", {"text": "Copy it", "status": "half"}, "status", "Copy it"),
-        ("rules", {"rule": "z" * 241}, "rules", "z" * 241),
+        ("rules", {"rule": "z" * 241}, "rule", "z" * 241),
         ("rules", {"rule": "  "}, "rule", None),
         ("mode", {"mode": "poet"}, "mode", None),
     ],
@@ -158,7 +158,7 @@ def test_a_bad_value_is_refused_by_its_name_and_what_was_typed_stays(
     response = pages.post(name, conversation.pk, **form)
     assert response.status_code == 400
     html = response.content.decode()
-    assert f"{field}" in html.split('class="complaint"')[1].split("</p>")[0]
+    assert field in html.split('class="complaint"')[1].split("</p>")[0].lower()
     assert kept is None or kept in html
     assert Goal.objects.get().description == "Move alpha" and Goal.objects.get().checkpoints == []
 
@@ -261,8 +261,8 @@ def test_a_refused_rule_is_told_in_words_beside_its_field(pages: Pages, conversa
     for was, id in (("Use UTC", "rule-1"), ("", "rule-new")):
         response = pages.post("rules", conversation.pk, rule="x" * 5_000, was=was)
         assert response.status_code == 400
-        assert elements(response).by_id(id)["aria-describedby"] == "rules-complaint"
-        complaint = response.content.decode().partition('id="rules-complaint" role="alert">')[2].partition("<")[0]
+        described = elements(response).by_id(id)["aria-describedby"]
+        complaint = response.content.decode().partition(f'id="{described}" role="alert">')[2].partition("<")[0]
         assert complaint.startswith("At most ")
 
 
@@ -282,6 +282,7 @@ def test_the_page_warns_once_the_model_cannot_be_trusted_any_more(pages: Pages, 
 def test_a_goal_that_was_emptied_and_refused_stays_empty(pages: Pages, conversation: Conversation) -> None:
     goals.set_goal(conversation, description="Ship the parser.", priority="high")
     refused = pages.post("goal", conversation.pk, description="", priority="normal").content.decode()
-    assert ">Ship the parser.</textarea>" not in refused and '<option value="normal" selected>' in refused
+    assert "\nShip the parser.</textarea>" not in refused and "\n</textarea>" in refused
+    assert '<option value="normal" selected>' in refused
     step = pages.post("step", conversation.pk, text="x" * 500).content.decode()
-    assert ">Ship the parser.</textarea>" in step, "another form was refused: the goal is shown as it is stored"
+    assert "\nShip the parser.</textarea>" in step, "another form was refused: the goal is shown as it is stored"

@@ -20,11 +20,10 @@ from conversations.page.views.preferences import page, section
 @require_POST
 def make_key(request: Request) -> HttpResponse:
     """Create a key. Only this response contains it: no URL, session or later page does."""
-    name = request.POST.get("name", "")
     try:
-        made = api_keys.create_key(request.user, name)
+        made = api_keys.create_key(request.user, request.POST.get("name", ""))
     except Refused as refusal:
-        return _keys_page(request, status=refusal.status, refusal=refusal, name=name)
+        return _keys_page(request, status=refusal.status, refusal=refusal, form="key_form")
     return _keys_page(request, made=made)
 
 

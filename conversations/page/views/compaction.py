@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,8 +19,10 @@ from conversations.compaction import edit_summary as summaries
 from conversations.errors import Refused
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
+from conversations.page.bound_forms import refuse_in
 from conversations.page.markup import citations
 from conversations.page.markup.diff import Diff, diff
+from conversations.page.setting_forms import SummaryForm
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import whole_number
 from conversations.page.views.sidebar import sidebar
@@ -36,7 +39,8 @@ def compaction(request: Request, pk: UUID, compaction_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
     context = _compaction_context(conversation, row)
-    context["editing"] = "edit" in request.GET and context["is_chat"]
+    if "edit" in request.GET and context["is_chat"]:
+        _edit(context)
     if request.htmx:
         return render(request, "conversations/_compaction.html", context)
     listed = sidebar(request.user, current=conversation if context["is_chat"] else None)
@@ -60,17 +64,21 @@ def edit_summary(request: Request, pk: UUID, compaction_id: UUID) -> HttpRespons
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.compactions, pk=compaction_id)
     text = request.POST.get("summary", "")
-    more: dict[str, Any] = {"said": "Saved. The next request has the new summary."}
-    status = 200
+    refusal = None
     try:
         # The checkpoint that the form was made from: another tab may have stored a newer version.
         checkpoint = get_object_or_404(_checkpoints_of(row), number=whole_number(request.POST, "number"))
         summaries.edit(conversation, number=checkpoint.number, text=text)
-    except Refused as refusal:
-        more, status = {"refusal": refusal, "editing": True, "text": text}, refusal.status
-    response = render(
-        request, "conversations/_compaction.html", _compaction_context(conversation, row) | more, status=status
-    )
+    except Refused as raised:
+        refusal = raised
+    context = _compaction_context(conversation, row)
+    if refusal:
+        _edit(context)
+        refuse_in(context, "summary_form", request.POST, refusal)
+    else:
+        context["said"] = "Saved. The next request has the new summary."
+    status = refusal.status if refusal else 200
+    response = render(request, "conversations/_compaction.html", context, status=status)
     return reswap(retarget(response, f"#compaction-{row.pk}"), "outerHTML")
 
 
@@ -88,6 +96,13 @@ def _compaction_context(conversation: Conversation, row: Compaction) -> dict[str
         "left_out": _left_out(conversation, row),
         "diff": _context_diff(conversation, row),
     }
+
+
+def _edit(context: dict[str, Any]) -> None:
+    """Put the summary, if there is one, into a form in the template context of a compaction."""
+    checkpoint = context["checkpoint"]
+    if checkpoint:
+        context |= {"editing": True, "summary_form": partial(SummaryForm, checkpoint.summary)}
 
 
 def _context_diff(conversation: Conversation, row: Compaction) -> Diff | None:

@@ -13,43 +13,54 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
 
+from compression.core.goal import Progress
 from compression.core.tokens import count_tokens
 from conversations.access import get_conversation
 from conversations.compaction import compaction, snapshots
 from conversations.context import goals, settings
 from conversations.context.reliability import reliability_of
 from conversations.errors import Invalid, Refused
-from conversations.llm.profiles import chat_profiles
-from conversations.models import Conversation, Goal
+from conversations.models import Conversation
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.page import model_outlook, tool_offer
+from conversations.page.bound_forms import refuse_in
 from conversations.page.forms import PolicyForm
+from conversations.page.setting_forms import (
+    GoalForm,
+    ModeChoice,
+    ModelChoice,
+    SystemPromptForm,
+    rule_forms,
+    step_forms,
+)
 from conversations.page.views.guard import Request, View, member
 from conversations.page.views.query_params import id_of
 from conversations.page.views.sidebar import sidebar
 
 SHOWN = 50
 """The most snapshots in the panel's list, the newest."""
-STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"}
 
 
 def parts(conversation: Conversation) -> dict[str, Any]:
     """The template context of the panel's sections. Values that are functions run only if a template uses them."""
     goal = goals.active_goal(conversation.pk)
+    progress = goals.progress_of(goal) if goal else Progress()
     return {
         "conversation": conversation,
         "profile": partial(settings.profile_of, conversation),
-        "models": chat_profiles(),
         "outlook": partial(model_outlook.outlook, conversation),
         "prompt_tokens": partial(count_tokens, conversation.system_prompt),
         "max_system_prompt": MAX_SYSTEM_PROMPT_CHARS,
         "goal": goal,
-        "progress": goals.progress_of(goal) if goal else None,
-        "steps": STEPS,
-        "priorities": Goal.Priority.choices,
+        "progress": progress,
         "offer": partial(tool_offer.offer, conversation),
-        "modes": Conversation.Mode.choices,
-        "form": PolicyForm(conversation),
+        "model_form": partial(ModelChoice, conversation),
+        "system_prompt_form": partial(SystemPromptForm, conversation),
+        "mode_form": partial(ModeChoice, conversation),
+        "goal_form": partial(GoalForm, goal),
+        "step_forms": partial(step_forms, progress),
+        "rule_forms": partial(rule_forms, conversation),
+        "policy_form": partial(PolicyForm, conversation),
         "snapshots": conversation.snapshots.order_by("-created_at").defer("compressed_context")[:SHOWN],
         "trust": reliability_of(conversation),
     }
@@ -57,15 +68,18 @@ def parts(conversation: Conversation) -> dict[str, Any]:
 
 def shown(request: Request, conversation: Conversation, name: str, *, status: int = 200, **more: Any) -> HttpResponse:
     """One section of the panel, or the whole panel (`context`), which replaces the section on the page."""
-    context = parts(conversation) | more
+    return _in_place(request, name, parts(conversation) | more, status=status)
+
+
+def _in_place(request: Request, name: str, context: dict[str, Any], *, status: int) -> HttpResponse:
     response = render(request, f"conversations/_{name}.html", context, status=status)
     return reswap(retarget(response, f"#{name}-section"), "outerHTML")
 
 
-def changes(name: str) -> Callable[[Callable[..., str]], View]:
+def changes(name: str, *, form: str = "") -> Callable[[Callable[..., str]], View]:
     """Decorate a function that changes the section `name` and returns a notice, as a view.
 
-    A refusal is shown in the section, which keeps the refused input.
+    `form` is the name, in `parts`, of the posted form: after a refusal it shows what was typed.
     """
 
     def decorate(act: Callable[..., str]) -> View:
@@ -77,8 +91,9 @@ def changes(name: str) -> Callable[[Callable[..., str]], View]:
             try:
                 notice = act(request, conversation, *args)
             except Refused as refusal:
-                kept = {"refusal": refusal, "draft": request.POST}
-                return shown(request, conversation, name, status=refusal.status, **kept)
+                context = parts(conversation)
+                refuse_in(context, form, request.POST, refusal)
+                return _in_place(request, name, context, status=refusal.status)
             return shown(request, conversation, name, said=notice)
 
         return view
@@ -91,14 +106,16 @@ def changes(name: str) -> Callable[[Callable[..., str]], View]:
 @require_GET
 def context(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
-    panel = parts(conversation) | {"at": request.GET.get("at", "")}
+    at = request.GET.get("at", "")
+    panel = parts(conversation) | {"at": at}
+    panel["model_form"] = partial(ModelChoice, conversation, autofocus=at == "model")
     if request.htmx:
         return render(request, "conversations/_context.html", panel)
     whole = panel | {"sidebar": sidebar(request.user, current=conversation)}
     return render(request, "conversations/context.html", whole)
 
 
-@changes("model")
+@changes("model", form="model_form")
 def model(request: Request, conversation: Conversation) -> str:
     """Choose the model. The section then shows how full the new window is."""
     profile = settings.chosen_profile(request.POST.get("model", ""))
@@ -106,13 +123,13 @@ def model(request: Request, conversation: Conversation) -> str:
     return f"{profile} answers from now on."
 
 
-@changes("system_prompt")
+@changes("system_prompt", form="system_prompt_form")
 def system_prompt(request: Request, conversation: Conversation) -> str:
     settings.change(conversation, system_prompt=request.POST.get("system_prompt", ""))
     return "Saved: the next request has it."
 
 
-@changes("mode")
+@changes("mode", form="mode_form")
 def mode(request: Request, conversation: Conversation) -> str:
     settings.change(conversation, mode=request.POST.get("mode", ""))
     return "Saved."
@@ -125,7 +142,7 @@ def tools(request: Request, conversation: Conversation) -> str:
     return "Offered from the next request on." if conversation.uses_tools else "Offered no more."
 
 
-@changes("rules")
+@changes("rules", form="rule_forms")
 def rules(request: Request, conversation: Conversation) -> str:
     """Add a rule, or replace the rule `was`; an empty new rule removes it."""
     rule, was = request.POST.get("rule", ""), request.POST.get("was", "")
@@ -151,7 +168,7 @@ def policy(request: Request, pk: UUID) -> HttpResponse:
         except Invalid as refusal:
             form.refuse(refusal)
     if form.errors:
-        return shown(request, conversation, "policy", status=400, form=form)
+        return shown(request, conversation, "policy", status=400, policy_form=form)
     return shown(request, conversation, "policy", said="Saved.")
 
 

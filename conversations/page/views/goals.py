@@ -8,12 +8,13 @@ from compression.core.goal import MAX_ENTRIES, MAX_TEXT_CHARS, Progress, Step
 from conversations.context import goals
 from conversations.errors import Invalid
 from conversations.models import Conversation, Goal
-from conversations.page.views.context import STEPS, changes
+from conversations.page.setting_forms import STEPS
+from conversations.page.views.context import changes
 from conversations.page.views.guard import Request
 from conversations.validation import clean_text
 
 
-@changes("goal")
+@changes("goal", form="goal_form")
 def goal(request: Request, conversation: Conversation) -> str:
     description, priority = request.POST.get("description", ""), request.POST.get("priority", "normal")
     goals.set_goal(conversation, description=description.replace("\r\n", "\n"), priority=priority)
@@ -27,7 +28,7 @@ def end_goal(request: Request, conversation: Conversation) -> str:
     return "The goal is reached." if status == Goal.Status.COMPLETED else "The goal was dropped."
 
 
-@changes("goal")
+@changes("goal", form="step_forms")
 def step(request: Request, conversation: Conversation) -> str:
     """Add a checkpoint to the goal, change its status, or remove it (`remove` given)."""
     current = goals.active_goal(conversation.pk)

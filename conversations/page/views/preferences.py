@@ -22,9 +22,12 @@ from conversations import api_keys, preferences
 from conversations.context import settings as conversation_settings
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.errors import Invalid, Refused
-from conversations.llm.profiles import chat_profiles, default_profile
-from conversations.models import Conversation, Preference
+from conversations.llm.profiles import default_profile
+from conversations.models import ModelProfile, Preference
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
+from conversations.page.bound_forms import refuse_in
+from conversations.page.forms import without_help
+from conversations.page.setting_forms import BeginningForm, KeyForm
 from conversations.page.views.guard import Request, View, member
 from conversations.page.views.sidebar import sidebar
 from conversations.validation import clean_text
@@ -34,20 +37,20 @@ TYPING = ("sends", "breaks")
 """The two meanings of the Enter key: send the message, or break the line."""
 
 
-def parts(request: Request, preference: Preference) -> dict[str, Any]:
-    """The template context of the sections. Values that are functions run only if a template uses them."""
+def parts(
+    request: Request, preference: Preference, default: Callable[[], ModelProfile | None] = default_profile
+) -> dict[str, Any]:
+    """The template context of the sections. Functions in it run only if a template uses them; `default` gives the site's model."""
     return {
         "preference": preference,
         "theme": preference.theme,
         "themes": THEMES,
-        "models": chat_profiles(),
-        "site_default": default_profile,
-        "modes": Conversation.Mode.choices,
+        "beginning_form": partial(BeginningForm, preference, default),
         "prompt_tokens": partial(count_tokens, preference.system_prompt),
         "max_system_prompt": MAX_SYSTEM_PROMPT_CHARS,
         "password_form": partial(_password_form, request),
         "keys": partial(api_keys.listed_keys, request.user),
-        "max_name": api_keys.MAX_NAME,
+        "key_form": KeyForm,
     }
 
 
@@ -58,30 +61,40 @@ def settings(request: Request) -> HttpResponse:
     return page(request)
 
 
-def page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
-    """The page with all sections. Its cookie is set again, since the theme may have been changed in another browser."""
+def page(
+    request: Request, *, status: int = 200, refusal: Refused | None = None, form: str = "", **more: Any
+) -> HttpResponse:
+    """The page with all sections; `form` shows the refusal.
+
+    The page's cookie is set again, since the theme may have been changed in another browser.
+    """
     preference, profile = preferences.preference_of(request.user), default_profile()
-    context = parts(request, preference) | {
-        "site_default": profile,
+    context = parts(request, preference, lambda: profile) | {
         "sidebar": sidebar(request.user),
         "site": request.build_absolute_uri("/").rstrip("/"),
         "program_model": json.dumps(profile.name if profile else "gpt-5", ensure_ascii=False),
     }
+    if refusal:
+        refuse_in(context, form, request.POST, refusal)
     response = render(request, "conversations/settings.html", context | more, status=status)
     return preferences.remember(response, preference)
 
 
-def section(request: Request, name: str, /, *, status: int = 200, **more: Any) -> HttpResponse:
-    """One section, which replaces the section on the page."""
-    context = parts(request, preferences.preference_of(request.user)) | more
-    response = render(request, f"conversations/_{name}.html", context, status=status)
+def section(
+    request: Request, name: str, /, *, status: int = 200, refusal: Refused | None = None, form: str = "", **more: Any
+) -> HttpResponse:
+    """One section, which replaces the section on the page; `form` shows the refusal."""
+    context = parts(request, preferences.preference_of(request.user))
+    if refusal:
+        refuse_in(context, form, request.POST, refusal)
+    response = render(request, f"conversations/_{name}.html", context | more, status=status)
     return reswap(retarget(response, f"#{name}-section"), "outerHTML")
 
 
-def saves(name: str) -> Callable[[Callable[[Request], dict[str, Any]]], View]:
+def saves(name: str, *, form: str = "") -> Callable[[Callable[[Request], dict[str, Any]]], View]:
     """Decorate a function that returns a section's fields, as a view that stores them.
 
-    A refusal is shown in the section, which keeps the refused input.
+    `form` is the name, in `parts`, of the posted form: after a refusal it shows what was typed.
     """
 
     def decorate(act: Callable[[Request], dict[str, Any]]) -> View:
@@ -92,7 +105,7 @@ def saves(name: str) -> Callable[[Callable[[Request], dict[str, Any]]], View]:
             try:
                 preference = preferences.change(request.user, **act(request))
             except Refused as refusal:
-                return section(request, name, status=refusal.status, refusal=refusal, draft=request.POST)
+                return section(request, name, status=refusal.status, refusal=refusal, form=form)
             return preferences.remember(section(request, name, said="Saved."), preference)
 
         return view
@@ -120,7 +133,7 @@ def typing(request: Request) -> dict[str, Any]:
     return {"enter_sends": chosen == "sends"}
 
 
-@saves("beginning")
+@saves("beginning", form="beginning_form")
 def beginning(request: Request) -> dict[str, Any]:
     model, mode = request.POST.get("model", ""), request.POST.get("mode", "")
     text = request.POST.get("system_prompt", "")
@@ -157,4 +170,5 @@ def _password_form(request: Request, data: Any = None) -> PasswordChangeForm:
     form = PasswordChangeForm(cast(User, request.user), data, auto_id="password-%s", label_suffix="")
     # The page has several forms, so none may take the focus when it opens.
     form.fields["old_password"].widget.attrs.pop("autofocus", None)
+    without_help(form)
     return form

@@ -1,0 +1,194 @@
+"""The forms of a conversation's settings, of its summaries, and of what new conversations begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from compression.core.goal import MAX_TEXT_CHARS, Progress
+from conversations.api_keys import MAX_NAME
+from conversations.context.settings import profile_of
+from conversations.llm.profiles import chat_profiles
+from conversations.models import Conversation, Goal, ModelProfile, Preference
+from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
+from conversations.models.goal import MAX_GOAL_CHARS
+from conversations.page.bound_forms import Data, FormRows, KeepingSelect, PageForm, TypedField
+
+STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"}
+
+
+def _textarea(**attrs: Any) -> forms.Textarea:
+    return forms.Textarea({"cols": False} | attrs)
+
+
+def _model_field(**options: Any) -> TypedField:
+    return TypedField(label="Model", required=False, widget=KeepingSelect(gone="A model"), **options)
+
+
+def _mode_field(**options: Any) -> TypedField:
+    return TypedField(label="Mode", widget=KeepingSelect(choices=Conversation.Mode.choices), **options)
+
+
+def _system_prompt_field() -> TypedField:
+    widget = _textarea(
+        id="system-prompt",
+        rows=3,
+        maxlength=MAX_SYSTEM_PROMPT_CHARS,
+        placeholder="Who is it, and how is it to answer?",
+    )
+    return TypedField(label="System prompt", required=False, widget=widget, described_by="system-prompt-cost")
+
+
+def _labelled(models: Sequence[ModelProfile]) -> list[tuple[Any, str]]:
+    """The choices of models, each with its window and prices."""
+    labels = (render_to_string("conversations/_model_label.html", {"model": model}) for model in models)
+    return [(model.pk, SafeString(" ".join(label.split()))) for model, label in zip(models, labels, strict=True)]
+
+
+class ModelChoice(PageForm):
+    """The model that answers; saved as soon as it is chosen, so a refused choice is not shown as chosen."""
+
+    model = _model_field(described_by="model-help")
+
+    def __init__(self, conversation: Conversation, data: Data = None, *, autofocus: bool = False) -> None:
+        profile, models = profile_of(conversation), list(chat_profiles())
+        own = {"model": profile.pk if profile else ""}
+        super().__init__(None if data is None else own, initial=own, auto_id="%s-select")
+        first = [] if profile in models else [(own["model"], str(profile or "None is connected"))]
+        widget: Any = self.fields["model"].widget
+        widget.choices = [*first, *_labelled(models)]
+        widget.attrs["autofocus"] = autofocus
+
+
+class ModeChoice(PageForm):
+    """The mode of a conversation; saved as soon as it is chosen, so a refused choice is not shown as chosen."""
+
+    mode = _mode_field(described_by="mode-help")
+
+    def __init__(self, conversation: Conversation, data: Data = None) -> None:
+        own = {"mode": conversation.mode}
+        super().__init__(None if data is None else own, initial=own, auto_id="%s-select")
+
+
+class SystemPromptForm(PageForm):
+    system_prompt = _system_prompt_field()
+
+    def __init__(self, conversation: Conversation, data: Data = None) -> None:
+        super().__init__(data, initial={"system_prompt": conversation.system_prompt}, auto_id="%s")
+
+
+class GoalForm(PageForm):
+    description = TypedField(
+        widget=_textarea(rows=2, maxlength=MAX_GOAL_CHARS, placeholder="What is this conversation to reach?")
+    )
+    priority = TypedField(required=False, widget=KeepingSelect(choices=Goal.Priority.choices))
+
+    def __init__(self, goal: Goal | None, data: Data = None) -> None:
+        own = {"description": goal.description, "priority": goal.priority} if goal else {"priority": "normal"}
+        super().__init__(data, initial=own, auto_id="goal-%s")
+
+
+class StepForm(PageForm):
+    """The status of a goal's checkpoint; saved as soon as it is chosen, so a refused choice is not shown as chosen."""
+
+    text = TypedField(widget=forms.HiddenInput)
+    status = TypedField(widget=KeepingSelect(choices=STEPS))
+
+    def __init__(self, number: int, own: dict[str, str], *, is_posted: bool) -> None:
+        super().__init__(own if is_posted else None, initial=own, auto_id=f"step-{number}-%s")
+        self.fields["status"].widget.attrs |= {"id": f"step-{number}", "aria-label": f"Status of {own['text']}"}
+
+
+class NewStepForm(PageForm):
+    text = TypedField(
+        widget=forms.TextInput(
+            {"maxlength": MAX_TEXT_CHARS, "autocomplete": "off", "placeholder": "A further checkpoint"}
+        )
+    )
+
+    def __init__(self, data: Data = None) -> None:
+        super().__init__(data, auto_id="step-%s")
+
+
+def step_forms(progress: Progress, data: Data = None) -> FormRows:
+    """A form for each checkpoint of a goal, and one for a further checkpoint."""
+    is_present = data is not None and bool({"status", "remove"} & data.keys())
+    posted = data["text"] if data and is_present and "text" in data else None
+    rows = [
+        StepForm(number, {"text": step.text, "status": step.status}, is_posted=step.text == posted)
+        for number, step in enumerate(progress.checkpoints, 1)
+    ]
+    return FormRows([*rows], NewStepForm(None if any(row.is_bound for row in rows) else data))
+
+
+class RuleForm(PageForm):
+    """A rule that is edited in place."""
+
+    PLACES: ClassVar = {"rules": "rule"}
+    was = TypedField(widget=forms.HiddenInput)
+    rule = TypedField(required=False, widget=_textarea(rows=1, **{"data-enter": True}))
+
+    def __init__(self, number: int, rule: str, data: Data = None) -> None:
+        super().__init__(data, initial={"was": rule, "rule": rule}, auto_id=f"rule-{number}-%s")
+        self.fields["rule"].widget.attrs |= {"id": f"rule-{number}", "aria-label": f"Rule {number}"}
+
+
+class NewRuleForm(PageForm):
+    PLACES: ClassVar = {"rules": "rule"}
+    rule = TypedField(
+        widget=forms.TextInput({"id": "rule-new", "autocomplete": "off", "placeholder": "Never…, always…"})
+    )
+
+    def __init__(self, data: Data = None) -> None:
+        super().__init__(data, auto_id="rule-new-%s")
+
+
+def rule_forms(conversation: Conversation, data: Data = None) -> FormRows:
+    """A form for each rule, and one for a further rule."""
+    was = data.get("was", "") if data else None
+    rows = [RuleForm(number, rule, data if rule == was else None) for number, rule in enumerate(conversation.rules, 1)]
+    return FormRows([*rows], NewRuleForm(None if any(row.is_bound for row in rows) else data))
+
+
+class SummaryForm(PageForm):
+    """A summary that is edited by hand."""
+
+    summary = TypedField(widget=_textarea(id="summary-text", rows=16, autofocus=True), described_by="summary-help")
+
+    def __init__(self, summary: str, data: Data = None) -> None:
+        super().__init__(data, initial={"summary": summary}, auto_id="summary-%s")
+
+
+class BeginningForm(PageForm):
+    """The settings that a person's new conversations begin with; `default` gives the site's model."""
+
+    model = _model_field()
+    mode = _mode_field(required=False)
+    system_prompt = _system_prompt_field()
+
+    def __init__(self, preference: Preference, default: Callable[[], ModelProfile | None], data: Data = None) -> None:
+        own = {name: getattr(preference, name) for name in ("mode", "system_prompt")}
+        models, site = list(chat_profiles()), default()
+        is_there = preference.model in models
+        own["model"] = preference.model_id if is_there else ""
+        super().__init__(data, initial=own, auto_id="beginning-%s")
+        unset = f"As the site has it ({site})" if site else "As the site has it"
+        widget: Any = self.fields["model"].widget
+        widget.choices = [("", unset), *_labelled(models)]
+
+
+class KeyForm(PageForm):
+    """The name of a new API key."""
+
+    name = TypedField(
+        widget=forms.TextInput(
+            {"maxlength": MAX_NAME, "autocomplete": "off", "placeholder": "What it is for: backup script, editor…"}
+        )
+    )
+
+    def __init__(self, data: Data = None) -> None:
+        super().__init__(data, auto_id="key-%s")
