@@ -160,7 +160,7 @@ class SummaryForm(PageForm):
     summary = TypedField(widget=_textarea(id="summary-text", rows=16, autofocus=True), described_by="summary-help")
 
     def __init__(self, summary: str, data: Data = None) -> None:
-        super().__init__(data, initial={"summary": summary}, auto_id="summary-%s")
+        super().__init__(data, initial={"summary": summary}, auto_id="%s")
 
 
 class BeginningForm(PageForm):

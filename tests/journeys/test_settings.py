@@ -181,7 +181,7 @@ def test_a_summary_is_edited_from_its_divider(alice: Person, llm: LlmServer) -> 
     expect(box).to_be_focused()
     box.fill("Ports.")
     reader.get_by_role("button", name="Save").click()
-    expect(reader.locator("#summary-complaint")).to_contain_text("The summary lacks its headings")
+    expect(reader.locator("#summary_error")).to_contain_text("The summary lacks its headings")
     expect(box).to_have_value("Ports.")
     box.fill("## Summary\nEvery service has a port of its own.\n\n## Context\n- service-3=5003")
     reader.get_by_role("button", name="Save").click()
