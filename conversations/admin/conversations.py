@@ -46,12 +46,18 @@ class ConversationForm(forms.ModelForm):
     def clean(self) -> None:
         """Check the changed fields alone: a stored policy may name a model that has been disabled since."""
         super().clean()
-        changes: Any = {name: self.cleaned_data[name] for name in self.changed_data if name in self.cleaned_data}
+        edited = {name: self.cleaned_data[name] for name in self.changed_data if name in self.cleaned_data}
         try:
-            settings.check(self.instance, **changes)
+            settings.check(self.instance, **_changes(self.instance, edited))
         except Refused as refusal:
             place = str(refusal.detail.get("field", "")).partition(".")[0].partition("[")[0]
             self.add_error(place if place in self.fields else None, refusal.message)
+
+
+def _changes(stored: Conversation, values: dict[str, Any]) -> settings.Changes:
+    """The values that differ from the stored ones."""
+    changed: Any = {name: value for name, value in values.items() if value != getattr(stored, name)}
+    return changed
 
 
 @admin.register(Conversation)
@@ -136,8 +142,8 @@ class ConversationAdmin(admin.ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Conversation, form: forms.ModelForm, change: bool) -> None:
         """Save the edited fields alone: a compaction may have changed the others since the page was opened."""
-        changes: Any = {name: getattr(obj, name) for name in form.changed_data}
-        settings.change(Conversation.objects.get(pk=obj.pk), **changes)
+        stored = Conversation.objects.get(pk=obj.pk)
+        settings.change(stored, **_changes(stored, {name: getattr(obj, name) for name in form.changed_data}))
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:

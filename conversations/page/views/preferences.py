@@ -40,7 +40,10 @@ TYPING = ("sends", "breaks")
 def parts(
     request: Request, preference: Preference, default: Callable[[], ModelProfile | None] = default_profile
 ) -> dict[str, Any]:
-    """The template context of the sections. Functions in it run only if a template uses them; `default` gives the site's model."""
+    """The template context of the sections, where `default` gives the site's model.
+
+    Values that are functions run only if a template uses them.
+    """
     return {
         "preference": preference,
         "theme": preference.theme,
