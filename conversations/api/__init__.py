@@ -14,7 +14,6 @@ from django.urls import re_path
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
-from ninja.operation import Operation
 
 from conversations.api import (
     agent_runs,
@@ -52,10 +51,6 @@ class Api(NinjaAPI):
             self._described = super().get_openapi_schema(path_prefix="api/")
             complete(self._described)
         return self._described
-
-    def get_openapi_operation_id(self, operation: Operation) -> str:
-        view = operation.view_func
-        return f"{view.__module__.rpartition('.')[2]}_{view.__name__}"
 
     @property
     def urls(self) -> tuple[list[Any], str, str]:

@@ -30,7 +30,7 @@ MAX_COMPACTIONS = 200
     summary="List runs of an agent",
     operation_id="runs_list_all",
 )
-def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def list_runs(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """A chat has none."""
     rows = AgentRun.objects.filter(conversation=get_conversation(request.auth, conversation_id, kinds=TO_READ))
     return newest_first(rows, run_json, by="created_at", cursor=cursor, limit=limit)
@@ -42,7 +42,7 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
     summary="Read a run of an agent",
     operation_id="runs_read",
 )
-def read(request: Request, conversation_id: UUID, run_id: UUID) -> dict[str, Any]:
+def read_run(request: Request, conversation_id: UUID, run_id: UUID) -> dict[str, Any]:
     """All that planner and executor said to each other, with the tools that were called, and how full its budget is."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     run = get_object_or_404(AgentRun, conversation=conversation, pk=run_id)

@@ -35,11 +35,12 @@ KINDS = dict.fromkeys(("text/plain", *MEDIA_TYPES.values()), BYTES)
 
 @router.post(
     "/{uuid:conversation_id}/attachments",
+    operation_id="attachments_upload",
     response={201: described(schema.Attachment)},
     summary="Upload a file for a message",
     openapi_extra=refuses(409) | FORM_BODY,
 )
-def upload(request: Request, conversation_id: UUID) -> Status:
+def upload_attachment(request: Request, conversation_id: UUID) -> Status:
     """An image (PNG, JPEG, GIF, WebP; at most 5 MB) or a text file (UTF-8 or UTF-16; at most 1 MB), told by its bytes.
 
     It waits for a message that names it in `attachments`, for a day. With a key; a session uploads on the page.
@@ -53,11 +54,12 @@ def upload(request: Request, conversation_id: UUID) -> Status:
 
 @router.get(
     "/{uuid:conversation_id}/attachments/{uuid:attachment_id}",
+    operation_id="attachments_read",
     response={200: None},
     summary="Read a file",
     openapi_extra={"responses": {200: {"description": "Its bytes.", "content": KINDS}}},
 )
-def read(request: Request, conversation_id: UUID, attachment_id: UUID) -> HttpResponse:
+def read_attachment(request: Request, conversation_id: UUID, attachment_id: UUID) -> HttpResponse:
     """Its bytes as they are kept: of an image without what tells where it was taken."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     rows = Attachment.objects.select_related("message")
@@ -66,11 +68,12 @@ def read(request: Request, conversation_id: UUID, attachment_id: UUID) -> HttpRe
 
 @router.delete(
     "/{uuid:conversation_id}/attachments/{uuid:attachment_id}",
+    operation_id="attachments_remove",
     response={204: None},
     summary="Remove a file that was not sent",
     openapi_extra=refuses(409),
 )
-def remove(request: Request, conversation_id: UUID, attachment_id: UUID) -> Status:
+def remove_attachment(request: Request, conversation_id: UUID, attachment_id: UUID) -> Status:
     """One that is part of a message stays: 404."""
     attachments.remove(writable_conversation(request.auth, conversation_id), attachment_id)
     return Status(204, None)

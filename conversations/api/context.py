@@ -47,10 +47,11 @@ Flow = Annotated[
 
 @router.get(
     "/conversations/{uuid:conversation_id}/context",
+    operation_id="context_read",
     response=described(schema.Context),
     summary="See what would be sent",
 )
-def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
+def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Exactly what would be sent next, with the passages that are recalled for the latest question."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     context = next_request.preview(conversation)
@@ -67,11 +68,14 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 @router.post(
     "/context/{uuid:conversation_id}/compact",
+    operation_id="context_compact",
     response={202: described(run.Task)},
     summary="Compact a conversation",
     openapi_extra=refuses(409),
 )
-def compact(request: Request, conversation_id: UUID, body: run.CompactRequest | None = None) -> dict[str, Any]:
+def compact_conversation(
+    request: Request, conversation_id: UUID, body: run.CompactRequest | None = None
+) -> dict[str, Any]:
     """In the background: the answer names the task. While one runs, another is 409 with its id in the detail."""
     conversation = writable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
@@ -89,16 +93,25 @@ def compact(request: Request, conversation_id: UUID, body: run.CompactRequest | 
     return {"task_id": str(row.pk)}
 
 
-@router.get("/tasks/{uuid:task_id}/progress", response=described(run.Progress), summary="Follow a compaction")
-def progress(request: Request, task_id: UUID) -> dict[str, Any]:
+@router.get(
+    "/tasks/{uuid:task_id}/progress",
+    operation_id="context_progress",
+    response=described(run.Progress),
+    summary="Follow a compaction",
+)
+def read_progress(request: Request, task_id: UUID) -> dict[str, Any]:
     """`result` once there is one, `error` where it failed or had nothing to do."""
     return _progress_json(_task(request, task_id))
 
 
 @router.delete(
-    "/tasks/{uuid:task_id}", response=described(run.Progress), summary="Cancel a compaction", openapi_extra=refuses(409)
+    "/tasks/{uuid:task_id}",
+    operation_id="context_cancel",
+    response=described(run.Progress),
+    summary="Cancel a compaction",
+    openapi_extra=refuses(409),
 )
-def cancel(request: Request, task_id: UUID) -> dict[str, Any]:
+def cancel_compaction(request: Request, task_id: UUID) -> dict[str, Any]:
     """Nothing has changed then, whichever process was at it; what was paid so far is in its figures.
 
     One that is over already is 409 `compaction_over`.
@@ -133,9 +146,12 @@ def _progress_json(row: Compaction) -> dict[str, Any]:
 
 
 @router.get(
-    "/context/{uuid:conversation_id}/compactions", response=described(run.CompactionPage), summary="List compactions"
+    "/context/{uuid:conversation_id}/compactions",
+    operation_id="context_compactions",
+    response=described(run.CompactionPage),
+    summary="List compactions",
 )
-def compactions(
+def list_compactions(
     request: Request, conversation_id: UUID, flow: Flow = None, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """All runs, those that failed or had nothing to do too; of an agent, those of its executors among them."""
@@ -146,9 +162,12 @@ def compactions(
 
 
 @router.get(
-    "/context/{uuid:conversation_id}/snapshots", response=described(schema.SnapshotPage), summary="List snapshots"
+    "/context/{uuid:conversation_id}/snapshots",
+    operation_id="context_snapshots",
+    response=described(schema.SnapshotPage),
+    summary="List snapshots",
 )
-def snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+def list_snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """States that can be gone back to."""
     rows = Snapshot.objects.filter(conversation=get_conversation(request.auth, conversation_id, kinds=TO_READ))
     return newest_first(rows, _snapshot_json, by="created_at", cursor=cursor, limit=limit)
@@ -156,6 +175,7 @@ def snapshots(request: Request, conversation_id: UUID, cursor: Cursor = None, li
 
 @router.post(
     "/context/{uuid:conversation_id}/snapshots",
+    operation_id="context_take_snapshot",
     response={201: described(schema.Snapshot)},
     summary="Take a snapshot",
     openapi_extra=refuses(409),
@@ -167,11 +187,12 @@ def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 @router.post(
     "/context/{uuid:conversation_id}/clear",
+    operation_id="context_clear",
     response=described(schema.State),
     summary="Clear compression",
     openapi_extra=refuses(409),
 )
-def clear(request: Request, conversation_id: UUID) -> dict[str, Any]:
+def clear_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Nothing is compacted any more; a recovery snapshot keeps the state of before."""
     conversation = writable_conversation(request.auth, conversation_id)
     states.clear(conversation)
@@ -180,6 +201,7 @@ def clear(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 @router.put(
     "/context/{uuid:conversation_id}/checkpoints/{int:number}",
+    operation_id="context_edit_summary",
     response=described(schema.Checkpoint),
     summary="Edit a summary",
     openapi_extra=refuses(409),
@@ -192,11 +214,12 @@ def edit_summary(request: Request, conversation_id: UUID, number: int, body: sch
 
 @router.post(
     "/context/{uuid:conversation_id}/rollback",
+    operation_id="context_rollback",
     response=described(schema.Restored),
     summary="Go back to an earlier state",
     openapi_extra=refuses(409),
 )
-def rollback(request: Request, conversation_id: UUID, body: schema.RollbackRequest | None = None) -> dict[str, Any]:
+def roll_back(request: Request, conversation_id: UUID, body: schema.RollbackRequest | None = None) -> dict[str, Any]:
     """To a snapshot, or to before the last compaction. Messages written since stay."""
     conversation = disposable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)

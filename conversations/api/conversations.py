@@ -42,8 +42,13 @@ Kind = Annotated[
 Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the title, in whatever case.")]
 
 
-@router.post("", response={201: described(schema.Conversation)}, summary="Make a conversation")
-def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
+@router.post(
+    "",
+    operation_id="conversations_create",
+    response={201: described(schema.Conversation)},
+    summary="Make a conversation",
+)
+def create_conversation(request: Request, body: schema.NewConversation) -> dict[str, Any]:
     """Empty, with the site's default model unless another is named."""
     fields = body.model_dump(exclude={"model"})
     row = Conversation(owner=request.auth, model=_profile(body.model), **fields)
@@ -52,8 +57,10 @@ def create(request: Request, body: schema.NewConversation) -> dict[str, Any]:
     return _told(row)
 
 
-@router.get("", response=described(schema.ConversationPage), summary="List conversations")
-def list_all(
+@router.get(
+    "", operation_id="conversations_list_all", response=described(schema.ConversationPage), summary="List conversations"
+)
+def list_conversations(
     request: Request, q: Search = "", kind: Kind = None, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """One's own, the latest first. Those of the gateway can be read, rolled back and deleted; all else is 409
@@ -66,19 +73,25 @@ def list_all(
     return newest_first(rows, conversation_json, by="updated_at", cursor=cursor, limit=limit)
 
 
-@router.get("/{uuid:conversation_id}", response=described(schema.Conversation), summary="Read a conversation")
-def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
+@router.get(
+    "/{uuid:conversation_id}",
+    operation_id="conversations_read",
+    response=described(schema.Conversation),
+    summary="Read a conversation",
+)
+def read_conversation(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Its settings, its goal, and how far its model can be trusted with it."""
     return _told(get_conversation(request.auth, conversation_id, kinds=TO_READ))
 
 
 @router.patch(
     "/{uuid:conversation_id}",
+    operation_id="conversations_change",
     response=described(schema.Conversation),
     summary="Change a conversation",
     openapi_extra=refuses(409),
 )
-def change(request: Request, conversation_id: UUID, body: schema.ConversationChanges) -> dict[str, Any]:
+def change_conversation(request: Request, conversation_id: UUID, body: schema.ConversationChanges) -> dict[str, Any]:
     """What is not named stays as it is. The model is not changed while a reply is written: 409 `reply_running`."""
     conversation = writable_conversation(request.auth, conversation_id)
     changes: settings.Changes = body.model_dump(exclude_unset=True)  # type: ignore[assignment]
@@ -89,9 +102,13 @@ def change(request: Request, conversation_id: UUID, body: schema.ConversationCha
 
 
 @router.delete(
-    "/{uuid:conversation_id}", response={204: None}, summary="Delete a conversation", openapi_extra=refuses(409)
+    "/{uuid:conversation_id}",
+    operation_id="conversations_delete",
+    response={204: None},
+    summary="Delete a conversation",
+    openapi_extra=refuses(409),
 )
-def delete(request: Request, conversation_id: UUID) -> None:
+def delete_conversation(request: Request, conversation_id: UUID) -> None:
     """With all of its messages, summaries and runs, for good; a reply that is being written ends."""
     conversations.delete(disposable_conversation(request.auth, conversation_id))
 

@@ -46,7 +46,7 @@ MARKDOWN = {
     operation_id="files_export",
     openapi_extra=refuses(also=MARKDOWN),
 )
-def export(request: Request, conversation_id: UUID, format: Format = "json") -> HttpResponse:
+def export_conversation(request: Request, conversation_id: UUID, format: Format = "json") -> HttpResponse:
     """As a file. What is in it is the history: messages that were replaced are not."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     response: HttpResponse

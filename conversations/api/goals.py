@@ -19,8 +19,10 @@ from conversations.runtime.payloads import goal_json
 router = Router(tags=["goal"])
 
 
-@router.get("/{uuid:conversation_id}/goal", response=described(schema.Goal), summary="Read the goal")
-def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
+@router.get(
+    "/{uuid:conversation_id}/goal", operation_id="goals_read", response=described(schema.Goal), summary="Read the goal"
+)
+def read_goal(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """The active one; 404 where none is set."""
     goal = goals.active_goal(get_conversation(request.auth, conversation_id, kinds=TO_READ).pk)
     if goal is None:
@@ -29,9 +31,13 @@ def read(request: Request, conversation_id: UUID) -> dict[str, Any]:
 
 
 @router.put(
-    "/{uuid:conversation_id}/goal", response=described(schema.Goal), summary="Set the goal", openapi_extra=refuses(409)
+    "/{uuid:conversation_id}/goal",
+    operation_id="goals_put",
+    response=described(schema.Goal),
+    summary="Set the goal",
+    openapi_extra=refuses(409),
 )
-def put(request: Request, conversation_id: UUID, body: schema.GoalIn) -> dict[str, Any]:
+def put_goal(request: Request, conversation_id: UUID, body: schema.GoalIn) -> dict[str, Any]:
     """Or change its words, its priority and its progress."""
     conversation = writable_conversation(request.auth, conversation_id)
     progress = body.progress
@@ -40,8 +46,12 @@ def put(request: Request, conversation_id: UUID, body: schema.GoalIn) -> dict[st
 
 
 @router.post(
-    "/{uuid:conversation_id}/goal/end", response={204: None}, summary="End the goal", openapi_extra=refuses(409)
+    "/{uuid:conversation_id}/goal/end",
+    operation_id="goals_end",
+    response={204: None},
+    summary="End the goal",
+    openapi_extra=refuses(409),
 )
-def end(request: Request, conversation_id: UUID, body: schema.Ending) -> None:
+def end_goal(request: Request, conversation_id: UUID, body: schema.Ending) -> None:
     """The goal leaves the system prompt; it stays on record."""
     goals.end_goal(writable_conversation(request.auth, conversation_id), status=body.status)

@@ -37,15 +37,19 @@ from conversations.messages.protection import protect
 from conversations.models import Conversation, Message
 from conversations.runtime.events import hub
 from conversations.runtime.payloads import call_json, compaction_json, conversation_json, message_json, usage_json
-from conversations.turns import branches, continue_reply, forks, turn
-from conversations.turns import stop as turns_stop
+from conversations.turns import branches, continue_reply, forks, stop, turn
 from conversations.turns.begin import Begun
 
 router = Router(tags=["messages"])
 
 
-@router.get("/{uuid:conversation_id}/messages", response=described(schema.MessagePage), summary="List messages")
-def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
+@router.get(
+    "/{uuid:conversation_id}/messages",
+    operation_id="messages_list_all",
+    response=described(schema.MessagePage),
+    summary="List messages",
+)
+def list_messages(request: Request, conversation_id: UUID, cursor: Cursor = None, limit: Limit = 50) -> dict[str, Any]:
     """In order, with the summary where history is cut."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     after = _place(cursor) if cursor is not None else None
@@ -63,11 +67,12 @@ def list_all(request: Request, conversation_id: UUID, cursor: Cursor = None, lim
 
 @router.post(
     "/{uuid:conversation_id}/messages",
+    operation_id="messages_send",
     response={201: described(schema.Turn), 200: described(schema.Turn), 202: described(schema.Begun)},
     summary="Say something",
     openapi_extra=refuses(409, also=EVENTS),
 )
-async def send(request: Request, conversation_id: UUID, body: schema.NewMessage) -> HttpResponseBase | Status:
+async def send_message(request: Request, conversation_id: UUID, body: schema.NewMessage) -> HttpResponseBase | Status:
     """Answered once the last reply of the turn has ended, or as a stream of events; it goes on when the caller leaves.
 
     A reply that calls tools is one of the `steps`, and is followed by another; `assistant_message` is the last one.
@@ -85,11 +90,12 @@ async def send(request: Request, conversation_id: UUID, body: schema.NewMessage)
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/regenerate",
+    operation_id="messages_regenerate",
     response={201: described(schema.Turn)},
     summary="Have a reply written anew",
     openapi_extra=refuses(409, 413),
 )
-async def regenerate(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
+async def regenerate_reply(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
     """A new reply in place of this one and of everything later; answered once it has ended."""
     conversation = await sync_to_async(writable_conversation)(request.auth, conversation_id)
     require_body_if_declared(request)
@@ -98,11 +104,12 @@ async def regenerate(request: Request, conversation_id: UUID, message_id: UUID) 
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/continue",
+    operation_id="messages_go_on",
     response={201: described(schema.Turn)},
     summary="Have a reply continued",
     openapi_extra=refuses(409, 413),
 )
-async def go_on(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
+async def continue_cut_reply(request: Request, conversation_id: UUID, message_id: UUID) -> HttpResponseBase | Status:
     """The rest of the last reply, where it was cut off, stopped or interrupted: a message asks for it.
 
     That is the `user_message`. Answered once the reply to it has ended.
@@ -114,11 +121,12 @@ async def go_on(request: Request, conversation_id: UUID, message_id: UUID) -> Ht
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/edit",
+    operation_id="messages_edit",
     response={201: described(schema.Turn)},
     summary="Ask in other words",
     openapi_extra=refuses(409),
 )
-async def edit(
+async def edit_message(
     request: Request, conversation_id: UUID, message_id: UUID, body: schema.NewContent
 ) -> HttpResponseBase | Status:
     """The question in other words, in place of it and of everything later; answered once the reply has ended."""
@@ -128,11 +136,14 @@ async def edit(
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/fork",
+    operation_id="messages_fork",
     response={201: described(ListedConversation)},
     summary="Fork from a message",
     openapi_extra=refuses(409),
 )
-def fork(request: Request, conversation_id: UUID, message_id: UUID, body: schema.Fork | None = None) -> Status:
+def fork_conversation(
+    request: Request, conversation_id: UUID, message_id: UUID, body: schema.Fork | None = None
+) -> Status:
     """A new conversation: a copy of this one up to and including the message; an agent, where `kind` says so."""
     conversation = writable_conversation(request.auth, conversation_id)
     require_body_if_declared(request)
@@ -141,11 +152,14 @@ def fork(request: Request, conversation_id: UUID, message_id: UUID, body: schema
 
 @router.patch(
     "/{uuid:conversation_id}/messages/{uuid:message_id}",
+    operation_id="messages_change",
     response=described(schema.Message),
     summary="Protect a message",
     openapi_extra=refuses(409),
 )
-def change(request: Request, conversation_id: UUID, message_id: UUID, body: schema.MessageChange) -> dict[str, Any]:
+def change_message(
+    request: Request, conversation_id: UUID, message_id: UUID, body: schema.MessageChange
+) -> dict[str, Any]:
     """A protected message is sent word for word, wherever it stands."""
     conversation = writable_conversation(request.auth, conversation_id)
     return message_json(protect(conversation, message_id, on=body.is_protected))
@@ -153,13 +167,14 @@ def change(request: Request, conversation_id: UUID, message_id: UUID, body: sche
 
 @router.post(
     "/{uuid:conversation_id}/stop",
+    operation_id="messages_stop",
     response=described(schema.Stopped),
     summary="Stop the reply",
     openapi_extra=refuses(409),
 )
-def stop(request: Request, conversation_id: UUID) -> dict[str, Any]:
+def stop_reply(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Ends the reply that is being written, and the tools and the executor at work for it; its text is kept."""
-    return {"stopped": turns_stop.stop(disposable_conversation(request.auth, conversation_id))}
+    return {"stopped": stop.stop(disposable_conversation(request.auth, conversation_id))}
 
 
 async def _answered(

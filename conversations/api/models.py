@@ -16,8 +16,8 @@ from conversations.models import ModelProfile
 router = Router(tags=["models"])
 
 
-@router.get("/models", response=described(schema.Models), summary="List models")
-def list_all(request: Request) -> dict[str, Any]:
+@router.get("/models", operation_id="models_list_all", response=described(schema.Models), summary="List models")
+def list_models(request: Request) -> dict[str, Any]:
     """Those that are enabled for chat. Their keys and addresses are told to nobody."""
     default = default_profile()
     return {"items": [_told(row, is_default=row == default) for row in chat_profiles()], "next": None}

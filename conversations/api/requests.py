@@ -25,7 +25,7 @@ Against = Annotated[UUID | None, Query(description="Another reply: `changes` say
     summary="See what a reply was asked with",
     operation_id="records_read",
 )
-def read(request: Request, conversation_id: UUID, message_id: UUID, against: Against = None) -> dict[str, Any]:
+def read_request(request: Request, conversation_id: UUID, message_id: UUID, against: Against = None) -> dict[str, Any]:
     """The exact request of a past turn. 404 `no_record` for a message that was not asked for here."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     replayed = replay.replay(conversation, message_id)

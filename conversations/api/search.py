@@ -24,8 +24,8 @@ Words = Annotated[
 ]
 
 
-@router.get("/search", response=described(HitPage), summary="Search every message")
-def find(request: Request, q: Words, cursor: Cursor = None, limit: Limit = search.LIMIT) -> dict[str, Any]:
+@router.get("/search", operation_id="search_find", response=described(HitPage), summary="Search every message")
+def search_messages(request: Request, q: Words, cursor: Cursor = None, limit: Limit = search.LIMIT) -> dict[str, Any]:
     """In whatever case, in one's chats, archived ones too, and in messages that are compacted into a summary: first the
     titles, by their last change, then the messages, the best first. Replaced messages are not found.
     """

@@ -31,8 +31,8 @@ Until = Annotated[date | None, Query(description="The last day, which is counted
 By = Annotated[Literal["day", "model"], Query(description="What the items are.")]
 
 
-@router.get("/usage", response=described(schema.UsageReport), summary="Read usage")
-def read(request: Request, since: Since = None, until: Until = None, by: By = "day") -> dict[str, Any]:
+@router.get("/usage", operation_id="usage_read", response=described(schema.UsageReport), summary="Read usage")
+def read_usage(request: Request, since: Since = None, until: Until = None, by: By = "day") -> dict[str, Any]:
     """Your replies, your keys' calls of the gateway, and your summaries. Money is a decimal number in a string."""
     days = _days(since, until)
     account = person.account_of(request.auth, days)

@@ -21,10 +21,11 @@ router = Router(tags=["messages"])
 
 @router.get(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/versions",
+    operation_id="versions_list_all",
     response=described(schema.Versions),
     summary="List versions of a message",
 )
-def list_all(request: Request, conversation_id: UUID, message_id: UUID) -> dict[str, Any]:
+def list_versions(request: Request, conversation_id: UUID, message_id: UUID) -> dict[str, Any]:
     """What has stood in the place of a message, by number; one that was used again is told as it was last."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     current = branches.message_of(conversation, message_id)
@@ -44,11 +45,14 @@ def list_all(request: Request, conversation_id: UUID, message_id: UUID) -> dict[
 
 @router.post(
     "/{uuid:conversation_id}/messages/{uuid:message_id}/use",
+    operation_id="versions_use",
     response=described(schema.Message),
     summary="Use a version",
     openapi_extra=refuses(409),
 )
-def use(request: Request, conversation_id: UUID, message_id: UUID, body: schema.ChosenVersion) -> dict[str, Any]:
+def use_version(
+    request: Request, conversation_id: UUID, message_id: UUID, body: schema.ChosenVersion
+) -> dict[str, Any]:
     """The conversation goes on from an earlier version and what followed it. No model is asked."""
     conversation = writable_conversation(request.auth, conversation_id)
     row = versions.use(conversation, message_id, number=body.version)

@@ -53,7 +53,7 @@ MAX_STREAM_SECONDS = 900.0
     operation_id="events_events",
     openapi_extra=refuses(also=EVENTS) | {"parameters": [LAST]},
 )
-async def events(
+async def stream_events(
     request: Request,
     conversation_id: UUID,
     last_event_id: LastId = "",
