@@ -124,7 +124,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         else:
             if event.type in (*ENDS, EventType.RESYNC):
                 self.growing, self.plain = Growing(""), ""
-            html = await sync_to_async(fragments.render)(self.conversation_id, event)
+            html = await sync_to_async(fragments.render_event)(self.conversation_id, event)
         return html if len(html.encode()) <= MAX_FRAGMENT_BYTES else fragments.refetch(self.conversation_id)
 
     async def _grown(self, event: Event) -> str:

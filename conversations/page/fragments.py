@@ -29,7 +29,7 @@ QUIET = Compaction.Trigger.AHEAD
 """The trigger of compactions prepared in the background: the page stays usable and does not mention them."""
 
 
-def render(conversation_id: UUID, event: Event) -> str:
+def render_event(conversation_id: UUID, event: Event) -> str:
     """The fragments of an event; "" if it changes nothing on the page."""
     if event.type == EventType.MESSAGE_DELTA:
         return delta(event)
@@ -112,7 +112,7 @@ def changed_since(shown: thread.Shown, version: str) -> str:
 
 
 def thread_context(conversation: Conversation) -> dict[str, Any]:
-    return {"page": thread.page(conversation), "version": thread.version(conversation)}
+    return {"page": thread.thread_page(conversation), "version": thread.version(conversation)}
 
 
 def meter(conversation: Conversation) -> str:

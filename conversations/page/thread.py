@@ -31,7 +31,7 @@ class ThreadPage:
     earlier: datetime | None = None
 
 
-def page(conversation: Conversation, *, before: datetime | None = None, limit: int = LIMIT) -> ThreadPage:
+def thread_page(conversation: Conversation, *, before: datetime | None = None, limit: int = LIMIT) -> ThreadPage:
     """The newest page of the thread, or the page that precedes `before`. The number of queries is constant."""
     live = _live_messages(conversation, before, limit)
     placed, since = compacted_history.dividers(conversation)
@@ -100,14 +100,14 @@ class Shown:
         return _bubbles(self.conversation, rows)
 
 
-def shown(conversation: Conversation) -> Shown:
+def shown_messages(conversation: Conversation) -> Shown:
     """The conversation's keys: those of a page, and as many again to allow for new messages."""
     rows = _live_rows(conversation).annotate(progress=PROGRESS).values_list(*Key._fields)[: 2 * LIMIT]
     return Shown(conversation, tuple(Key(*row) for row in rows), agent_view.progress(conversation))
 
 
 def version(conversation: Conversation) -> str:
-    return shown(conversation).version
+    return shown_messages(conversation).version
 
 
 def _fingerprint(keys: tuple[Key, ...]) -> str:

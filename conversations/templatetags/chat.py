@@ -71,7 +71,7 @@ NAMES = {"user": "You", "assistant": "AI", "system": "System", "tool": "Tool"}
 
 @register.filter
 def rendered(text: str) -> SafeString:
-    return markdown.render(text)
+    return markdown.render_markdown(text)
 
 
 @register.filter

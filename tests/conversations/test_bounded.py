@@ -18,7 +18,7 @@ from conversations.messages import images
 from conversations.models import Conversation
 from conversations.page.markup import highlighting
 from conversations.page.markup.highlighting import NotColoured, coloured
-from conversations.page.markup.markdown import html_of, render
+from conversations.page.markup.markdown import html_of, render_markdown
 from conversations.runtime import bounded_process
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.runtime.fair_turns import Busy, Turns
@@ -138,9 +138,9 @@ def test_a_language_that_took_too_long_is_plain_for_a_while_and_others_are_not()
         coloured("* a comment\n", "easytrieve")
     assert not refused.value.is_final
     assert "<span" in coloured("x = 1\n", "python")
-    plain = render("```easytrieve\n* a comment of another\n```")
+    plain = render_markdown("```easytrieve\n* a comment of another\n```")
     highlighting.lost.forget()
-    assert render("```easytrieve\n* a comment of another\n```") != plain, "it stays without colours for ever"
+    assert render_markdown("```easytrieve\n* a comment of another\n```") != plain, "it stays without colours for ever"
 
 
 def test_the_rest_of_a_text_that_takes_too_long_is_plain() -> None:

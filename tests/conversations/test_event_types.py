@@ -83,4 +83,4 @@ def test_each_kind_changes_an_open_page(conversation: Conversation, kind: EventT
     data = {"id": "m", "text": "Hello", "at": 0, "message": {"id": str(row.pk), **fields}}
     if kind == EventType.CONVERSATION_DELETED:
         conversations.delete(conversation)
-    assert fragments.render(conversation.pk, Event(kind, data))
+    assert fragments.render_event(conversation.pk, Event(kind, data))

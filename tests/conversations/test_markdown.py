@@ -7,7 +7,7 @@ import pytest
 
 from conversations.messages.search_terms import in_a_line
 from conversations.page.markup import formulas
-from conversations.page.markup.markdown import MAX_MARKDOWN, html_of, render
+from conversations.page.markup.markdown import MAX_MARKDOWN, html_of, render_markdown
 from tests.journeys import nasty
 from tests.timing import cpu_seconds
 
@@ -26,7 +26,7 @@ def tags_of(html: str) -> list[tuple[str, dict[str, str]]]:
 
 
 def test_text_becomes_paragraphs_lists_tables_and_coloured_code() -> None:
-    html = render("# Plan\n\n1. **copy**\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n```python\ndef f(): pass\n```")
+    html = render_markdown("# Plan\n\n1. **copy**\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n```python\ndef f(): pass\n```")
     assert "<h1>Plan</h1>" in html
     assert "<strong>copy</strong>" in html
     assert '<td align="right">1</td>' in html
@@ -54,7 +54,7 @@ def test_text_becomes_paragraphs_lists_tables_and_coloured_code() -> None:
     ],
 )
 def test_hostile_text_is_inert(hostile: str) -> None:
-    for tag, attributes in tags_of(render(hostile)):
+    for tag, attributes in tags_of(render_markdown(hostile)):
         assert tag in SAFE
         assert not any(name.startswith("on") or name in ("style", "src", "id") for name in attributes)
         assert attributes.get("href", "https:").startswith(("https:", "mailto:", "x"))
@@ -63,7 +63,7 @@ def test_hostile_text_is_inert(hostile: str) -> None:
 def test_nothing_of_the_nasty_texts_becomes_more_than_text() -> None:
     words = {"p", "br", "h1", "h2", "blockquote", "ul", "ol", "li", "strong", "em", "s", "hr"}
     for text in nasty.TEXTS:
-        for tag, attributes in tags_of(render(text)):
+        for tag, attributes in tags_of(render_markdown(text)):
             assert tag in SAFE | words | formulas.TAGS, text
             assert not any(
                 name.startswith(("on", "hx-", "data-")) or name in ("style", "src", "id")
@@ -75,13 +75,13 @@ def test_nothing_of_the_nasty_texts_becomes_more_than_text() -> None:
 
 
 def test_an_image_is_a_link_so_that_nothing_is_fetched() -> None:
-    assert render("![a cat](https://a.example/cat.png)") == (
+    assert render_markdown("![a cat](https://a.example/cat.png)") == (
         '<p><a href="https://a.example/cat.png" target="_blank" rel="noopener nofollow">a cat</a></p>\n'
     )
 
 
 def test_links_open_apart_and_give_nothing_away() -> None:
-    assert 'target="_blank" rel="noopener nofollow"' in render("[x](https://a.example)")
+    assert 'target="_blank" rel="noopener nofollow"' in render_markdown("[x](https://a.example)")
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_heavy_text_takes_under_a_second(heavy: str) -> None:
 
 
 def test_what_is_too_long_for_markdown_is_shown_as_it_is() -> None:
-    html = render("**<b>** " + "x" * MAX_MARKDOWN)
+    html = render_markdown("**<b>** " + "x" * MAX_MARKDOWN)
     assert html.startswith('<div class="plain">**&lt;b&gt;** xxx')
 
 
 def test_formulas_become_mathml() -> None:
-    html = render(r"The mean is $\frac{a}{b}$ or \(a+b\)." + "\n\n$$\nx^2\n$$\n\n\\[ y_1 \\]")
+    html = render_markdown(r"The mean is $\frac{a}{b}$ or \(a+b\)." + "\n\n$$\nx^2\n$$\n\n\\[ y_1 \\]")
     assert html.count("<math") == 4 and html.count(' display="block">') == 2
     assert "<mfrac><mrow><mi>a</mi></mrow><mrow><mi>b</mi></mrow></mfrac>" in html
     assert '<div class="formula display" tabindex="0" role="group" aria-label="Formula">' in html
@@ -145,12 +145,12 @@ def test_formulas_become_mathml() -> None:
     ],
 )
 def test_what_is_no_formula_stays_text(text: str) -> None:
-    assert "<math" not in render(text)
+    assert "<math" not in render_markdown(text)
 
 
 @pytest.mark.parametrize("formula", [r"\foo{x}", "{", r"\begin{matrix}", "x^y^z", "{" * 900 + "}" * 900, "x+" * 600])
 def test_a_formula_that_cannot_be_read_is_shown_as_it_was_written(formula: str) -> None:
-    html = render(f"so ${formula}$ it is")
+    html = render_markdown(f"so ${formula}$ it is")
     assert "<math" not in html
     assert formula in html
 
@@ -169,7 +169,7 @@ def test_a_formula_that_cannot_be_read_is_shown_as_it_was_written(formula: str) 
     ],
 )
 def test_a_hostile_formula_is_inert(formula: str) -> None:
-    for tag, attributes in tags_of(render(f"${formula}$")):
+    for tag, attributes in tags_of(render_markdown(f"${formula}$")):
         assert tag in SAFE | formulas.TAGS
         assert set(attributes) <= {"data-tex", "display", "mathvariant"}, (
             "no link, no style, and nothing that pushes others away"
@@ -177,24 +177,24 @@ def test_a_hostile_formula_is_inert(formula: str) -> None:
 
 
 def test_tasks_have_signs() -> None:
-    html = render("- [ ] copy\n- [x] **switch**\n- [y] no task")
+    html = render_markdown("- [ ] copy\n- [x] **switch**\n- [y] no task")
     assert '<span class="task" role="img" aria-label="To do">☐</span> copy' in html
     assert '<span class="task" role="img" aria-label="Done">☑</span> <strong>switch</strong>' in html
     assert "<li>[y] no task</li>" in html
 
 
 def test_a_number_alone_is_no_list() -> None:
-    assert render("1984.\n") == "<p>1984.</p>\n"
-    assert '<ol start="1984">' in render("1984. It was a cold day.")
+    assert render_markdown("1984.\n") == "<p>1984.</p>\n"
+    assert '<ol start="1984">' in render_markdown("1984. It was a cold day.")
 
 
 def test_what_scrolls_by_itself_can_be_reached_by_the_keyboard() -> None:
-    assert '<pre tabindex="0" role="group" aria-label="Code, python">' in render("```python\nx\n```")
-    assert '<div class="table" tabindex="0" role="group" aria-label="Table">' in render("| a |\n|---|\n| b |")
+    assert '<pre tabindex="0" role="group" aria-label="Code, python">' in render_markdown("```python\nx\n```")
+    assert '<div class="table" tabindex="0" role="group" aria-label="Table">' in render_markdown("| a |\n|---|\n| b |")
 
 
 def test_what_hides_in_the_words_of_a_link_is_seen() -> None:
-    html = render("[\u202emoc.knab](https://evil.example) and <https://a\u200b.example> and \u202eprose")
+    html = render_markdown("[\u202emoc.knab](https://evil.example) and <https://a\u200b.example> and \u202eprose")
     assert "[U+202E]moc.knab" in html
     assert "a[U+200B].example" in html or "a%E2%80%8B.example" in html
     assert "\u202eprose" in html, "a text may hold what it likes: its paragraph ends it"
@@ -207,6 +207,6 @@ def test_in_a_line_a_text_has_its_words_and_not_the_marks_of_markdown() -> None:
 
 def test_only_whole_addresses_are_links() -> None:
     links = "[a](/admin/), [b](notes.txt), [c](#top), note[^1] and [d](HTTPS://example.org)"
-    shown = render(f"See {links}.\n\n[^1]: footnote")
+    shown = render_markdown(f"See {links}.\n\n[^1]: footnote")
     assert shown.count("<a ") == 1
     assert "[a](/admin/)" in shown and "[^1]: footnote" in shown

@@ -57,23 +57,23 @@ def describe(item: thread.Item) -> str:
 
 def test_an_uncompressed_thread_is_its_messages(conversation: Conversation) -> None:
     fill(conversation, 5)
-    page = thread.page(conversation)
+    page = thread.thread_page(conversation)
     assert shape(page) == ["live"] * 5
     assert [item.text[:9] for item in page.items if isinstance(item, Bubble)] == [f"Message {n}" for n in range(5)]
     assert page.earlier is None
 
 
 def test_the_past_is_a_fold_with_its_first_rows_then_the_divider(folded: Fill) -> None:
-    assert shape(thread.page(folded(20))) == ["4+12", "divider 16 undo", *["live"] * 4]
+    assert shape(thread.thread_page(folded(20))) == ["4+12", "divider 16 undo", *["live"] * 4]
 
 
 def test_a_short_fold_shows_all_of_its_rows(folded: Fill) -> None:
-    assert shape(thread.page(folded(10))) == ["6+0", "divider 6 undo", *["live"] * 4]
+    assert shape(thread.thread_page(folded(10))) == ["6+0", "divider 6 undo", *["live"] * 4]
 
 
 def test_the_rest_of_a_fold_is_exactly_what_it_did_not_show(folded: Fill) -> None:
     conversation = folded(20)
-    first = thread.page(conversation).items[0]
+    first = thread.thread_page(conversation).items[0]
     assert isinstance(first, CompactedGroup)
     rest = compacted_history.rows(conversation, after=first.after, until=first.until)
     assert len(rest) == first.more == 12
@@ -92,7 +92,7 @@ def test_every_compaction_has_its_divider_and_only_the_last_can_be_undone(folded
         for n in range(1, 9)
     )
     conversation = fold(conversation)
-    assert shape(thread.page(conversation)) == ["4+4", "divider 8", "4+4", "divider 8 undo", *["live"] * 4]
+    assert shape(thread.thread_page(conversation)) == ["4+4", "divider 8", "4+4", "divider 8 undo", *["live"] * 4]
 
 
 @pytest.mark.parametrize("limit", [2, 60])
@@ -101,9 +101,9 @@ def test_what_made_room_since_the_last_fold_stands_above_the_live_messages(folde
     for number in range(2):
         later = START + timedelta(days=9_999 + number)
         Compaction.objects.create(conversation=conversation, trigger="emergency", status="succeeded", created_at=later)
-    shown = shape(thread.page(conversation, limit=limit))
+    shown = shape(thread.thread_page(conversation, limit=limit))
     assert shown[shown.index("room") :] == ["room", "room undo", *["live"] * min(limit, 4)]
-    assert "room" not in shape(thread.page(conversation, before=START + timedelta(hours=9)))
+    assert "room" not in shape(thread.thread_page(conversation, before=START + timedelta(hours=9)))
 
 
 def test_undone_and_failed_compactions_have_no_divider(folded: Fill) -> None:
@@ -111,34 +111,34 @@ def test_undone_and_failed_compactions_have_no_divider(folded: Fill) -> None:
     compaction.undo(conversation, Compaction.objects.get().pk)
     conversation.refresh_from_db()
     Compaction.objects.create(conversation=conversation, trigger="auto", status="failed")
-    assert shape(thread.page(conversation)) == ["live"] * 12
+    assert shape(thread.thread_page(conversation)) == ["live"] * 12
 
 
 def test_a_protected_message_stays_whole_in_the_midst_of_the_past(folded: Fill) -> None:
-    page = thread.page(folded(20, protected=(9,)))
+    page = thread.thread_page(folded(20, protected=(9,)))
     assert shape(page) == ["4+5", "protected", "6+0", "divider 15 undo", *["live"] * 4]
 
 
 def test_what_was_kept_and_is_no_longer_protected_is_shown_as_sent(folded: Fill) -> None:
     conversation = folded(20, protected=(9,))
     Message.objects.update(is_protected=False)
-    assert shape(thread.page(conversation))[1] == "live"
+    assert shape(thread.thread_page(conversation))[1] == "live"
 
 
 def test_replaced_messages_are_not_shown(conversation: Conversation) -> None:
     fill(conversation, 3)
     first, second, _ = Message.objects.order_by("created_at")
     Message.objects.filter(pk=first.pk).update(replaced_by=second)
-    assert shape(thread.page(conversation)) == ["live", "live"]
+    assert shape(thread.thread_page(conversation)) == ["live", "live"]
 
 
 def test_earlier_pages_follow_one_another_without_gap_or_repetition(conversation: Conversation) -> None:
     fill(conversation, 25)
     seen: list[str] = []
-    page = thread.page(conversation, limit=10)
+    page = thread.thread_page(conversation, limit=10)
     seen = [item.text.split()[1] for item in page.items if isinstance(item, Bubble)]
     while page.earlier:
-        page = thread.page(conversation, before=page.earlier, limit=10)
+        page = thread.thread_page(conversation, before=page.earlier, limit=10)
         seen = [item.text.split()[1] for item in page.items if isinstance(item, Bubble)] + seen
     assert seen == [str(n) for n in range(25)]
 
@@ -146,10 +146,10 @@ def test_earlier_pages_follow_one_another_without_gap_or_repetition(conversation
 def test_a_past_beyond_reach_is_paged_too(folded: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = folded(30)
     monkeypatch.setattr(thread, "REACH", 10)
-    page = thread.page(conversation)
+    page = thread.thread_page(conversation)
     assert shape(page) == ["4+6", "divider 26 undo", *["live"] * 4]
     assert page.earlier
-    assert shape(thread.page(conversation, before=page.earlier)) == ["4+6"]
+    assert shape(thread.thread_page(conversation, before=page.earlier)) == ["4+6"]
 
 
 @pytest.mark.parametrize("count", [20, 200])
@@ -161,7 +161,7 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_messages(
         message=Message.objects.last(), call_id="1", name="time", created_at=START, arguments="{}", result="noon"
     )
     with django_assert_num_queries(8):
-        thread.page(conversation)
+        thread.thread_page(conversation)
 
 
 def test_the_version_changes_with_what_the_thread_shows(folded: Fill) -> None:
@@ -185,7 +185,7 @@ def test_what_is_new_is_told_apart_from_what_is_known(conversation: Conversation
     version = thread.version(conversation)
 
     def news() -> list[str] | None:
-        found = thread.shown(conversation).since(version)
+        found = thread.shown_messages(conversation).since(version)
         return None if found is None else [item.text[:11] for item in found]
 
     assert news() == []
@@ -211,7 +211,7 @@ def test_after_too_much_that_is_new_all_of_it_is_read_again(conversation: Conver
         Message(conversation=conversation, role="user", content="new", created_at=START + n * DAY)
         for n in range(1, 2 * thread.LIMIT + 1)
     )
-    assert thread.shown(conversation).since(version) is None
+    assert thread.shown_messages(conversation).since(version) is None
 
 
 def test_a_message_that_was_replaced_has_the_thread_read_again(conversation: Conversation) -> None:
@@ -219,4 +219,4 @@ def test_a_message_that_was_replaced_has_the_thread_read_again(conversation: Con
     version = thread.version(conversation)
     last = Message.objects.latest("created_at")
     Message.objects.filter(content__startswith="Message 4 ").update(replaced_by=last)
-    assert thread.shown(conversation).since(version) is None
+    assert thread.shown_messages(conversation).since(version) is None

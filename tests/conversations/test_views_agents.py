@@ -140,7 +140,7 @@ def test_what_is_done_comes_in_small_pieces(rows: Rows) -> None:
         rows.call(rows.step(run, "tools").message, "ports", "{}", result)
 
     def rendered(type: str, **data: Any) -> str:
-        html = fragments.render(rows.conversation.pk, Event(type, data))
+        html = fragments.render_event(rows.conversation.pk, Event(type, data))
         assert len(html) < 12_000
         return " ".join(html.split())
 
@@ -174,7 +174,7 @@ def test_a_run_whose_task_is_folded_is_shown_at_its_first_call_that_is_not(rows:
 
     def told() -> str:
         event = Event("step.created", {"run_id": str(run.pk), "step": {"number": 5}})
-        return fragments.render(rows.conversation.pk, event)
+        return fragments.render_event(rows.conversation.pk, event)
 
     def shown() -> list[str]:
         found = elements(pages.get("chat", rows.conversation.pk)).found
@@ -235,7 +235,7 @@ def test_what_hides_in_arguments_is_seen_where_they_stand_in_a_line(rows: Rows, 
 def test_a_new_bubble_is_drawn_without_a_query(rows: Rows, django_assert_num_queries: Any) -> None:
     told = message_json(rows.message("assistant", status="streaming"))
     with django_assert_num_queries(0):
-        html = fragments.render(rows.conversation.pk, Event("message.created", {"message": told}))
+        html = fragments.render_event(rows.conversation.pk, Event("message.created", {"message": told}))
     assert '<p class="waits"></p>' in html
 
 

@@ -101,17 +101,17 @@ async def test_a_compression_arrives_as_status_then_thread(chat: Chat, user: Use
 def test_a_delta_is_escaped_and_reads_nothing(conversation: Conversation, django_assert_num_queries: Any) -> None:
     event = Event("message.delta", {"id": str(uuid4()), "text": " <img src=x onerror=alert(1)>\n"})
     with django_assert_num_queries(0):
-        html = fragments.render(conversation.pk, event)
+        html = fragments.render_event(conversation.pk, event)
     assert [tag for tag, _ in Elements(html).found] == ["span"]
     assert html.endswith("> &lt;img src=x onerror=alert(1)&gt;\n</span>")
 
 
 def test_events_of_what_is_gone_or_unknown_show_nothing(conversation: Conversation) -> None:
     gone = {"message": {"id": str(uuid4()), "error": ""}}
-    assert fragments.render(uuid4(), Event("usage.updated")) == ""
-    assert "was deleted" in fragments.render(uuid4(), Event("resync"))
-    assert fragments.render(conversation.pk, Event("something.else")) == ""
-    assert fragments.render(conversation.pk, Event("message.done", gone)) == ""
+    assert fragments.render_event(uuid4(), Event("usage.updated")) == ""
+    assert "was deleted" in fragments.render_event(uuid4(), Event("resync"))
+    assert fragments.render_event(conversation.pk, Event("something.else")) == ""
+    assert fragments.render_event(conversation.pk, Event("message.done", gone)) == ""
 
 
 async def test_what_a_client_sends_is_ignored(open_socket: WebsocketCommunicator, conversation: Conversation) -> None:

@@ -53,7 +53,7 @@ def rendered(summary: str, sources: Sequence[str]) -> SafeString:
     Numbers are inserted before sanitising, so they allow no markup that a model's own Markdown could not have.
     """
     if len(summary) > MAX_MARKDOWN:
-        return markdown.render(summary)
+        return markdown.render_markdown(summary)
     tokens = parser.parse(summary)
     lines = [(line, list(_statements(line))) for line in _lines(tokens)]
     statements = [statement for _, line in lines for statement in line]

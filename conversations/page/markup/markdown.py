@@ -139,7 +139,7 @@ def html_of(text: str, *, plain_code: bool = False) -> SafeString:
     return _html_of(text, {"plain_code": plain_code})
 
 
-def render(text: str) -> SafeString:
+def render_markdown(text: str) -> SafeString:
     """The text as sanitised HTML, cached, since a finished message does not change."""
     try:
         return _rendered(text)

@@ -18,7 +18,7 @@ from conversations.page.views.guard import Request, member
 @member
 @never_cache
 @require_GET
-def run(request: Request, pk: UUID, run_id: UUID) -> HttpResponse:
+def agent_run(request: Request, pk: UUID, run_id: UUID) -> HttpResponse:
     """The steps of a run. A page loads those of a finished run only when it is opened."""
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(conversation.agent_runs, pk=run_id)

@@ -38,7 +38,7 @@ def upload(request: Request, pk: UUID) -> HttpResponse:
 
 @member
 @require_POST
-def remove(request: Request, pk: UUID, attachment_id: UUID) -> HttpResponse:
+def remove_attachment(request: Request, pk: UUID, attachment_id: UUID) -> HttpResponse:
     """Remove a file's chip, also if another tab has removed or sent the file."""
     conversation = get_conversation(request.user, pk)
     with suppress(NotFound):

@@ -59,13 +59,13 @@ def thread(request: Request, pk: UUID) -> HttpResponse:
         rows = compacted_history.rows(conversation, after=after, until=until)
         return render(request, "conversations/_rows.html", {"rows": rows, "conversation": conversation})
     if before:
-        page = threads.page(conversation, before=before)
+        page = threads.thread_page(conversation, before=before)
         return render(request, "conversations/_items.html", {"page": page, "conversation": conversation})
     return _changes(conversation, request.GET)
 
 
 def _changes(conversation: Conversation, values: QueryDict) -> HttpResponse:
-    running, shown = fragments.busy(conversation), threads.shown(conversation)
+    running, shown = fragments.busy(conversation), threads.shown_messages(conversation)
     known = values.get("version", "")
     if known == shown.version and not running and not threads.is_streaming(conversation):
         return HttpResponse(status=204)

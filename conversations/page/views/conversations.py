@@ -55,7 +55,7 @@ def archive(request: Request, pk: UUID) -> HttpResponse:
 
 @member
 @require_POST
-def delete(request: Request, pk: UUID) -> HttpResponse:
+def delete_conversation(request: Request, pk: UUID) -> HttpResponse:
     """Delete the conversation for good. A page that shows it goes home; other pages lose its line in the list."""
     conversation = get_conversation(request.user, pk)
     conversations.delete(conversation)

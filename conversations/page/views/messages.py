@@ -22,15 +22,14 @@ from conversations.models import Conversation
 from conversations.page import fragments
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of, ids_of
-from conversations.turns import slash_commands, turn
-from conversations.turns import stop as turns_stop
+from conversations.turns import slash_commands, stop, turn
 
 NO_PARTS: dict[str, list[Any]] = {part: [] for part in history.PARTS}
 
 
 @member
 @require_POST
-def send(request: Request, pk: UUID) -> HttpResponse:
+def send_message(request: Request, pk: UUID) -> HttpResponse:
     """Send a message; the response is the question and the pending reply. Commands start a compaction or show help."""
     conversation = get_conversation(request.user, pk)
     shown, chosen = request.POST.get("content", "").replace("\r\n", "\n"), ids_of(request.POST, "attachments")
@@ -56,8 +55,8 @@ def send(request: Request, pk: UUID) -> HttpResponse:
 
 @member
 @require_POST
-def stop(request: Request, pk: UUID) -> HttpResponse:
-    turns_stop.stop(get_conversation(request.user, pk))
+def stop_reply(request: Request, pk: UUID) -> HttpResponse:
+    stop.stop(get_conversation(request.user, pk))
     return HttpResponse(status=204)
 
 
