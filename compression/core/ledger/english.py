@@ -1,0 +1,424 @@
+"""English orders, preferences, decisions and corrections, sentence by sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from compression.core.extractive.stopwords import words
+
+VERBS: Final = words(
+    "abbreviate accept acknowledge add address adhere adjust admit align analyse analyze annotate announce answer "
+    "apologise apologize apply approve argue arrange ask assert assume attach audit avoid back base begin bold break "
+    "browse build bullet calculate call capitalise capitalize categorise categorize change check choose cite clarify "
+    "clean clear close code combine comment commit compare compile complete compute condense confirm connect "
+    "consider "
+    "consult continue convert copy correct count cover create credit criticise criticize debug declare default "
+    "define "
+    "delete deliver demonstrate deploy derive describe design detail differentiate discuss display distinguish "
+    "divide "
+    "document double-check download draft draw edit emphasise emphasize enable encode encourage end enumerate escape "
+    "estimate evaluate exclude execute expand explain export express extract fabricate factor fetch fill filter "
+    "finish "
+    "fix flag flatter focus follow force-push format generate greet group guess guide hallucinate handle hardcode "
+    "hedge highlight hyphenate identify ignore illustrate implement import include incorporate indent indicate "
+    "insert "
+    "install interpret introduce invent italicise italicize join justify label lecture limit link lint list localise "
+    "localize log maintain map mark match measure mention merge migrate mock modify monitor moralise moralize name "
+    "normalise normalize note notify number offer omit open optimise optimize order organise organize outline output "
+    "outperform overwrite paraphrase parse paste phrase pin plan point praise preach prefer prefix present preserve "
+    "print prioritise prioritize proceed produce proofread propose prove provide publish push put quantify query "
+    "quote "
+    "read rebase recap recommend refactor refer reference reformat refuse relate release rely remind remove rename "
+    "render reorder repeat rephrase replace reply report repeat request require research resolve respect respond "
+    "restart restate restore restrict return reuse revert review revise rewrite round route run sanitise sanitize "
+    "save "
+    "say search select send separate serve set shorten show sign simplify skip solve sort specify speak spell split "
+    "squash stage start state store structure style subclass submit substitute suggest sum summarise summarize "
+    "supply support swap switch tag tailor talk test thank throw title track translate treat trim truncate type "
+    "underline understand undo uninstall update upgrade upload use validate verify version visualise visualize vote "
+    "warn weigh wrap write illustrate contextualise contextualize balance mix blend sketch touch call alter adapt "
+    "assign attribute block bring chart chunk crop default detect document echo enforce ensure favor favour fold "
+    "infer initialise initialize inline log lowercase uppercase narrate pad paginate pick pluralise pluralize poll "
+    "predict prepare prompt redact reveal sample scale scan schedule seed shuffle simulate store stream suffix "
+    "tabulate "
+    "template time-box tokenise tokenize transcribe trace unify vary wait walk"
+)
+"""Base forms of acts that a person can ask an assistant for: "always cite", "never push"."""
+
+SOFT: Final = words(
+    "be keep give let make take stop look help find leave share try do go have get think work trust learn mind "
+    "respect "
+    "remember forget say walk wait support follow listen bring encourage count start begin end"
+)
+"""Verbs of everyday advice ("never give up"): orders only where the sentence names what an assistant makes."""
+
+_OUTPUT = (
+    r"(?:answers?|repl(?:y|ies)|responses?|messages?|sentences?|paragraphs?|outputs?|explanations?|summar(?:y|ies)|"
+    r"texts?|code|tests?|commits?|branch(?:es)?|main|master|production|prod|files?|paths?|commands?|versions?|"
+    r"sources?|"
+    r"citations?|examples?|units?|tables?|lists?|bullets?|emojis?|tone|comments?|snippets?|functions?|variables?|"
+    r"names?|numbers?|dates?|links?|urls?|docs?|documentation|words?|questions?|steps?|headings?|markdown|json|sql|"
+    r"english|language|proofs?|diagrams?|units|drafts?|emails?|reports?|reasoning|types?|docstrings?|migrations?)"
+)
+_ASSISTANT = re.compile(
+    rf"\b{_OUTPUT}\b|\bwhen(?:ever)? I (?:ask|say|request|mention|talk|want|write|send)\b"
+    r"|\b(?:tell|show|give|send|ask|remind|warn|address|call|help|teach|quiz|walk|correct|let) me\b(?! down)"
+    r"|\bas (?:an AI|a language model)\b|\bto me\b",
+    re.IGNORECASE,
+)
+
+_LEAD_WORD = (
+    r"(?:please|pls|plz|and|but|so|also|ok(?:ay)?|oh|yes|yeah|hey|hi|again|then|thanks|now|well|btw|just|kindly|note|"
+    r"important(?:ly)?|remember|reminder|rule|rules|notice|attention|ah|right|finally|lastly|first(?:ly)?|"
+    r"second(?:ly)?|"
+    r"additionally|further(?:more)?|moreover|henceforth|overall|generally|in general|as always|seriously|"
+    r"one (?:more |last |other )?(?:thing|rule|request)(?: for (?:all of )?(?:this|you))?|"
+    r"(?:a |my |new |another |general |standing |hard |house |first |second |important )+rule|"
+    r"in (?:the )?future|from (?:now|here|this point|today) on(?:wards?)?|from here on out|going forward|"
+    r"as (?:a|an|the) (?:general )?rule|for (?:this|the|our|my|all|every) (?:whole |entire |rest of (?:the|this) )?"
+    r"(?:projects?|chats?|conversations?|sessions?|repos?(?:itory)?|code ?base|future|answers?|repl(?:y|ies)|thread|"
+    r"work)|"
+    r"in (?:this|the|our|all|every|your) (?:whole |entire |future )?(?:projects?|chats?|conversations?|sessions?|"
+    r"repos?(?:itory)?|code ?base|answers?|repl(?:y|ies)|responses?|thread)|"
+    r"i(?:'ve|’ve)? (?:said|repeat|told you|mean)|it(?:'s|’s| is) (?:very )?important (?:that|to)|"
+    r"i(?:'d|’d| would)? (?:want|need|expect|require|ask|like|beg|order|prefer) you to|"
+    r"you(?:'re|’re| are)? (?:must|should|shall|will|need to|have to|are to|to|ought to)|"
+    r"(?:make|be) (?:very )?sure (?:that )?(?:you |to |your )?|remember to|try to|that|if (?:at all )?possible|"
+    r"let(?:'|’)s (?:agree|say)(?: that)?|my (?:only )?(?:request|wish|rule)(?: is)?(?: that| to)?|dear \w+)"
+)
+_SCOPE = (
+    r"(?:(?:when(?:ever)?|if|for|in|on|during|unless|while|before|after|where|as long as|with|every time|each "
+    r"time)\b[^.!?;:\u25a1]{1,100}?,\s*(?:please\s+)?)"
+)
+_LEAD = rf"(?:(?:\d{{1,2}}\s*)?{_LEAD_WORD}\b(?:\s*#?\d{{1,2}})?[\s,:;–—-]*)*"
+_BEGIN = rf"^{_LEAD}(?:{_SCOPE})?{_LEAD}"
+
+_EVER = re.compile(
+    rf"{_BEGIN}(?P<cue>always|never(?:,? ever)?|(?:do not|don['’]?t|dont) (?:you )?ever(?: again)?|"
+    r"under no circumstances(?: (?:should|may|must|can|do|are) you(?: to)?)?|at no (?:time|point)|in no case|"
+    r"(?:must|should|may|can|shall|are) (?:always|never|not(?: ever)?)(?: be allowed to)?|(?:mustn|shouldn|"
+    r"can)['’]?t(?: ever)?|"
+    r"not (?:allowed )?to(?: ever)?|only(?: ever)?|consistently|without exception,?)\s+"
+    r"(?:\w+ly\s+|please\s+|again\s+|ever\s+|just\s+|first\s+|only\s+|also\s+|at least\s+)*(?P<verb>[a-z][a-z-]+)\b",
+    re.IGNORECASE,
+)
+_DO_NOT = re.compile(
+    rf"{_BEGIN}(?:do not|don['’]?t|dont)\s+(?:\w+ly\s+|please\s+|you\s+|just\s+|always\s+)*(?P<verb>[a-z][a-z-]+)\b",
+    re.IGNORECASE,
+)
+_FORBIDDEN: Final = words(
+    "abbreviate add address answer apologise apologize assume bold capitalise capitalize cite comment commit deploy "
+    "delete drop edit execute explain fabricate flatter force-push format greet guess hallucinate hardcode hedge "
+    "include "
+    "install introduce invent lecture mention merge mock modify moralise moralize omit output overwrite paraphrase "
+    "praise preach print propose publish push rebase recommend refactor remove rename repeat rephrase reply respond "
+    "restart restate rewrite run shorten skip speak squash suggest summarise summarize switch thank touch translate "
+    "truncate use upgrade write end begin start sign call make give offer sugarcoat sugar-coat change"
+)
+_STRICT: Final = words("end begin start sign call make give offer run touch change speak drop mention switch skip")
+"""Verbs of `_FORBIDDEN` that everyday advice has too: the sentence must name what an assistant makes."""
+_ONCE = re.compile(
+    r"\b(?:yet|(?<!from )now|for now|this time|right now|at the moment|today|tonight|tomorrow|until|till|anymore if|"
+    r"for the moment|first thing|(?:this|that|the) one\b|here)\b|[:=]\s*$",
+    re.IGNORECASE,
+)
+_STYLE = (
+    r"(?:emoji(?:s|es)?|emoticons?|smileys?|bullet(?:[- ]?points?|s|ed lists?)?|(?:numbered |bulleted |long "
+    r")?lists?|tables?|"
+    r"markdown|headings?|headers?|bold(?: text)?|italics|jargon|buzz ?words?|filler(?: words?)?|fluff|small ?talk|"
+    r"apolog(?:y|ies)|"
+    r"disclaimers?|caveats?|preambles?|introductions?|intros?|outros?|conclusions?|pleasantries|flattery|praise|"
+    r"compliments?|"
+    r"exclamation (?:marks?|points?)|em[- ]?dash(?:es)?|semi-?colons?|placeholders?|hedging|moralizing|lectures?|"
+    r"lecturing|"
+    r"passive voice|abbreviations?|acronyms?|clich[eé]s?|metaphors?|rhetorical questions?|follow-?up questions?|"
+    r"(?:code |inline )?comments?|docstrings?|explanations?|summar(?:y|ies)|code blocks?|warnings?|hashtags?|slang|"
+    r"swear(?:ing| words)|profanity|sarcasm|jokes?|repetitions?|guess(?:es|ing|work)|assumptions?|sign-?offs?|"
+    r"greetings?|links|footnotes?|latex|html|(?:external |third[- ]party |new )?(?:dependencies|libraries|packages)|"
+    r"force[- ]push(?:es|ing)?|type hints?|semicolons|contractions?|walls? of text|spoilers?|tabs|anglicisms|yapping)"
+)
+_NO = re.compile(
+    rf"{_BEGIN}(?:no|zero|without|skip(?: the| all)?|leave out(?: the| all)?|drop(?: the| all)?|omit(?: the| all)?|"
+    rf"avoid(?: the| all| any| using)?|no need for|less|fewer|stop with(?: the| all)?|enough with the|lose the)\s+"
+    rf"(?:more\s+|any\s+|further\s+|unnecessary\s+|of the\s+|your\s+|such\s+|the\s+)*{_STYLE}\b(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_STOP = re.compile(
+    rf"{_BEGIN}(?:stop|quit|cease|refrain from|avoid|no more|cut out(?: the)?|enough)\s+(?:always\s+|constantly\s+|"
+    rf"ever\s+|all the\s+|with the\s+|the\s+|"
+    r"your\s+)*(?:apologi[sz]ing|using|repeating|adding|saying|asking|explaining|writing|summari[sz]ing|including|"
+    r"suggesting|"
+    r"guessing|making (?:things|stuff|it|that) up|praising|flattering|hedging|lecturing|ending|starting|beginning|"
+    r"thanking|"
+    r"calling me|hallucinating|inventing|moralizing|preaching|abbreviating|translating|quoting|mentioning|rewriting|"
+    r"committing|pushing to|deploying|answering|replying|responding|printing|telling me|giving me|sending me|"
+    r"reminding me|"
+    r"greeting|restating|paraphrasing|apologies|agreeing|sugar-?coating|yapping|rambling|truncating|assuming|"
+    r"overusing|"
+    r"acting|pretending|reformatting|refactoring|renaming|hard-?coding|mocking|skipping|speaking|talking (?:in|like|"
+    r"about)|being so (?:verbose|wordy|formal|polite|chatty|vague))\b",
+    re.IGNORECASE,
+)
+_SIZE = (
+    r"(?:short(?:er)?|brief(?:er)?|concise|terse|succinct|simple|compact|crisp|minimal|tight|small|low|formal|"
+    r"informal|casual|"
+    r"friendly|neutral|professional|technical|focused|free (?:of|from)|to the point|on point|plain|readable|"
+    r"(?:under|below|within|at most|at|around|about|to|no (?:more|longer) than|less than|fewer than|shorter than|"
+    r"between|in|"
+    r"as (?:short|brief|concise|simple) as))"
+)
+_KEEP = re.compile(
+    rf"{_BEGIN}(?:keep|limit|restrict|cap|hold|make|trim|cut|shorten|confine)\s+(?:all\s+(?:of\s+)?|your\s+|the\s+|"
+    rf"every\s+|each\s+|any\s+|future\s+)*"
+    r"(?:answers?|repl(?:y|ies)|responses?|messages?|outputs?|explanations?|summar(?:y|ies)|paragraphs?|sentences?|"
+    r"code(?: "
+    rf"comments| snippets| samples| examples)?|comments|texts?|tone|language|style|functions?|commits?|commit "
+    rf"messages)\s+(?:\w+\s+)?{_SIZE}\b",
+    re.IGNORECASE,
+)
+_KEEP_IT = re.compile(
+    rf"{_BEGIN}(?:keep|make) (?:it|things|everything) (?:all )?(?:(?:very |really )?(?:short|brief|concise|terse|"
+    rf"succinct)(?: and [\w ]+)?|"
+    r"(?:under|below|within|to|at most|less than|no more than) \d+ (?:words?|sentences?|lines?|paragraphs?|tokens?|"
+    r"characters?))"
+    r"(?:,? please| from now on| always)?[.!]*$",
+    re.IGNORECASE,
+)
+_MANNER = (
+    r"(?:brief(?:ly)?|short(?:ly)?|concise(?:ly)?|terse(?:ly)?|succinct(?:ly)?|direct(?:ly)?|polite(?:ly)?|"
+    r"formal(?:ly)?|"
+    r"informal(?:ly)?|casual(?:ly)?|blunt(?:ly)?|precise(?:ly)?|exact(?:ly)?|factual(?:ly)?|to the point|less \w+|"
+    r"more \w+|"
+    r"verbose|critical(?:ly)?|neutral(?:ly)?|objective(?:ly)?)"
+)
+_BE = re.compile(
+    rf"{_BEGIN}(?:be|stay|remain|answer|reply|respond|write|speak)\s+(?:as\s+|very\s+|more\s+|always\s+|"
+    rf"only\s+)*{_MANNER}"
+    rf"(?:(?:,| and|, and| but) (?:\w+ )?{_MANNER})*(?: as possible)?(?P<rest>[^.!?]{{0,60}})[.!]*$",
+    re.IGNORECASE,
+)
+_IN_YOUR = re.compile(
+    r"^(?:,?\s*(?:please|from now on|always|in (?:all |every |each )?(?:of )?(?:your |future )*(?:answers?|repl(?:y|"
+    r"ies)|"
+    r"responses?|explanations?|code|messages?|texts?|this (?:chat|conversation|project)|general)|with me|at all|"
+    r"when(?:ever)? .{1,80}|unless .{1,80}|ever(?: again)?|either|going forward|thanks?(?: you)?|anywhere|here|to me|"
+    r"or \w+|and (?:no )?\w+(?: \w+)?|, (?:no )?\w+(?: \w+)?|in (?:the )?(?:code|text|output)))*\s*[.!]*$",
+    re.IGNORECASE,
+)
+LANGUAGES = (
+    r"(?:(?:british|american|simple|plain|proper) )?(?:english|german|french|spanish|italian|portuguese|russian|"
+    r"chinese|mandarin|"
+    r"japanese|korean|dutch|polish|turkish|arabic|hindi|swedish|norwegian|danish|finnish|czech|greek|hebrew|"
+    r"ukrainian|"
+    r"romanian|hungarian|vietnamese|thai|indonesian|latin|catalan|persian|farsi)"
+)
+_ANSWER_IN = re.compile(
+    rf"{_BEGIN}(?:answer|reply|respond|speak|talk|communicate|write(?: back)?|explain(?: everything| things)?)\s+"
+    r"(?:to me\s+|me\s+|back\s+|only\s+|exclusively\s+|everything\s+|always\s+|all (?:my )?questions\s+|to "
+    r"everything\s+|with me\s+)*"
+    rf"(?:(?:only |exclusively )?(?:in|using|with|like|as)\s+(?:an? |the |only |at most |no more than |max(?:imum)? "
+    rf"|up to |exactly |full |valid |clear |short |your |very )*"
+    rf"(?:{LANGUAGES}|(?:one|two|three|four|five|six|\d+)(?:[- ](?:to|or|-) ?\w+)? (?:words?|sentences?|lines?|"
+    rf"paragraphs?)|plain (?:text|language|words)|"
+    r"bullet points?|bullets|markdown|json|tables?|prose|full sentences|rhymes?|lower ?case|upper ?case|(?:first|"
+    r"third) person|"
+    r"sentences|paragraphs|numbered lists?|steps|haikus?|yaml|xml|html|metric units|simple (?:words|terms)|"
+    r"layman'?s terms|citations|sources|code(?: only)?)"
+    r"|without\b)(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_USE = re.compile(
+    rf"{_BEGIN}(?:use|prefer|stick to|write in|speak|format (?:\w+ ){{0,3}}(?:as|in|with))\s+(?:only\s+|the\s+|a\s+|"
+    rf"an\s+|always\s+)*"
+    rf"(?:{LANGUAGES}(?: (?:spelling|units|english))?|metric(?: units)?|imperial(?: units)?|si units|celsius|"
+    rf"fahrenheit|(?:simple|plain|formal|informal|gender[- ]neutral|inclusive|simpler|everyday) (?:language|words|"
+    rf"english|tone|style)|"
+    r"(?:a |an )?(?:formal|informal|casual|friendly|professional|neutral) (?:tone|style|voice)|markdown|bullet "
+    r"points?|tables?|tabs|spaces|(?:two|four|2|4) spaces|snake_case|camelcase|"
+    r"kebab-case|pascalcase|(?:24|12)[- ]hour(?: \w+)?|iso(?: ?8601)?(?: \w+)?|type hints?|utc|sentence case|title "
+    r"case|oxford commas?|short sentences|active voice|latex|code blocks?)"
+    r"(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_CALL_ME = re.compile(
+    rf"{_BEGIN}(?:call|address|refer to) me\s+(?:as\s+|by\s+|with\s+)?(?!(?:back|later|when|if|tomorrow|today|"
+    rf"tonight|soon|now|at|on|a|an|maybe|crazy|"
+    r"any|after|before|once|anytime|whenever|again|in)\b)[^.!?]{1,40}[.!]*$",
+    re.IGNORECASE,
+)
+_OUTPUT_MUST = re.compile(
+    rf"{_BEGIN}(?:(?:(?:all|every|each|any|your|future|of)\s+)+(?:the\s+|your\s+)?{_OUTPUT}|(?:the )?(?:answers|"
+    rf"replies|responses|explanations|summaries|commits|commit messages))"
+    r"(?:\s+(?:messages?|snippets?|samples?|examples?|blocks?))?\s+"
+    r"(?:(?:must|may|has to|have to|needs? to|should|shall|are to|is to)\s+(?:always|never|not|only|all)\b|(?:must|"
+    r"has to|have to|needs? to|are to|is to)\b)",
+    re.IGNORECASE,
+)
+_STANDING = re.compile(
+    r"\b(?:from (?:now|here|this point|today) on(?:wards?)?|going forward|henceforth|every time|each time|at all "
+    r"times|without exception|"
+    r"in (?:every|each|all)(?: of)?(?: your| the)?(?: future)? (?:answers?|repl(?:y|ies)|responses?|messages?|"
+    r"explanations?)|"
+    r"when(?:ever)? I (?:ask|request|say|send|write|mention|want|need|talk)|whenever you (?:\w+)|as a rule)\b",
+    re.IGNORECASE,
+)
+_VERB_FIRST = re.compile(rf"{_BEGIN}(?P<verb>[a-z][a-z-]+)\b", re.IGNORECASE)
+_DO_NOT_WANT = re.compile(
+    rf"{_BEGIN}i (?:do not|don['’]?t|never) want (?:to see |you to use |to read )?(?:any |more |your |the |to "
+    rf")*{_STYLE}\b",
+    re.IGNORECASE,
+)
+_POLITE = re.compile(
+    rf"{_BEGIN}(?:can|could|would|will|may i ask) you (?:please |kindly )?(?:mind )?(?:always|never|only|stop|stick|"
+    rf"keep your|answer in|reply in|respond in|avoid)\b|"
+    r"^i(?:'d|’d| would) (?:like|appreciate|love) (?:it if you(?:'d| would| could)?|you to) (?:always|never|only|"
+    r"stop|avoid|keep|answer|reply|respond)\b|^you (?:can|may) (?:now )?(?:use|answer|write|skip|add)\b.*\b(?:again|"
+    r"now)\b",
+    re.IGNORECASE,
+)
+_WHEN_ASKED = re.compile(
+    r"\bwhen(?:ever)? I (?:ask|request|mention|talk|say|want|need|bring up|discuss)\b", re.IGNORECASE
+)
+_IDIOM = re.compile(
+    r"\b(?:never say never|never (?:ever )?give up|never mind|never let (?:anyone|anything|them|him|her|it|fear|go)|"
+    r"do(?:n['’]t| not) (?:ever )?"
+    r"(?:give up|quit on|change who you are|change yourself|change a thing|give in|make (?:me laugh|a fuss|fun)|"
+    r"start with me|mention it|sweat)|"
+    r"always (?:keep (?:going|smiling|it up|your (?:head|chin|spirits))|follow your (?:heart|dreams)|trust your|"
+    r"back (?:you|each)|support(?:ing)? (?:you|each)|walk)|"
+    r"never (?:forget|stop (?:believing|dreaming|learning|being|trying))|never (?:been|had|seen|done|know|knew)|"
+    r"(?:always|never) (?:look|wait) (?:on|for) (?:the|you|me)|yourself\b(?!.*\b(?:code|answers?)\b)|each other|one "
+    r"another|our (?:dreams|journey|community))\b",
+    re.IGNORECASE,
+)
+
+_PREFERENCE = re.compile(
+    r"\bI(?:['’]d| would| do|['’]ve)?(?: (?:really|generally|usually|always|still|also|much|just|strongly|"
+    r"personally|clearly|definitely|typically|often|tend to|actually|rather|normally|have always|would))* "
+    r"(?:prefer(?:red|ring)?|favou?r|rather(?= (?:have|not|you|use|see|read|keep|avoid|go|do|get|work|stick|be|"
+    r"the))|lean towards?|opt for|gravitate)\b"
+    r"|\bmy (?:(?:strong|personal|own|general|stated|clear|main|\d+\w*) )*preferences?\b|\bthe preference for\b|"
+    r"\bpreferring\b|\bmy preferred\b|\bpreference statement\b|\blike I prefer\b"
+    r"|\bI(?:['’]m| am)(?: (?:really|also|currently|always))? (?:trying|aiming|looking|hoping|planning|striving|"
+    r"working) to (?:keep|avoid|minimi[sz]e|stick|limit|reduce|stay|maintain|balance|tailor|integrat\w+|"
+    r"prioriti[sz]e)\b"
+    r"|\bI(?:['’]m| am) (?:not )?(?:a (?:big |huge )?fan of|more comfortable|most comfortable|keen on|fond of|"
+    r"considering integrating|drawn to)\b"
+    r"|\bI(?:['’]d like| want| would like| need|['’]d love| would love) to (?:keep|avoid|stick|minimi[sz]e|limit|"
+    r"stay with|compare|prioriti[sz]e|focus on|see|use)\b"
+    r"|\bI(?: really| also| do| just)? (?:hate|dislike|can(?:['’]t|not) stand|don['’]t (?:really )?(?:like|want|"
+    r"need|care for))\b(?! to (?:be|go)\b)"
+    r"|\bI(?: really| also| do)? (?:like|love|enjoy|appreciate|value) (?:it when|when you|how you|to have|having|"
+    r"using|seeing|reading|working with|answers?|explanations?|examples?|short|long|detailed|visual|step-by-step|"
+    r"clear|concise|simple|things)\b"
+    r"|\b(?:works? best for me|is (?:best|better|easier|easiest) for me|suits me|means more to me|matters (?:most "
+    r")?to me|I(?:['’]m| am) (?:a )?(?:visual|hands-on) learn\w*|I learn (?:best|better)|I find it (?:easier|"
+    r"better))\b"
+    r"|\bI(?: usually| generally| normally| always| tend to| mostly| typically)? (?:tend to|try to|make a point of|"
+    r"insist on|believe in|value|prioriti[sz]e|stick (?:to|with))\b"
+    r"|\brather than (?:using |a |an |the )?\w+|\bprefer(?:ably|red)\b",
+    re.IGNORECASE,
+)
+_DECISION = re.compile(
+    r"\b(?:I|we)(?:['’]ve| have|['’]d| had)?(?: (?:finally|just|already|also|now|jointly|both|all|recently|then|"
+    r"therefore|ultimately))* "
+    r"(?:decided|chose|chosen|agreed|opted|settled|concluded|resolved|committed|picked|selected|went with)\b"
+    r"|\b(?:I|we)(?:['’]ll| will|['’]re going to| are going to| am going to|['’]m going to|['’]re| are)? (?:(?:just|"
+    r"now|then|rather) )?(?:go(?:ing)? with|stick(?:ing)? (?:with|to)|settle on|switch(?:ing)? to|move to)\b"
+    r"|\bwe(?:['’]ll| will) (?:use|take|keep|drop|deploy|ship|launch|release|start with|do)\b"
+    r"|\blet['’]?s (?:go with|use|stick (?:with|to)|drop|switch to|settle on|pick|keep to|agree on|postpone|skip)\b"
+    r"|\b(?:the|our|my|final) (?:final )?decision (?:is|was)\b|\bit(?:['’]s| is|['’]s been| has been) (?:decided|"
+    r"settled|agreed)\b|^(?:decision|decided|agreed)\s?:",
+    re.IGNORECASE,
+)
+_CORRECTION = re.compile(
+    r"^(?:(?:no|nope|wait|sorry|oops|actually|hmm|well|ah|oh|ok(?:ay)?|but)[\s,:–—.-]+)*(?:correction\b|actually[, "
+    r"]|scratch that|strike that|i (?:meant|misspoke|was wrong|made a mistake|mistyped|got (?:that|it) wrong)|"
+    r"my mistake\b|to correct\b|let me correct\b|that(?:['’]s| is| was) (?:wrong|incorrect|not right|not (?:what|"
+    r"correct)|outdated|no longer)|you (?:got|have) (?:that|it|the) .{0,30}wrong|"
+    r"forget (?:the|that|what|about the) (?:rule|preference|instruction|i said|last))|"
+    r"^(?:no|nope|wait|sorry|oops)[,:–—-]\s*(?:it(?:['’]s| is| was)|the \w+ (?:is|was)|not \w+ but|make (?:it|"
+    r"that))\b|\b(?:is|are|was|were|at|on|to|be) [^.,;!?]{1,40}, not [^.,;!?]{2,40}[.!]*$|\bshould (?:have been|be|"
+    r"say|read) [^.!?]{1,60}\b(?:not|instead of|rather than)\b|"
+    r"^(?:you (?:can|may)|feel free to) (?:now )?.{3,60}\bagain\b|\bno longer (?:need|want|use|valid|true|holds|"
+    r"applies|required)\b|\bno need to .{2,60}\bany ?more\b|\bchanged my mind\b",
+    re.IGNORECASE,
+)
+
+_NARRATES = re.compile(
+    r"^\W*(?:I|we|he|she|they|it|there|my|our|his|her|their)\b(?!['’]?d? (?:want|need|expect|require|like|prefer) "
+    r"you)",
+    re.IGNORECASE,
+)
+
+
+def is_sure_order(sentence: str) -> bool:
+    """Whether a sentence orders the assistant without doubt how it answers or works, for good."""
+    if sentence.endswith("?") or _IDIOM.search(sentence):
+        return False
+    return (
+        _is_ever(sentence)
+        or _is_do_not(sentence)
+        or any(pattern.search(sentence) for pattern in (_STOP, _KEEP, _KEEP_IT, _CALL_ME, _OUTPUT_MUST, _DO_NOT_WANT))
+        or any(_ends_there(pattern.search(sentence)) for pattern in (_NO, _BE, _ANSWER_IN, _USE))
+        or _is_standing(sentence)
+    )
+
+
+def kind_of(sentence: str) -> str:
+    """The kind of an entry that is noted: preference, decision, correction or rule; "" if the sentence is none."""
+    if _CORRECTION.search(sentence) and (not sentence.endswith("?") or len(sentence) > 120):
+        return "correction"
+    if _PREFERENCE.search(sentence):
+        return "preference"
+    if _DECISION.search(sentence):
+        return "decision"
+    if _POLITE.search(sentence) or _is_unsure_order(sentence):
+        return "rule"
+    return ""
+
+
+def _is_ever(sentence: str) -> bool:
+    found = _EVER.search(sentence)
+    if found is None or _NARRATES.match(sentence):
+        return False
+    verb, cue = found["verb"].lower(), found["cue"].lower()
+    if cue.startswith(("only", "not to", "not allowed")) and not _ASSISTANT.search(sentence):
+        return verb in ("answer", "reply", "respond", "use", "write", "output") and not _ONCE.search(sentence)
+    if verb in SOFT:
+        return bool(_ASSISTANT.search(sentence, found.start("verb")))
+    if verb in VERBS:
+        return True
+    return bool(_WHEN_ASKED.search(sentence)) and not verb.endswith(("ing", "ed"))
+
+
+def _is_do_not(sentence: str) -> bool:
+    found = _DO_NOT.search(sentence)
+    if found is None or len(sentence.split()) > 30 or _ONCE.search(sentence):
+        return False
+    verb = found["verb"].lower()
+    return verb in _FORBIDDEN and (verb not in _STRICT or bool(_ASSISTANT.search(sentence, found.start("verb"))))
+
+
+def _ends_there(found: re.Match[str] | None) -> bool:
+    return found is not None and bool(_IN_YOUR.match(found["rest"]))
+
+
+def _is_standing(sentence: str) -> bool:
+    """Whether an imperative says that it holds for good: "From now on, cite your sources"."""
+    found = _VERB_FIRST.search(sentence)
+    if found is None or not _STANDING.search(sentence) or _NARRATES.match(sentence):
+        return False
+    verb = found["verb"].lower()
+    return verb in VERBS and (verb not in SOFT or bool(_ASSISTANT.search(sentence)))
+
+
+def _is_unsure_order(sentence: str) -> bool:
+    if sentence.endswith("?") or _IDIOM.search(sentence):
+        return False
+    if found := _DO_NOT.search(sentence):
+        return found["verb"].lower() in _FORBIDDEN
+    if found := _EVER.search(sentence):
+        return found["verb"].lower() in VERBS | SOFT and bool(_ASSISTANT.search(sentence))
+    return any(pattern.search(sentence) for pattern in (_BE, _ANSWER_IN, _USE)) and not sentence.endswith(":")

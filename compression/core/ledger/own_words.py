@@ -1,0 +1,115 @@
+"""Splits the text that a person typed into sentences of their own: without code, quotations and reported texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from compression.core.ledger.values import MAX_ENTRY_CHARS
+
+MASK = "\u25a1"
+"""The character that stands for each character of a quotation while patterns are searched."""
+
+_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_QUOTATION = re.compile(
+    r"“[^”]{1,2000}”|„[^“”]{1,2000}[“”]|«[^»]{1,2000}»|»[^«]{1,2000}«|「[^」]{1,2000}」|『[^』]{1,2000}』"
+    r"|(?<![\w\"])\"(?:[^\"\n]|\n(?!\s*\n)){1,1000}\"|(?<!\w)['‘](?=\S)[^'‘’\n]{0,200} [^'‘’\n]{0,200}['’](?!\w)|"
+    r"`[^`\n]{1,400}`"
+)
+_MARKS = re.compile(r"\s*(?:(?:[-*+•·–#]{1,6}|\(?\d{1,2}[.)]|\[[ xX]\])\s+)*(?:\*{1,2}|_{1,2})?")
+_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s|$)|[。！？｡]+[」』”’）]*")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|cf|bzw|z\.\s?B|d\.\s?h|ca|Nr|p\.\s?ex|ej|ecc|т\.\s?е|"
+    r"т\.\s?д)|\b[A-Z])\.$",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"[,;]\s+(?:and |but |so |because |since |while |or )?(?=(?:I|I['’]\w+|we|we['’]\w+|can|could|please|how|what|"
+    r"it|there)\b)"
+)
+_REPORTED = re.compile(
+    r"\b(?:sa(?:ys|id)|wr(?:ites|ote)|reads?|told|(?:e-?)?mail|letter|article|page|website|log|output|error|document|"
+    r"readme|docs?|quote[sd]?|comment|ticket|transcript|answered|replied|schreibt|sagt|schrieb|sagte|écrit|dit|dice|"
+    r"escribe|scrive|diz|escreve|пишет|сказал\w*|написал\w*)\b.{0,60}[:：]\s*$|(?:说|写道|内容|"
+    r"邮件)[^。]{0,20}[:：]\s*$"
+    r"|(?:と書|メール|引用)[^。]{0,20}[:：]?\s*$"
+    r"|^\s*\[?(?:user|assistant|system|tool|human|ai)\b[^\n]{0,40}[\]:]"
+    r"|^\s*(?:from|subject|von|betreff|de|objet|asunto|oggetto|assunto|от|тема)\s?:\s",
+    re.IGNORECASE,
+)
+
+
+class Sentence(NamedTuple):
+    """A sentence as it was typed, and the same with its quotations masked, both on one line."""
+
+    text: str
+    masked: str
+
+
+def own_sentences(text: str) -> Iterator[Sentence]:
+    """The sentences that are the person's own words, in order; time is linear in the text."""
+    text = _FENCED.sub(_blank_lines, text)
+    masked = _QUOTATION.sub(lambda found: _masked(found[0]), text)
+    at, is_reported = 0, False
+    blank_before = False
+    for line in masked.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        if not line.strip():
+            is_reported = is_reported and not blank_before and _ends_intro(masked, start)
+            blank_before = True
+            continue
+        blank_before = False
+        if line.lstrip().startswith((">", "|")):
+            continue
+        if not is_reported:
+            yield from _sentences(text, masked, start, start + len(line.rstrip()))
+        is_reported = is_reported or bool(_REPORTED.search(line[:200] if len(line) > 400 else line))
+
+
+def statements(sentence: Sentence) -> Iterator[Sentence]:
+    """The sentence; one of more than MAX_ENTRY_CHARS in its clauses ("…, and I prefer …"), without those as long."""
+    if len(sentence.text) <= MAX_ENTRY_CHARS:
+        yield sentence
+        return
+    at = 0
+    for comma in (*_CLAUSE.finditer(sentence.masked), None):
+        end = comma.start() if comma else len(sentence.masked)
+        if end - at <= MAX_ENTRY_CHARS:
+            yield Sentence(sentence.text[at:end], sentence.masked[at:end])
+        at = comma.end() if comma else end
+
+
+def _sentences(text: str, masked: str, start: int, end: int) -> Iterator[Sentence]:
+    marks = _MARKS.match(masked, start, end)
+    at = marks.end() if marks else start
+    for stop in _END.finditer(masked, at, end):
+        if stop[0][0] == "." and _ABBREVIATION.search(masked, max(at, stop.start() - 8), stop.start() + 1):
+            continue
+        if masked[stop.end() : stop.end() + 2].strip()[:1].islower():
+            continue
+        yield from _sentence(text[at : stop.end()], masked[at : stop.end()])
+        at = stop.end()
+    yield from _sentence(text[at:end], masked[at:end])
+
+
+def _sentence(text: str, masked: str) -> Iterator[Sentence]:
+    if any(map(str.isalnum, masked)):
+        yield Sentence(" ".join(text.split()).rstrip("*_ "), " ".join(masked.split()).rstrip("*_ "))
+
+
+def _ends_intro(masked: str, blank: int) -> bool:
+    """Whether the line before a blank line introduces a reported text, which the blank line does not end then."""
+    before = masked[max(0, blank - 200) : blank].rstrip().rpartition("\n")[2]
+    return bool(_REPORTED.search(before))
+
+
+def _blank_lines(found: re.Match[str]) -> str:
+    return "".join("\n" if character == "\n" else " " for character in found[0])
+
+
+def _masked(quotation: str) -> str:
+    """The quotation, masked; a single word in quotation marks is the person's own: "call it "alpha""."""
+    if len(quotation.split()) < 2 and quotation[0] not in "「『":
+        return quotation
+    return "".join("\n" if character == "\n" else MASK for character in quotation)

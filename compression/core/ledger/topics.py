@@ -1,0 +1,98 @@
+"""What an entry is about, so that a later entry about the same thing can take its place."""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from typing import Final
+
+from compression.core.extractive.stemming import stem
+from compression.core.extractive.stopwords import ENGLISH, words
+from compression.core.ledger.values import Topic
+
+_LANGUAGE_NAMES: Final = {
+    "english": r"english|englisch|anglais|inglés|ingles|inglese|inglês|английск\w+|по-английски|英文|英语|英語",
+    "german": r"german|deutsch|allemand|alemán|aleman|tedesco|alemão|немецк\w+|по-немецки|德文|德语|ドイツ語",
+    "french": r"french|französisch|français|francais|francés|frances|francese|francês|французск\w+|по-французски|"
+    r"法文|"
+    r"法语|フランス語",
+    "spanish": r"spanish|spanisch|espagnol|español|espanol|castellano|spagnolo|espanhol|испанск\w+|по-испански|"
+    r"西班牙语|"
+    r"西班牙文|スペイン語",
+    "italian": r"italian|italienisch|italien|italiano|итальянск\w+|по-итальянски|意大利语|イタリア語",
+    "portuguese": r"portuguese|portugiesisch|portugais|portugués|portoghese|português|португальск\w+|"
+    r"по-португальски|葡萄牙语|ポルトガル語",
+    "russian": r"russian|russisch|russe|ruso|russo|русск\w+|по-русски|俄文|俄语|ロシア語",
+    "chinese": r"chinese|mandarin|chinesisch|chinois|chino|cinese|chinês|китайск\w+|по-китайски|中文|汉语|中国語",
+    "japanese": r"japanese|japanisch|japonais|japonés|giapponese|japonês|японск\w+|по-японски|日文|日语|日本語",
+}
+_LANGUAGE = re.compile(
+    "|".join(f"(?P<{name}>(?<![a-zà-ÿа-я])(?:{names}))" for name, names in _LANGUAGE_NAMES.items()), re.IGNORECASE
+)
+_SPEAKS = re.compile(
+    r"\b(?:answer|repl(?:y|ies)|respon[ds]|speak|talk|write|antwort|schreib|sprich|sprech|répon|répond|parle|écri|"
+    r"respond|"
+    r"contest|habl|escrib|rispond|parl|scriv|fal|escrev)\w*|отвеча\w+|ответ\w*|пиши\w*|говори\w*|回答|回复|写|说|"
+    r"交流|答え|返信|"
+    r"回答|書い|話し",
+    re.IGNORECASE,
+)
+_SUBJECTS: Final = {
+    "emoji": r"emoji|emoticon|smiley|émoji|эмодзи|смайл|表情符号|表情|絵文字",
+    "length": r"\b(?:short|brief|concise|terse|succinct|long|length|detail(?:ed)?|verbose|kurz|knapp|ausführlich|"
+    r"court|brève?|concis|cort[oa]s?|breves?|brev[ei]|"
+    r"curt[oa]s?)\b|\b(?:\d+|one|two|three|four|five) (?:words?|sentences?|lines?|paragraphs?|wörter|worte|sätze|"
+    r"mots|phrases|palabras|frases|parole|frasi|palavras|слов|предложени)"
+    r"|кратк|коротк|字以内|不超过|控制在|文字以内|簡潔|简短|简洁|一文で",
+    "apologies": r"apolog|sorry|entschuldig|excuse|disculp|perdón|scus|desculp|извин|道歉|抱歉|謝",
+    "name": r"\b(?:call|address|refer to) me\b|\bnenne? mich\b|\bappelle[sz]?-moi\b|\bll[aá]mame\b|\bchiamami\b|"
+    r"\bme chame\b|называй меня|叫我|呼んで",
+    "indentation": r"\b(?:tabs|spaces|indent)\b",
+    "units": r"\b(?:metric|imperial|celsius|fahrenheit|si units)\b",
+    "lists": r"\b(?:bullet|bullets|bullet[- ]points?|bulleted|numbered lists?|prose)\b",
+}
+_BY_SUBJECT = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _SUBJECTS.items()}
+_SCOPED = re.compile(
+    r"\b(?:when|whenever|if|unless|while|where|before|after|during|except|about|wenn|falls|außer|bei|si|quand|"
+    r"lorsque|sauf|cuando|salvo|se|quando|"
+    r"если|когда|кроме)\b|的时候|如果|除非|とき|場合",
+    re.IGNORECASE,
+)
+_FORBIDS = re.compile(
+    r"\b(?:never|not|no|don['’]?t|stop|avoid|without|zero|skip|nie(?:mals)?|kein\w*|nicht|jamais|pas|plus|sans|ne|"
+    r"nunca|jamás|sin|no|mai|non|niente|senza|"
+    r"não|jamais|sem)\b|n['’]|никогда|\bне\b|\bбез\b|нельзя|不|别|禁止|勿|ない|禁",
+    re.IGNORECASE,
+)
+_EMPTY: Final = words(
+    "always never ever don't do not no must should only please from now on future only said rule make sure want you "
+    "immer nie niemals nicht kein keine keinen bitte nur ab jetzt und die der das den dem ein eine auf zu in "
+    "toujours jamais pas ne n les le la de du des un une en dans sur plus seulement "
+    "siempre nunca no el los las un una en de solo sólo sempre mai non il lo gli i di solo não os as o a em só "
+    "apenas "
+    "всегда никогда не только в на и more any all again under no circumstances stop avoid without keep every"
+)
+_WORD = re.compile(r"[^\W_][\w.+#/'’-]*[^\W_]|[^\W_]")
+_POLAR = re.compile(
+    r"永远|绝对|始终|总是|务必|必须|一律|请|不要|别|不准|不得|禁止|勿|再|了|的|常に|必ず|いつも|絶対に|決して|"
+    r"ください|下さい|ないで|して|は|を|に|で|が|も|と|の"
+)
+
+
+def topic_of(sentence: str) -> Topic:
+    """The topic of an entry's sentence; a condition ("when I ask about …") makes it a topic of its own."""
+    forbids = bool(_FORBIDS.search(sentence))
+    if not _SCOPED.search(sentence):
+        names = {name for name, pattern in _BY_SUBJECT.items() if pattern.search(sentence)}
+        languages = {found.lastgroup for found in _LANGUAGE.finditer(sentence)} if _SPEAKS.search(sentence) else set()
+        if not names and len(languages) == 1:
+            return Topic("language", str(languages.pop()), forbids)
+        if len(names) == 1 and not languages and len(sentence.split()) <= 16:
+            return Topic(names.pop(), "", forbids)
+    return Topic(f"={_digest(sentence)}", "", forbids)
+
+
+def _digest(sentence: str) -> str:
+    plain = _POLAR.sub(" ", sentence.casefold().replace("’", "'"))
+    content = {stem(word) for word in _WORD.findall(plain) if word not in _EMPTY and word not in ENGLISH}
+    return blake2b(" ".join(sorted(content) or [plain]).encode(), digest_size=10).hexdigest()
