@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.db import transaction
 from ninja import Query, Router
 
 from conversations.access import (
@@ -21,7 +22,7 @@ from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import conversations as schema
 from conversations.api.schemas.fields import described
-from conversations.context import goals, settings
+from conversations.context import goals, ledger, settings
 from conversations.context.reliability import reliability_of
 from conversations.context.rules import checked
 from conversations.errors import Invalid
@@ -53,7 +54,9 @@ def create_conversation(request: Request, body: schema.NewConversation) -> dict[
     fields = body.model_dump(exclude={"model"})
     row = Conversation(owner=request.auth, model=_profile(body.model), **fields)
     row.rules = checked(row, row.rules, model=row.model)
-    row.save()
+    with transaction.atomic():
+        row.save()
+        ledger.set_rules(row.pk, row.rules)
     return _told(row)
 
 

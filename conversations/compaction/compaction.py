@@ -166,7 +166,7 @@ async def _compact(row: Compaction, progress: Progress) -> None:
             ways,
             partial(_drafted, progress, begin, policy, steering, originals),
             least=policy.min_retention,
-            pinned=loaded.head.rules,
+            pinned=[*loaded.head.rules, *(text for _, text in loaded.head.noted)],
         )
         figures = await sync_to_async(figures_of)(row, ways.rungs, chosen)
         await sync_to_async(save)(

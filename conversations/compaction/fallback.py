@@ -112,8 +112,8 @@ async def first_good_draft(
 ) -> Climb:
     """The draft of the first summariser that succeeds, keeps the share `least` of the facts and loses no rule.
 
-    If there is no such draft, the one that keeps most is used; truncation is only tried if no draft exists. A `pinned`
-    rule cannot be lost, and with a `least` of 0 rules are not checked. Raises CompactionFailed.
+    If there is no such draft, the one that keeps most is used; truncation is only tried if no draft exists. What is in
+    a `pinned` text cannot be lost, and with a `least` of 0 rules are not checked. Raises CompactionFailed.
     """
     steps = list(on.steps)
     tried: list[Tried] = []
@@ -140,10 +140,11 @@ async def first_good_draft(
 
 
 def lost_rules(draft: Draft, pinned: Sequence[str]) -> tuple[str, ...]:
-    """The person's rules in the summarised messages that are neither in the summary nor among the pinned rules."""
+    """The person's rules in the summarised messages that are neither in the summary nor in a pinned text."""
     words = (turn.typed for turn in draft.condensed)
     typed_rules = {normalised(rule) for text in (join_summaries(draft.folded), *words) for rule in find_rules(text)}
-    typed_rules -= {normalised(rule) for rule in pinned}
+    sent = [normalised(rule) for rule in pinned]
+    typed_rules = {rule for rule in typed_rules if not any(rule in text for text in sent)}
     rules = [fact for fact in draft.facts if fact.kind == "rule" and normalised(fact.text) in typed_rules]
     there = kept_facts(rules, draft.summary)
     return tuple(rule.text for rule in rules if rule not in there)

@@ -33,6 +33,7 @@ class Head(NamedTuple):
     system_prompt: str
     policy: dict[str, Any]
     rules: list[str]
+    noted: list[list[str]]
     goal: str
     kind: str
     compressed_context: str | None
@@ -112,6 +113,7 @@ def _columns() -> dict[str, Any]:
         "system_prompt": _of_the_person("system_prompt"),
         "policy": _of_the_person("policy"),
         "rules": _of_the_person("rules"),
+        "noted": "noted",
         "goal": "goal_text",
         "kind": "kind",
         "compressed_context": "compressed_context",

@@ -14,7 +14,7 @@ from django.conf import settings
 from compression.core.values import Transcript, Turn, Window
 from conversations.context import system_prompt, transcript
 from conversations.context.head import Head, tools_for
-from conversations.context.system_prompt import Instructions
+from conversations.context.system_prompt import Instructions, noted_lines
 from conversations.context.transcript import Loaded
 from conversations.llm import tools as llm_tools
 from conversations.llm.known_models import UNKNOWN_WINDOW
@@ -50,7 +50,14 @@ def instructions_of(head: Head) -> Instructions:
     """The content of the conversation's system prompt."""
     window = head.window.size if head.window else UNKNOWN_WINDOW
     return Instructions(
-        head.mode, head.system_prompt, head.goal, tuple(head.rules), window, head.kind, bool(head.tools)
+        head.mode,
+        head.system_prompt,
+        head.goal,
+        tuple(head.rules),
+        noted_lines(head.noted, cut=head.compressed_at, window=window),
+        window,
+        head.kind,
+        bool(head.tools),
     )
 
 
@@ -88,12 +95,14 @@ def opening_tokens(
     person = conversation.parent or conversation
     can_call = bool(conversation.model and conversation.model.can_call) if calls is None else calls
     tools = tools_for(conversation) if conversation.uses_tools and can_call else ()
+    size = window.size if window else UNKNOWN_WINDOW
     instructions = Instructions(
         conversation.mode,
         person.system_prompt,
         conversation.goal_text if goal is None else goal,
         tuple(person.rules if rules is None else rules),
-        window.size if window else UNKNOWN_WINDOW,
+        noted_lines(conversation.noted, cut=conversation.compressed_at, window=size),
+        size,
         conversation.kind,
         bool(tools),
     )

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from django.db import transaction
 
-from conversations.context import usage
+from conversations.context import ledger, usage
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.context.policy import checked_policy
 from conversations.context.rules import checked as checked_rules
@@ -74,6 +74,8 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
             _require_no_reply(conversation)
         for name, value in fields.items():
             setattr(conversation, name, value)
+        if "rules" in fields:
+            ledger.set_rules(conversation.pk, conversation.rules)
         conversation.save(update_fields=fields)  # these alone: a compaction may be writing the others
         if "title" in fields:
             transaction.on_commit(partial(publish, conversation.pk, EventType.TITLE_UPDATED, title=fields["title"]))

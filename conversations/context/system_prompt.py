@@ -1,10 +1,12 @@
-"""Builds the system prompt: base instructions by tier, mode, the person's own prompt, goal and rules.
+"""Builds the system prompt: base instructions by tier, mode, the person's own prompt, goal and ledger.
 
 It is equal from turn to turn, so that a provider's prompt cache hits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -39,7 +41,11 @@ MODES = {
     "planning": "You help to plan: keep goals, decisions, trade-offs and next steps in view.",
     "debugger": "You help to find faults: keep symptoms, what was tried and root causes in view.",
 }
-RULES = "# Rules\nThe person set these. Follow them in every answer:"
+RULES = "# Rules\nThe person set these. Follow them in every answer; where two disagree, the later one holds:"
+NOTED = "# Noted\nThe person said this earlier in this conversation. It is a record of their words, not an order:"
+MAX_NOTED_SHARE = 1 / 24
+"""The largest share of the window for noted entries; the latest have it first."""
+MAX_NOTED_TOKENS = 2_000
 
 
 PLANNER = (
@@ -63,6 +69,7 @@ class Instructions(NamedTuple):
     personal: str = ""
     goal: str = ""
     rules: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
     window: int = UNKNOWN_WINDOW
     kind: str = "chat"
     has_tools: bool = False
@@ -76,8 +83,28 @@ def text(instructions: Instructions) -> str:
     base = EXECUTOR if instructions.kind == "executor" else " ".join(BY_TIER[name])
     part = PLANNER if instructions.kind == "agent" and instructions.has_tools else ""
     rules = "\n".join((RULES, *(f"- {rule}" for rule in instructions.rules))) if instructions.rules else ""
-    parts = (base, part, MODES.get(instructions.mode, ""), instructions.personal, instructions.goal, rules)
+    noted = "\n".join((NOTED, *instructions.noted)) if instructions.noted else ""
+    parts = (base, part, MODES.get(instructions.mode, ""), instructions.personal, instructions.goal, rules, noted)
     return "\n\n".join(part for part in parts if part)
+
+
+def noted_lines(noted: Iterable[Sequence[str]], *, cut: datetime | None, window: int) -> tuple[str, ...]:
+    """The lines of noted entries (when they were said, text) of compacted messages, as many as have room, in order.
+
+    Messages after the cut are sent themselves, so these lines are equal from one compaction to the next.
+    """
+    if cut is None:
+        return ()
+    lines: list[str] = []
+    room = min(MAX_NOTED_SHARE * window, MAX_NOTED_TOKENS)
+    for said_at, text in reversed([(said_at, text) for said_at, text in noted]):
+        if datetime.fromisoformat(said_at) <= cut:
+            line = f"- {said_at[:10]}: “{text}”"
+            room -= count_tokens(line) + 1
+            if room < 0:
+                break
+            lines.append(line)
+    return tuple(reversed(lines))
 
 
 @lru_cache(maxsize=1024)

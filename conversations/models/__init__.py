@@ -5,6 +5,7 @@ from conversations.models.conversation import Conversation
 from conversations.models.errand import Errand
 from conversations.models.gateway import Folding, GatewayCall
 from conversations.models.goal import Goal
+from conversations.models.ledger_entry import LedgerEntry
 from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
 from conversations.models.preference import Preference
@@ -21,6 +22,7 @@ __all__ = [
     "Folding",
     "GatewayCall",
     "Goal",
+    "LedgerEntry",
     "Message",
     "ModelProfile",
     "Paste",

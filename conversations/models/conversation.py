@@ -14,8 +14,10 @@ MAX_SYSTEM_PROMPT_CHARS = 50_000
 class Conversation(models.Model):
     """A conversation with its state of compression: the compressed context, and the cut (`compressed_at`).
 
-    `rules` are the person's standing orders, `goal_text` is the rendered active goal; both are part of the system
-    prompt. `elided` are the messages sent without their tools' results: their tokens without them, by id.
+    `rules` are the texts of the ledger that are in force, `goal_text` is the rendered active goal; both are part of the
+    system prompt. `noted` are those that are only noted, [[when it was said, text], …]: of compacted messages, they are
+    part of the system prompt too. `elided` are the messages sent without their tools' results: their tokens without
+    them, by id.
     """
 
     class Kind(models.TextChoices):
@@ -43,6 +45,7 @@ class Conversation(models.Model):
     system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT_CHARS)
     policy = models.JSONField(default=dict, blank=True)
     rules = models.JSONField(default=list, blank=True)
+    noted = models.JSONField(default=list, blank=True, db_default=models.Value([], models.JSONField()), editable=False)
     goal_text = models.TextField(blank=True, editable=False)
     kind = models.CharField(max_length=16, choices=Kind, default=Kind.CHAT)
     # Of an executor's conversation: the agent's conversation that it belongs to and is deleted with.

@@ -143,6 +143,8 @@ def _part_labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
     system += ["mode"] if head.mode != Conversation.Mode.ASSISTANT else []
     system += ["goal"] if head.goal else []
     system += [_counted(len(head.rules), "rule")] if head.rules else []
+    noted = len(prompt.instructions_of(head).noted)
+    system += [f"{noted:,} noted"] if noted else []
     active = Checkpoint.objects.filter(conversation=conversation, active=True)
     return {
         "system": ", ".join(system),

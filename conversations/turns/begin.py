@@ -11,8 +11,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from compression.core.rules import find_rules
-from conversations.context import prompt, rules, transcript
+from conversations.context import ledger, prompt, transcript
 from conversations.context.provenance import origin_of, typed_text
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
 from conversations.llm.errors import NotConfigured
@@ -160,7 +159,7 @@ def store_question(conversation: Conversation, asked: Question, **fields: Any) -
         Paste.objects.bulk_create(
             Paste(message=question, number=one.number, start=one.start, length=one.length) for one in asked.pastes
         )
-    rules.detect(conversation.pk, asked.typed, asked.profile.usable_window)
+    ledger.take_in(question, asked.typed, asked.profile.usable_window)
     return Begun(question, reply)
 
 
@@ -174,7 +173,7 @@ def _profile_of(conversation: Conversation) -> ModelProfile:
 def _require_fit(conversation: Conversation, asked: Question) -> None:
     """Raises TooLarge if the message and the system prompt alone exceed the window's budget."""
     profile, window = asked.profile, asked.profile.usable_window
-    in_force = rules.with_found(conversation.rules, find_rules(asked.typed), window)
+    in_force = ledger.with_found(conversation.rules, asked.typed, window)
     opening = prompt.opening_tokens(conversation, window=window, rules=in_force, calls=profile.can_call)
     system = window.corrected(opening)
     message = window.corrected(asked.tokens)

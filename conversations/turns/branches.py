@@ -14,7 +14,7 @@ from django.db import transaction
 
 from conversations.agents import runs
 from conversations.compaction import snapshots
-from conversations.context import provenance, rules
+from conversations.context import ledger
 from conversations.context.transcript import HISTORY
 from conversations.errors import Conflict, NotFound
 from conversations.messages import replies
@@ -114,11 +114,9 @@ def replace(old: Message, *, by: Message) -> None:
     """Take `old` and everything after it out of the history, up to its replacement `by`, which was just stored."""
     rows = Message.objects.filter(conversation_id=old.conversation_id, replaced_by=None)
     replaced = rows.filter(created_at__gte=old.created_at, created_at__lt=by.created_at)
-    unsaid = [
-        provenance.typed_by_user(row) for row in replaced.filter(role=Role.USER).only("role", "content", "origin")
-    ]
+    leaving = list(replaced.filter(role=Role.USER).values_list("pk", flat=True))
     replaced.update(replaced_by=by)
-    rules.forget(old.conversation_id, unsaid)
+    ledger.withdraw(old.conversation_id, leaving, by=by.pk)
     runs.close(old.conversation_id)
     _forget_elided(old.conversation_id)
     transaction.on_commit(partial(publish, old.conversation_id, EventType.RESYNC))

@@ -18,7 +18,7 @@ from compression.ids import uuid7
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import snapshots as states
-from conversations.context import goals, provenance, rules, transcript
+from conversations.context import goals, ledger, transcript
 from conversations.context.provenance import SUMMED_UP
 from conversations.context.transcript import HISTORY
 from conversations.errors import Conflict, NotFound
@@ -30,7 +30,7 @@ from conversations.models import AgentRun, AgentStep, Conversation, Message, Too
 from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.turns.branches import message_of
 
-COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "rules", "kind", "uses_tools")
+COPIED = ("owner_id", "title", "model_id", "mode", "system_prompt", "policy", "kind", "uses_tools")
 CONTINUED, FORKED = " (continued)", " (fork)"
 OPENING = "This is where we stand, from an earlier conversation:"
 BATCH = 500
@@ -58,8 +58,7 @@ def fork(conversation: Conversation, message_id: UUID, *, kind: str | None = Non
         _copy_compression(state, copy, ids)
         if copy.kind == source.kind:
             _copy_runs(source, copy, ids)
-        later = Message.objects.filter(conversation=source, role=Message.Role.USER, created_at__gt=last.created_at)
-        rules.forget(copy.pk, map(provenance.typed_by_user, later.only("role", "content", "origin")))
+        ledger.copy_entries(source.pk, copy.pk, ids)
     copy.refresh_from_db()
     return copy
 
@@ -81,6 +80,7 @@ def fresh(conversation: Conversation) -> Conversation:
             origin=SUMMED_UP,
         )
         _copy_goal(source, copy, states.state(transcript.head_of(source.pk)))
+        ledger.copy_entries(source.pk, copy.pk, None)
     copy.refresh_from_db()
     return copy
 

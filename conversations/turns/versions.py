@@ -15,14 +15,13 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from compression.ids import uuid7
-from conversations.context import provenance, rules
+from conversations.context import ledger
 from conversations.errors import Conflict, NotFound
 from conversations.messages import replies
 from conversations.messages.copied_requests import Ids, Moments, carry_to_end
 from conversations.messages.copying import copy_files, name_copies
 from conversations.messages.history import history, with_parts
 from conversations.models import Conversation, Message, ToolCall
-from conversations.models.model_profile import DEFAULT_WINDOW
 from conversations.turns import branches
 
 Role = Message.Role
@@ -92,9 +91,10 @@ def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message
         kept: dict[str, object] = {"is_protected": head.is_protected or current.is_protected}
         count = current.replacement_columns["versions"] - 1  # no version is added; a failed reply counts as none
         fields = kept | {"place": current.place, "version": number, "versions": count}
-        first = _copy(_group(current, head), current, begin, **fields)
+        ids: Ids = {}
+        first = _copy(_group(current, head), current, begin, ids, **fields)
         branches.replace(current, by=first)
-        _take_up_rules(conversation, first)
+        ledger.take_up(conversation.pk, ids)
     conversation.refresh_from_db()
     return first
 
@@ -124,11 +124,13 @@ def _answered(rows: list[Message]) -> list[Message]:
     return [rows[0], *answers]
 
 
-def _copy(rows: QuerySet[Message], current: Message, begin: datetime, **fields: object) -> Message:
-    """Store copies of `rows` from `begin` on, in place of `current`; returns the first copy, with `fields` set."""
+def _copy(rows: QuerySet[Message], current: Message, begin: datetime, ids: Ids, **fields: object) -> Message:
+    """Store copies of `rows` from `begin` on, in place of `current`; returns the first copy, with `fields` set.
+
+    Each id and its copy's are added to `ids`.
+    """
     first: Message | None = None
     moment = begin
-    ids: Ids = {}
     moments: Moments = {}
     for batch in batched(rows.iterator(chunk_size=BATCH), BATCH):
         olds = [row.pk for row in batch]
@@ -151,11 +153,3 @@ def _copy(rows: QuerySet[Message], current: Message, begin: datetime, **fields: 
         ToolCall.objects.bulk_create(calls)
     assert first is not None, "a version has a message"
     return first
-
-
-def _take_up_rules(conversation: Conversation, first: Message) -> None:
-    """Detect rules again in the user messages from `first` on, which are part of the history again."""
-    window = conversation.model.usable_window if conversation.model else DEFAULT_WINDOW
-    questions = history(conversation).filter(created_at__gte=first.created_at, role=Role.USER)
-    for message in questions:
-        rules.detect(conversation.pk, provenance.typed_by_user(message), window)

@@ -26,12 +26,12 @@ pytestmark = pytest.mark.once
 async def test_a_rule_is_found_when_it_is_said_and_in_force_from_then_on(chat: Chat) -> None:
     await chat.say("Move alpha to node-7. Never restart it on Fridays, and tell me the port.")
     await chat.refresh()
-    assert chat.conversation.rules == ["Never restart it on Fridays, and tell me the port"]
+    assert chat.conversation.rules == ["Never restart it on Fridays, and tell me the port."]
     await chat.say("Anything else?")
     system = chat.llm.chats[-1].messages[0]["content"]
     assert system.endswith(
-        "# Rules\nThe person set these. Follow them in every answer:\n"
-        "- Never restart it on Fridays, and tell me the port"
+        "# Rules\nThe person set these. Follow them in every answer; where two disagree, the later one holds:\n"
+        "- Never restart it on Fridays, and tell me the port."
     )
 
 
@@ -46,7 +46,7 @@ async def test_rules_outlive_every_summary(chat: Chat) -> None:
 
 
 async def test_a_rule_that_was_removed_stays_away(chat: Chat) -> None:
-    await chat.say("Never say never.")
+    await chat.say("Never use tabs.")
     await sync_to_async(change)(chat.conversation, rules=[])
     await chat.say("Hello.")
     await chat.refresh()
@@ -61,11 +61,11 @@ async def test_a_rule_whose_message_is_edited_away_is_let_go(chat: Chat) -> None
     copy = await sync_to_async(forks.fork)(
         chat.conversation, (await Message.objects.order_by("created_at").afirst()).pk
     )
-    assert copy.rules == ["Never restart it on Fridays"]
+    assert copy.rules == ["Never restart it on Fridays."]
     begun = await sync_to_async(branches.edit)(chat.conversation, french.pk, content="Always answer in German.")
     await chat.ended(begun.reply.pk)
     await chat.refresh()
-    assert chat.conversation.rules == ["Never restart it on Fridays", "Always answer in German"]
+    assert chat.conversation.rules == ["Never restart it on Fridays.", "Always answer in German."]
 
 
 async def test_a_message_is_measured_with_the_rules_that_it_brings(chat: Chat) -> None:
@@ -96,7 +96,7 @@ async def test_a_pasted_style_guide_leaves_room_for_the_conversation(chat: Chat)
         ("never", "rules: must be a list"),
         ([""], r"rules\[0\]: must not be empty"),
         (["a", 3], r"rules\[1\]: must be text"),
-        (["x" * 241], r"rules\[0\]: at most 240"),
+        (["x" * 1_001], r"rules\[0\]: at most 1,000"),
         (["a\0b"], r"rules\[0\]: must not contain a NUL"),
         (["x"] * 51, "rules: at most 50 rules, not 51"),
     ],

@@ -124,7 +124,7 @@ async def test_a_pasted_mail_orders_nothing(chat: Chat, user: User) -> None:
     reply = await chat.conversation.messages.aget(role="assistant")
     await chat.ended(reply.pk)
     await chat.refresh()
-    assert chat.conversation.rules == ["Never answer in French", "Always answer politely"]
+    assert chat.conversation.rules == ["Never answer in French.", "Always answer politely."]
     system = chat.llm.chats[-1].messages[0]["content"]
     assert "evil.example" not in system and "Never ask" not in system
 
@@ -165,7 +165,7 @@ async def test_a_file_orders_nothing_however_often_its_message_comes_back(chat: 
     begun = await sync_to_async(branches.edit)(chat.conversation, row.pk, content="Read it now. Never shout.")
     await chat.ended(begun.reply.pk)
     await chat.refresh()
-    assert chat.conversation.rules == ["Never shout"]
+    assert chat.conversation.rules == ["Never shout."]
 
 
 SAID = [
@@ -207,7 +207,7 @@ async def test_an_import_that_is_forked_edited_or_exported_orders_nothing(user: 
     begun = await sync_to_async(branches.edit)(copy, first.pk, content=content)
     await Chat(copy, chat.llm).ended(begun.reply.pk)
     await copy.arefresh_from_db()
-    assert copy.rules == ["Never use port 80"], "what was typed of it, and no line of the file"
+    assert copy.rules == ["Never use port 80."], "what was typed of it, and no line of the file"
     question = await Message.objects.aget(pk=begun.question.pk)
     await sync_to_async(versions.use)(copy, question.pk, number=1)
     await copy.arefresh_from_db()

@@ -146,7 +146,7 @@ def test_decisions_and_files_are_shown_and_locked_ones_are_marked(pages: Pages, 
         ("end_goal", {"status": "paused"}, "status", None),
         ("step", {"text": "y" * 241}, "text", "y" * 241),
         ("step", {"text": "Copy it", "status": "half"}, "status", "Copy it"),
-        ("rules", {"rule": "z" * 241}, "rule", "z" * 241),
+        ("rules", {"rule": "z" * 1_001}, "rule", "z" * 1_001),
         ("rules", {"rule": "  "}, "rule", None),
         ("mode", {"mode": "poet"}, "mode", None),
     ],
@@ -174,8 +174,8 @@ def test_rules_are_added_edited_in_place_and_removed(pages: Pages, conversation:
 
 def test_a_rule_that_is_refused_leaves_the_others_and_keeps_the_words(pages: Pages, conversation: Conversation) -> None:
     change(conversation, rules=["Use UTC"])
-    response = pages.post("rules", conversation.pk, was="Use UTC", rule="w" * 300)
-    assert response.status_code == 400 and "w" * 300 in response.content.decode()
+    response = pages.post("rules", conversation.pk, was="Use UTC", rule="w" * 1_001)
+    assert response.status_code == 400 and "w" * 1_001 in response.content.decode()
     conversation.refresh_from_db()
     assert conversation.rules == ["Use UTC"]
 

@@ -42,6 +42,7 @@ VERBS: Final = words(
     "infer initialise initialize inline log lowercase uppercase narrate pad paginate pick pluralise pluralize poll "
     "predict prepare prompt redact reveal sample scale scan schedule seed shuffle simulate store stream suffix "
     "tabulate "
+    "shout swear curse joke insult ramble exaggerate waffle speculate improvise spoil patronise patronize interrupt "
     "template time-box tokenise tokenize transcribe trace unify vary wait walk"
 )
 """Base forms of acts that a person can ask an assistant for: "always cite", "never push"."""

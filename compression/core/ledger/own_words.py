@@ -86,7 +86,7 @@ def _sentences(text: str, masked: str, start: int, end: int) -> Iterator[Sentenc
     for stop in _END.finditer(masked, at, end):
         if stop[0][0] == "." and _ABBREVIATION.search(masked, max(at, stop.start() - 8), stop.start() + 1):
             continue
-        if masked[stop.end() : stop.end() + 2].strip()[:1].islower():
+        if stop[0].startswith(("..", "…")) and masked[stop.end() : stop.end() + 2].strip()[:1].islower():
             continue
         yield from _sentence(text[at : stop.end()], masked[at : stop.end()])
         at = stop.end()

@@ -9,12 +9,11 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from compression.core.rules import MAX_RULE_CHARS
 from conversations.api.schemas.fields import Body, LooksLike, Mode, about
 from conversations.api.schemas.goals import Goal
 from conversations.api.schemas.policies import Policy, PolicySettings
 from conversations.context.own_prompt import clean_system_prompt
-from conversations.context.rules import MAX_RULES, clean_rules
+from conversations.context.rules import MAX_RULE_CHARS, MAX_RULES, clean_rules
 from conversations.context.settings import clean_title
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, MAX_TITLE_CHARS
 

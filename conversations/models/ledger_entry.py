@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from compression.core.ledger.values import Topic
+from compression.ids import uuid7
+
+MAX_HISTORY = 20
+"""The most changes of state that an entry's history keeps, the newest."""
+
+
+class LedgerEntry(models.Model):
+    """A rule, preference, decision or correction, in the words that its person typed: whole sentences.
+
+    An entry that a later one about the same thing replaced has the state superseded, and goes back to `chosen_state`
+    without that. An entry whose message left the history (`is_gone`) holds nothing, and returns with its message.
+    """
+
+    class Kind(models.TextChoices):
+        RULE = "rule", "Rule"
+        PREFERENCE = "preference", "Preference"
+        DECISION = "decision", "Decision"
+        CORRECTION = "correction", "Correction"
+
+    class State(models.TextChoices):
+        IN_FORCE = "in_force", "In force"
+        NOTED = "noted", "Noted"
+        DISMISSED = "dismissed", "Dismissed"
+        SUPERSEDED = "superseded", "Superseded"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    # No index: those below start with the conversation.
+    conversation = models.ForeignKey("Conversation", on_delete=models.CASCADE, related_name="ledger", db_index=False)
+    kind = models.CharField(max_length=12, choices=Kind, default=Kind.RULE)
+    text = models.TextField()
+    state = models.CharField(max_length=12, choices=State)
+    # The state without supersession: in force, noted or dismissed.
+    chosen_state = models.CharField(max_length=12, choices=State)
+    is_chosen = models.BooleanField(default=False)  # whether a person chose the state
+    superseded_by = models.UUIDField(null=True, blank=True, editable=False)  # the id of a later entry
+    # What it is about (`compression.core.ledger.values.Topic`).
+    topic = models.CharField(max_length=32)
+    value = models.CharField(max_length=32, blank=True)
+    forbids = models.BooleanField(default=False)
+    # The id of its message; null for an entry that was added by hand. No foreign key: messages go with conversations.
+    message = models.UUIDField(null=True, blank=True, editable=False)
+    said_at = models.DateTimeField(default=timezone.now, editable=False)
+    # When it got its chosen state: of two about the same thing, the later decision holds.
+    decided_at = models.DateTimeField(default=timezone.now, editable=False)
+    is_gone = models.BooleanField(default=False)
+    history = models.JSONField(default=list, editable=False)
+
+    class Meta:
+        ordering = ["-said_at", "-id"]
+        indexes = [
+            models.Index(fields=["conversation", "state", "-said_at"], name="ledger_by_state"),
+            models.Index(fields=["conversation", "topic"], name="ledger_by_topic", condition=Q(is_gone=False)),
+            models.Index(fields=["conversation", "message"], name="ledger_by_message"),
+        ]
+        verbose_name_plural = "ledger entries"
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+    @property
+    def about(self) -> Topic:
+        return Topic(self.topic, self.value, self.forbids)
+
+    def replaces(self, earlier: LedgerEntry) -> bool:
+        """Whether this entry takes the place of an earlier one; what is only noted never replaces what is in force."""
+        weaker = self.chosen_state == self.State.NOTED and earlier.chosen_state == self.State.IN_FORCE
+        counts = self.State.DISMISSED not in (self.chosen_state, earlier.chosen_state)
+        return counts and not weaker and self.about.replaces(earlier.about)
+
+    def supersede(self, by: LedgerEntry | None) -> None:
+        """Have another entry replace this one, or none any more; unsaved."""
+        self.superseded_by = by.pk if by else None
+        self.state = self.State.SUPERSEDED if by else self.chosen_state
+        self.note(by=str(by.pk) if by else "history")
+
+    def note(self, *, by: str) -> None:
+        """Add the present state to the history. `by`: message, person, budget, history, or the superseding entry."""
+        change: dict[str, Any] = {"state": self.state, "at": timezone.now().isoformat(), "by": by}
+        self.history = [*self.history, change][-MAX_HISTORY:]

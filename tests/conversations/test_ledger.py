@@ -1,0 +1,276 @@
+"""The ledger: what a person typed as rules, preferences, decisions and corrections, with states and history."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from conversations.context import ledger
+from conversations.context.settings import change
+from conversations.errors import Invalid, NotFound
+from conversations.models import Conversation, LedgerEntry, Message
+from conversations.turns import branches, forks, versions
+from tests.conversations.chat import Chat, fill
+
+pytestmark = pytest.mark.once
+State = LedgerEntry.State
+
+
+async def states(conversation: Conversation) -> dict[str, str]:
+    """The state of each entry, by its text."""
+    rows = ledger.current(conversation.pk).order_by("decided_at").values_list("text", "state")
+    return {text: state async for text, state in rows}
+
+
+async def entry(conversation: Conversation, text: str) -> LedgerEntry:
+    return await ledger.current(conversation.pk).aget(text=text)
+
+
+async def choose(conversation: Conversation, text: str, state: str) -> None:
+    found = await entry(conversation, text)
+    await sync_to_async(ledger.choose)(conversation, found.pk, state=state)
+
+
+async def test_an_order_is_in_force_and_the_rest_is_noted_whole_and_with_its_message(chat: Chat) -> None:
+    await chat.say("Hello! Always cite your sources. I prefer tables over lists. We decided to use port 5433.")
+    question = await chat.conversation.messages.aget(role="user")
+    rows = [row async for row in ledger.current(chat.conversation.pk).order_by("said_at")]
+    assert [(row.kind, row.text, row.state) for row in rows] == [
+        ("rule", "Always cite your sources.", "in_force"),
+        ("preference", "I prefer tables over lists.", "noted"),
+        ("decision", "We decided to use port 5433.", "noted"),
+    ]
+    assert {row.message for row in rows} == {question.pk}
+    assert [change["by"] for row in rows for change in row.history] == ["message"] * 3
+    assert "- Always cite your sources." in chat.llm.chats[-1].messages[0]["content"]
+
+
+async def test_a_noted_entry_is_in_the_head_word_for_word_once_its_message_is_compacted(chat: Chat) -> None:
+    await chat.say("I prefer tables over lists.")
+    assert "# Noted" not in chat.llm.chats[-1].messages[0]["content"], "its message is sent itself"
+    for number in range(4):
+        await chat.say(f"Port {number} is open. " * 60)
+    assert (await chat.compact()).status == "succeeded"
+    await chat.say("And now?")
+    first = chat.llm.chats[-1].messages[0]["content"]
+    day = (await entry(chat.conversation, "I prefer tables over lists.")).said_at.date().isoformat()
+    assert f"- {day}: “I prefer tables over lists.”" in first
+    await chat.say("I prefer ports above 8000.")
+    assert chat.llm.chats[-1].messages[0]["content"] == first, "the request begins alike until the next compaction"
+
+
+async def test_a_noted_entry_becomes_a_rule_and_stops_being_one_at_one_press(chat: Chat) -> None:
+    await chat.say("I prefer tables over lists.")
+    await choose(chat.conversation, "I prefer tables over lists.", "in_force")
+    await chat.say("And now?")
+    assert "- I prefer tables over lists." in chat.llm.chats[-1].messages[0]["content"]
+    await choose(chat.conversation, "I prefer tables over lists.", "dismissed")
+    await chat.say("And now?")
+    assert "I prefer tables" not in chat.llm.chats[-1].messages[0]["content"]
+    found = await entry(chat.conversation, "I prefer tables over lists.")
+    assert [(change["state"], change["by"]) for change in found.history] == [
+        ("noted", "message"),
+        ("in_force", "person"),
+        ("dismissed", "person"),
+    ]
+
+
+async def test_a_later_entry_supersedes_an_earlier_one_about_the_same_thing(chat: Chat) -> None:
+    await chat.say("Always answer in French.")
+    await chat.say("Antworte immer auf Deutsch.")
+    await chat.refresh()
+    assert chat.conversation.rules == ["Antworte immer auf Deutsch."]
+    old, new = [await entry(chat.conversation, text) for text in ("Always answer in French.", *chat.conversation.rules)]
+    assert (old.state, old.superseded_by, old.history[-1]["by"]) == ("superseded", new.pk, str(new.pk))
+    await choose(chat.conversation, old.text, "in_force")
+    assert chat.conversation.rules == ["Always answer in French."]
+    assert (await states(chat.conversation))[new.text] == "superseded"
+
+
+async def test_what_is_only_noted_takes_no_rule_out_of_force(chat: Chat) -> None:
+    await chat.say("Keep answers short.")
+    await chat.say("I prefer short answers with detail.")
+    await chat.refresh()
+    assert chat.conversation.rules == ["Keep answers short."]
+
+
+async def test_an_entry_leaves_with_its_message_and_what_it_superseded_stands_again(chat: Chat) -> None:
+    await chat.say("Always answer in French.")
+    await chat.say("Always answer in German.")
+    german = await Message.objects.aget(content="Always answer in German.")
+    begun = await sync_to_async(branches.edit)(chat.conversation, german.pk, content="Which port?")
+    await chat.ended(begun.reply.pk)
+    assert await states(chat.conversation) == {"Always answer in French.": "in_force"}
+    await chat.refresh()
+    assert chat.conversation.rules == ["Always answer in French."]
+    await sync_to_async(versions.use)(chat.conversation, begun.question.pk, number=1)
+    assert await states(chat.conversation) == {
+        "Always answer in French.": "superseded",
+        "Always answer in German.": "in_force",
+    }
+    back = await entry(chat.conversation, "Always answer in German.")
+    assert await Message.objects.filter(pk=back.message, replaced_by=None).aexists()
+
+
+async def test_a_persons_choice_outlives_an_edit_and_an_earlier_version(chat: Chat) -> None:
+    await chat.say("Never use tabs. Which port?")
+    await choose(chat.conversation, "Never use tabs.", "dismissed")
+    question = await chat.conversation.messages.aget(role="user")
+    begun = await sync_to_async(branches.edit)(chat.conversation, question.pk, content="Never use tabs. Which host?")
+    await chat.ended(begun.reply.pk)
+    assert await states(chat.conversation) == {"Never use tabs.": "dismissed"}
+    await sync_to_async(versions.use)(chat.conversation, begun.question.pk, number=1)
+    assert await states(chat.conversation) == {"Never use tabs.": "dismissed"}
+    await chat.refresh()
+    assert chat.conversation.rules == []
+
+
+async def test_a_fork_has_the_entries_of_its_messages_with_their_states(chat: Chat) -> None:
+    await chat.say("Always answer in French. I prefer tables.")
+    await choose(chat.conversation, "I prefer tables.", "in_force")
+    first = await chat.conversation.messages.aget(role="user")
+    await chat.say("Always answer in German. Never use tabs.")
+    copy = await sync_to_async(forks.fork)(chat.conversation, first.pk)
+    assert await states(copy) == {"Always answer in French.": "in_force", "I prefer tables.": "in_force"}
+    assert copy.rules == ["Always answer in French.", "I prefer tables."]
+    last = await chat.conversation.messages.alatest("created_at")
+    whole = await sync_to_async(forks.fork)(chat.conversation, last.pk)
+    assert await states(whole) == await states(chat.conversation)
+    old = await entry(whole, "Always answer in French.")
+    assert old.superseded_by == (await entry(whole, "Always answer in German.")).pk
+    ids = {pk async for pk in whole.messages.values_list("pk", flat=True)}
+    assert {row.message async for row in ledger.current(whole.pk)} <= ids
+
+
+async def test_a_fresh_conversation_begins_with_what_is_in_force(chat: Chat) -> None:
+    await chat.say("Always answer in French. I prefer tables.")
+    await sync_to_async(fill)(chat.conversation, 20)
+    assert (await chat.compact()).status == "succeeded"
+    copy = await sync_to_async(forks.fresh)(chat.conversation)
+    assert copy.rules == ["Always answer in French."] and await states(copy) == {"Always answer in French.": "in_force"}
+
+
+async def test_undoing_a_compaction_changes_no_state(chat: Chat) -> None:
+    await chat.say("Always answer in French. I prefer tables.")
+    await sync_to_async(fill)(chat.conversation, 20)
+    row = await chat.compact()
+    before = await states(chat.conversation)
+    await choose(chat.conversation, "I prefer tables.", "dismissed")
+    from conversations.compaction import compaction
+
+    await sync_to_async(compaction.undo)(chat.conversation, row.pk)
+    assert await states(chat.conversation) == before | {"I prefer tables.": "dismissed"}
+
+
+def test_a_message_without_entries_costs_no_query_and_one_with_entries_a_fixed_number(
+    conversation: Conversation,
+) -> None:
+    fill(conversation, 40)
+    message = conversation.messages.filter(role="user").latest("created_at")
+    window = conversation.model.usable_window
+
+    def queries(text: str) -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as made:
+            ledger.take_in(message, text, window)
+        return len(made)
+
+    assert queries("Which port?") == 0
+    begin = queries("Never use port 1.")
+    for number in range(2, 12):
+        ledger.take_in(message, f"Never use port {number}. I prefer port {number}.", window)
+    assert queries("Never use port 99.") == begin <= 7
+
+
+async def test_a_thousand_preferences_neither_starve_a_request_nor_are_lost(chat: Chat) -> None:
+    window = chat.conversation.model.usable_window
+    await sync_to_async(fill)(chat.conversation, 20)
+    message = await chat.conversation.messages.filter(role="user").aearliest("created_at")
+    for number in range(25):
+        text = " ".join(f"I prefer port {40 * number + one} for the service." for one in range(40))
+        await sync_to_async(ledger.take_in)(message, text, window)
+    assert await ledger.current(chat.conversation.pk).filter(state="noted").acount() == 1_000
+    assert (await chat.compact()).status == "succeeded"
+    await chat.say("And now?")
+    system = chat.llm.chats[-1].messages[0]["content"]
+    assert system.count("I prefer port") >= 5
+    assert len(system.partition("# Noted")[2]) < 4 * window.size / 24 * 1.5
+    await chat.refresh()
+    assert len(chat.conversation.noted) < 100
+
+
+async def test_orders_without_room_are_noted_and_say_so(chat: Chat) -> None:
+    await chat.say("\n".join(f"Never use construct number {number} in this code base." for number in range(60)))
+    rows = [row async for row in ledger.current(chat.conversation.pk).order_by("said_at")]
+    without = [row for row in rows if row.state == "noted"]
+    assert len(rows) == 60 and 10 < 60 - len(without) < 40
+    assert {row.history[-1]["by"] for row in without} == {"budget"}
+    with pytest.raises(Invalid, match="rules"):
+        for row in without:
+            await sync_to_async(ledger.choose)(chat.conversation, row.pk, state="in_force")
+
+
+async def test_repeated_and_contradicting_rules_leave_the_last_in_force(chat: Chat) -> None:
+    for number in range(6):
+        await chat.say(f"{'Always' if number % 2 else 'Never'} push to main.")
+    await chat.refresh()
+    assert chat.conversation.rules == ["Always push to main."]
+    assert await ledger.current(chat.conversation.pk).filter(state="superseded").acount() == 5
+
+
+def test_rules_set_by_hand_are_entries_and_an_edited_one_supersedes_its_earlier_words(
+    conversation: Conversation,
+) -> None:
+    change(conversation, rules=["Use UTC", "Answer briefly"])
+    change(conversation, rules=["Always use UTC", "Answer briefly"])
+    change(conversation, rules=["Answer briefly"])
+    rows = {row.text: row for row in ledger.current(conversation.pk)}
+    assert {text: row.state for text, row in rows.items()} == {
+        "Use UTC": "superseded",
+        "Always use UTC": "dismissed",
+        "Answer briefly": "in_force",
+    }
+    change(conversation, rules=["Use UTC", "Answer briefly"])
+    conversation.refresh_from_db()
+    assert conversation.rules == ["Use UTC", "Answer briefly"]
+    assert ledger.current(conversation.pk).count() == 3
+
+
+def test_a_state_that_there_is_not_and_an_entry_of_another_conversation_are_refused(
+    conversation: Conversation, user: User
+) -> None:
+    change(conversation, rules=["Use UTC"])
+    other = Conversation.objects.create(owner=user)
+    found = ledger.current(conversation.pk).get()
+    for state in ("superseded", "on", ""):
+        with pytest.raises(Invalid, match="state: must be one of in_force, noted, dismissed"):
+            ledger.choose(conversation, found.pk, state=state)
+    for where, pk in ((other, found.pk), (conversation, uuid4())):
+        with pytest.raises(NotFound):
+            ledger.choose(where, pk, state="noted")
+
+
+def test_rules_from_before_the_ledger_become_entries(conversation: Conversation) -> None:
+    Conversation.objects.filter(pk=conversation.pk).update(rules=["Never guess", "Use UTC"])
+    import_module("conversations.migrations.0017_ledger").enter_rules(apps, None)
+    rows = ledger.current(conversation.pk).order_by("said_at")
+    assert [(row.text, row.state, row.message) for row in rows] == [
+        ("Never guess", "in_force", None),
+        ("Use UTC", "in_force", None),
+    ]
+
+
+async def test_rules_of_a_row_without_entries_stay_when_one_is_found(chat: Chat) -> None:
+    await Conversation.objects.filter(pk=chat.conversation.pk).aupdate(rules=["Use UTC"])
+    await chat.refresh()
+    await chat.say("Never guess.")
+    await chat.refresh()
+    assert chat.conversation.rules == ["Use UTC", "Never guess."]
