@@ -67,6 +67,7 @@ urlpatterns = [
     path("c/<uuid:pk>/context/goal/end", goals.end_goal, name="end_goal"),
     path("c/<uuid:pk>/context/goal/step", goals.step, name="step"),
     path("c/<uuid:pk>/context/rules", context.rules, name="rules"),
+    path("c/<uuid:pk>/context/ledger/<uuid:entry_id>", context.choose, name="choose"),
     path("c/<uuid:pk>/context/policy", context.policy, name="policy"),
     path("c/<uuid:pk>/context/snapshots", context.take_snapshot, name="take_snapshot"),
     path("c/<uuid:pk>/context/restore", context.restore, name="restore"),

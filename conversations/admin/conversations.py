@@ -26,6 +26,7 @@ from conversations.llm.profiles import chat_profiles
 from conversations.models import AgentRun, Conversation, Message, ModelProfile
 
 RUNS_SHOWN = 50
+ENTRIES_SHOWN = 50
 
 
 class ConversationForm(forms.ModelForm):
@@ -72,12 +73,13 @@ class ConversationAdmin(admin.ModelAdmin):
     actions = ["compact_now", "undo_last", "clear"]
     fields = [
         "title", "kind", "works_for", "owner", "model", "mode", "uses_tools", "system_prompt", "policy", "rules",
-        "goal_text", "pinned", "archived", "compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids",
-        "elided", "compression_version", "last_request", "runs", "created_at", "updated_at",
+        "ledger", "goal_text", "pinned", "archived", "compressed_context", "compressed_tokens", "compressed_at",
+        "verbatim_ids", "elided", "compression_version", "last_request", "runs", "created_at", "updated_at",
     ]  # fmt: skip
     readonly_fields = [
-        "kind", "works_for", "owner", "goal_text", "compressed_context", "compressed_tokens", "compressed_at",
-        "verbatim_ids", "elided", "compression_version", "last_request", "runs", "created_at", "updated_at",
+        "kind", "works_for", "owner", "ledger", "goal_text", "compressed_context", "compressed_tokens",
+        "compressed_at", "verbatim_ids", "elided", "compression_version", "last_request", "runs", "created_at",
+        "updated_at",
     ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
@@ -97,6 +99,13 @@ class ConversationAdmin(admin.ModelAdmin):
             return "-"
         address = reverse("request", args=[conversation.pk, reply.pk])
         return format_html('<a href="{}">The request of {}</a>', address, f"{reply.created_at:%Y-%m-%d %H:%M}")
+
+    @admin.display(description="ledger")
+    def ledger(self, conversation: Conversation) -> str:
+        """The latest entries with their states, read-only; the field `rules` has those in force."""
+        rows = conversation.ledger.filter(is_gone=False)[:ENTRIES_SHOWN]
+        lines = [(row.get_state_display(), row.get_kind_display(), f"{row.said_at:%Y-%m-%d}", row.text) for row in rows]
+        return format_html_join(mark_safe("<br>"), "<b>{}</b> {} of {}: {}", lines) or "-"
 
     @admin.display(description="works for")
     def works_for(self, conversation: Conversation) -> str:

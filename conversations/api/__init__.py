@@ -23,6 +23,7 @@ from conversations.api import (
     errors,
     export_import,
     goals,
+    ledger,
     messages,
     models,
     requests,
@@ -114,6 +115,7 @@ for router in (
     views.router,
     export_import.router,
     goals.router,
+    ledger.router,
 ):
     api.add_router("/conversations", router)
 for router in (search.router, context.router, models.router, usage.router):

@@ -32,6 +32,7 @@ TAGS = [
     {"name": "agents", "description": "Tasks that an agent's planner handed to executors."},
     {"name": "events", "description": "What happens in a conversation, as it happens."},
     {"name": "goal", "description": "What a conversation is to reach: never compacted, in every request."},
+    {"name": "ledger", "description": "What its person typed as rules, preferences, decisions and corrections."},
     {"name": "context", "description": "What the model sees, and what is done to it: compactions, and the way back."},
     {"name": "files", "description": "Conversations out and in."},
     {"name": "models", "description": "What conversations can be had with."},

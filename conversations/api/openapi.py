@@ -68,6 +68,7 @@ PATHS = {
     "conversation_id": "Id of the conversation.",
     "message_id": "Id of one of its messages.",
     "attachment_id": "Id of one of its files.",
+    "entry_id": "Id of one of its ledger's entries.",
     "run_id": "Id of one of its runs.",
     "task_id": "Id of the compaction, as it was told when that was asked for.",
     "number": "Number of the summary, from `checkpoints` of the context.",

@@ -38,6 +38,11 @@ def current(conversation_id: UUID) -> QuerySet[LedgerEntry]:
     return LedgerEntry.objects.filter(conversation_id=conversation_id, is_gone=False)
 
 
+def in_force(conversation_id: UUID) -> QuerySet[LedgerEntry]:
+    """The entries in force, in the order of their decisions."""
+    return current(conversation_id).filter(state=State.IN_FORCE).order_by("decided_at", "pk")
+
+
 def take_in(message: Message, typed: str, window: Window) -> None:
     """Store the entries in the typed text of a new message.
 
@@ -68,7 +73,7 @@ def take_in(message: Message, typed: str, window: Window) -> None:
         made.append(entry)
     LedgerEntry.objects.bulk_create(made)
     _save([entry for entry in changed.values() if entry not in made])
-    _write_columns(message.conversation_id)
+    write_columns(message.conversation_id)
 
 
 def with_found(rules: Sequence[str], typed: str, window: Window) -> list[str]:
@@ -99,7 +104,7 @@ def withdraw(conversation_id: UUID, message_ids: Collection[UUID], *, by: UUID) 
     LedgerEntry.objects.filter(pk__in=[entry.pk for entry in leaving]).update(is_gone=True, superseded_by=None)
     _release(conversation_id, [entry.pk for entry in (*leaving, *repeated)])
     _settle(conversation_id, {entry.topic for entry in leaving})
-    _write_columns(conversation_id)
+    write_columns(conversation_id)
 
 
 def take_up(conversation_id: UUID, ids: Mapping[str, str]) -> None:
@@ -115,7 +120,7 @@ def take_up(conversation_id: UUID, ids: Mapping[str, str]) -> None:
         entry.supersede(None)
     _save(entries)
     _settle(conversation_id, {entry.topic for entry in entries})
-    _write_columns(conversation_id)
+    write_columns(conversation_id)
 
 
 def copy_entries(source_id: UUID, copy_id: UUID, ids: Mapping[str, str] | None) -> None:
@@ -139,7 +144,7 @@ def copy_entries(source_id: UUID, copy_id: UUID, ids: Mapping[str, str] | None) 
         row._state.adding = True
     LedgerEntry.objects.bulk_create(rows)
     _settle(copy_id, topics)
-    _write_columns(copy_id)
+    write_columns(copy_id)
 
 
 def choose(conversation: Conversation, entry_id: UUID, *, state: str) -> LedgerEntry:
@@ -163,7 +168,7 @@ def choose(conversation: Conversation, entry_id: UUID, *, state: str) -> LedgerE
         if state == State.NOTED:
             _release(conversation.pk, [entry.pk])
         _settle(conversation.pk, {entry.topic})
-        _write_columns(conversation.pk)
+        write_columns(conversation.pk)
     conversation.refresh_from_db(fields=["rules", "noted"])
     return current(conversation.pk).get(pk=entry_id)
 
@@ -201,7 +206,14 @@ def set_rules(conversation_id: UUID, rules: Sequence[str]) -> None:
             entry.is_chosen = True
             entry.note(by="person")
     _save([entry for entry in (*kept, *removed) if entry not in made])
-    _write_columns(conversation_id)
+    write_columns(conversation_id)
+
+
+def prevail(conversation: Conversation, text: str) -> None:
+    """Have a rule that was just put in force supersede those about the same thing."""
+    _settle(conversation.pk, {entry_of(" ".join(text.split())).topic.name})
+    write_columns(conversation.pk)
+    conversation.refresh_from_db(fields=["rules", "noted"])
 
 
 def _entry(conversation_id: UUID, found: Found, *, said_at: datetime, message: UUID | None) -> LedgerEntry:
@@ -276,14 +288,14 @@ def _adopt_rules(conversation_id: UUID, rules: Sequence[str]) -> None:
     LedgerEntry.objects.bulk_create(made)
 
 
-def _write_columns(conversation_id: UUID) -> None:
-    """Write the texts that requests contain to the conversation's row."""
+def write_columns(conversation_id: UUID) -> None:
+    """Write the texts that requests contain to the conversation's row; call it after a change of its entries."""
     rows = Conversation.objects.filter(pk=conversation_id)
     before, noted_before = rows.values_list("rules", "noted").get()
-    rules = _in_force(conversation_id)
+    rules = _texts_in_force(conversation_id)
     if missing := [rule for rule in before if rule not in rules]:
         _adopt_rules(conversation_id, missing)
-        rules = _in_force(conversation_id)
+        rules = _texts_in_force(conversation_id)
     entries = current(conversation_id).filter(state=State.NOTED)
     surplus = max(0, entries.count() - NOTED_KEPT) // NOTED_STEP * NOTED_STEP
     noted = [
@@ -295,9 +307,8 @@ def _write_columns(conversation_id: UUID) -> None:
         transaction.on_commit(partial(usage.publish_usage, conversation_id))
 
 
-def _in_force(conversation_id: UUID) -> list[str]:
-    in_force = current(conversation_id).filter(state=State.IN_FORCE).order_by("decided_at", "pk")
-    return list(dict.fromkeys(in_force.values_list("text", flat=True)))
+def _texts_in_force(conversation_id: UUID) -> list[str]:
+    return list(dict.fromkeys(in_force(conversation_id).values_list("text", flat=True)))
 
 
 def _lock(conversation: Conversation) -> None:

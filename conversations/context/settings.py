@@ -83,6 +83,13 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
             transaction.on_commit(partial(usage.publish_usage, conversation.pk))
 
 
+def add_rule(conversation: Conversation, text: str) -> None:
+    """Put one more rule in force, in place of those about the same thing. Raises Invalid."""
+    with transaction.atomic():
+        change(conversation, rules=[*conversation.rules, text])
+        ledger.prevail(conversation, text)
+
+
 def check(conversation: Conversation, **changes: Unpack[Changes]) -> None:
     """Raise what `change` would raise for these settings now. Nothing is changed."""
     fields = _cleaned(conversation, changes)

@@ -114,12 +114,28 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the ledger. `message` is a place among the lines, `superseded_by` a place among the entries."""
+
+    kind: str
+    text: str
+    state: str
+    is_chosen: bool
+    message: int | None
+    superseded_by: int | None
+    said_at: datetime
+    decided_at: datetime
+    history: list[dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One conversation of a file.
 
-    `results` are by the number of their call, `model` is a profile's name, `fields` are further columns. `rules` are
-    those that the file names as such: no text of a message becomes a rule. `id` is the file's own, `place` its position
-    in a list. A conversation without lines is left out if it must not be empty. Without a `state` it is not compacted.
+    `results` are by the number of their call, `model` is a profile's name, `fields` are further columns. `rules` and
+    `ledger` are those that the file names as such: no text of a message becomes a rule. `id` is the file's own, `place`
+    its position in a list. A conversation without lines is left out if it must not be empty. Without a `state` it is
+    not compacted.
     """
 
     title: str
@@ -130,6 +146,7 @@ class Source:
     started: datetime | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     rules: list[str] = field(default_factory=list)
+    ledger: tuple[Entry, ...] | None = None
     goal: Aim | None = None
     id: str | None = None
     updated: datetime | None = None

@@ -16,6 +16,7 @@ from conversations.exchange.attachments import bytes_to_tell, files_json, pastes
 from conversations.exchange.compression_state import checkpoints_json
 from conversations.exchange.formats.chatsite import FORMAT, VERSION
 from conversations.exchange.goals import goal_of
+from conversations.exchange.ledger import entries_json
 from conversations.exchange.reply_figures import figures_json
 from conversations.exchange.tool_calls import call_json
 from conversations.messages.history import with_parts
@@ -41,6 +42,7 @@ def as_json(conversation: Conversation) -> dict[str, Any]:
         "version": VERSION,
         "conversation": _conversation_json(conversation),
         "messages": [entry for message in messages for entry in _message_entries(message, marks, known)],
+        "ledger": entries_json(conversation.pk, messages),
         "checkpoints": [checkpoint_json(row) | state for row, state in zip(checkpoints, states, strict=True)],
         "compression": _compression_json(compactions[0]) if compactions else None,
         "runs": [run_entry(run, as_json(run.thread)) for run in runs_of(conversation, messages)],

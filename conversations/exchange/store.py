@@ -12,12 +12,13 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from conversations.context import goals, ledger
+from conversations.context import goals
 from conversations.context.provenance import IMPORTED
 from conversations.context.transcript import message_tokens, tool_tokens
 from conversations.exchange.agent_runs import store_runs
 from conversations.exchange.document import Call, Line, Run, Source
 from conversations.exchange.fields import within
+from conversations.exchange.ledger import store_entries
 from conversations.exchange.restore_state import Restored, put_in_force, restored
 from conversations.llm.profiles import chat_profiles, default_profile, named
 from conversations.messages import images
@@ -102,8 +103,8 @@ def _complete(one: Ready) -> None:
         goals.set_goal(one.conversation, description=aim.description, priority=aim.priority, progress=aim.progress)
         # For the person it is no change of today.
         Conversation.objects.filter(pk=one.conversation.pk).update(updated_at=one.conversation.updated_at)
-    if one.source.rules:
-        ledger.set_rules(one.conversation.pk, one.source.rules)
+    if one.source.ledger or (one.source.rules and one.source.ledger is None):
+        store_entries(one.conversation, one.source.ledger or ())
     if one.state:
         put_in_force(one.conversation, one.state)
     threads = [thread.conversation for thread in one.threads]

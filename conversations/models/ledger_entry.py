@@ -80,9 +80,12 @@ class LedgerEntry(models.Model):
         """Have another entry replace this one, or none any more; unsaved."""
         self.superseded_by = by.pk if by else None
         self.state = self.State.SUPERSEDED if by else self.chosen_state
-        self.note(by=str(by.pk) if by else "history")
+        self.note(by="entry" if by else "history")
 
     def note(self, *, by: str) -> None:
-        """Add the present state to the history. `by`: message, person, budget, history, or the superseding entry."""
+        """Add the present state to the history.
+
+        `by`: message, person, budget (it had no room), entry (a later one), history (messages left or came back).
+        """
         change: dict[str, Any] = {"state": self.state, "at": timezone.now().isoformat(), "by": by}
         self.history = [*self.history, change][-MAX_HISTORY:]

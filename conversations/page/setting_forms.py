@@ -11,9 +11,10 @@ from django.utils.safestring import SafeString
 
 from compression.core.goal import MAX_TEXT_CHARS, Progress
 from conversations.api_keys import MAX_NAME
+from conversations.context import ledger
 from conversations.context.settings import profile_of
 from conversations.llm.profiles import chat_profiles
-from conversations.models import Conversation, Goal, ModelProfile, Preference
+from conversations.models import Conversation, Goal, LedgerEntry, ModelProfile, Preference
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.models.goal import MAX_GOAL_CHARS
 from conversations.page.bound_forms import Data, FormRows, KeepingSelect, PageForm, TypedField
@@ -126,13 +127,14 @@ def step_forms(progress: Progress, data: Data = None) -> FormRows:
 
 
 class RuleForm(PageForm):
-    """A rule that is edited in place."""
+    """A rule that is edited in place; `entry` is its entry of the ledger, None for a rule without one."""
 
     PLACES: ClassVar = {"rules": "rule"}
     was = TypedField(widget=forms.HiddenInput)
-    rule = TypedField(required=False, widget=_textarea(rows=1, **{"data-enter": True}))
+    rule = TypedField(required=False, widget=_textarea(rows=1, dir="auto", **{"data-enter": True}))
 
-    def __init__(self, number: int, rule: str, data: Data = None) -> None:
+    def __init__(self, number: int, rule: str, entry: LedgerEntry | None, data: Data = None) -> None:
+        self.entry = entry
         super().__init__(data, initial={"was": rule, "rule": rule}, auto_id=f"rule-{number}-%s")
         self.fields["rule"].widget.attrs |= {"id": f"rule-{number}", "aria-label": f"Rule {number}"}
 
@@ -140,7 +142,7 @@ class RuleForm(PageForm):
 class NewRuleForm(PageForm):
     PLACES: ClassVar = {"rules": "rule"}
     rule = TypedField(
-        widget=forms.TextInput({"id": "rule-new", "autocomplete": "off", "placeholder": "Never…, always…"})
+        widget=forms.TextInput({"id": "rule-new", "autocomplete": "off", "placeholder": "Add a rule in your own words"})
     )
 
     def __init__(self, data: Data = None) -> None:
@@ -150,7 +152,11 @@ class NewRuleForm(PageForm):
 def rule_forms(conversation: Conversation, data: Data = None) -> FormRows:
     """A form for each rule, and one for a further rule."""
     was = data.get("was", "") if data else None
-    rows = [RuleForm(number, rule, data if rule == was else None) for number, rule in enumerate(conversation.rules, 1)]
+    entries = {entry.text: entry for entry in ledger.in_force(conversation.pk)}
+    rows = [
+        RuleForm(number, rule, entries.get(rule), data if rule == was else None)
+        for number, rule in enumerate(conversation.rules, 1)
+    ]
     return FormRows([*rows], NewRuleForm(None if any(row.is_bound for row in rows) else data))
 
 

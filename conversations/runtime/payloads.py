@@ -7,7 +7,17 @@ from typing import Any
 from compression.core.policy import Due
 from compression.core.values import FlowUsage, Usage
 from compression.models import Compaction
-from conversations.models import AgentRun, AgentStep, Attachment, Conversation, Goal, Message, Paste, ToolCall
+from conversations.models import (
+    AgentRun,
+    AgentStep,
+    Attachment,
+    Conversation,
+    Goal,
+    LedgerEntry,
+    Message,
+    Paste,
+    ToolCall,
+)
 from conversations.runtime import endings
 
 
@@ -42,6 +52,19 @@ def goal_json(goal: Goal) -> dict[str, Any]:
         "artifacts": goal.artifacts,
         "created_at": goal.created_at.isoformat(),
         "updated_at": goal.updated_at.isoformat(),
+    }
+
+
+def entry_json(entry: LedgerEntry) -> dict[str, Any]:
+    return {
+        "id": str(entry.pk),
+        "kind": entry.kind,
+        "text": entry.text,
+        "state": entry.state,
+        "message_id": str(entry.message) if entry.message else None,
+        "said_at": entry.said_at.isoformat(),
+        "superseded_by": str(entry.superseded_by) if entry.superseded_by else None,
+        "history": entry.history,
     }
 
 

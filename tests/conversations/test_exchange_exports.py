@@ -201,7 +201,7 @@ def test_an_export_takes_a_constant_number_of_queries(
     conversation: Conversation, django_assert_num_queries: Any
 ) -> None:
     fresh = Conversation.objects.select_related("model").get()
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         as_json(fresh)
 
 

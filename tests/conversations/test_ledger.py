@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -11,13 +13,20 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
 
+from conversations.compaction import compaction
 from conversations.context import ledger
 from conversations.context.settings import change
 from conversations.errors import Invalid, NotFound
+from conversations.exchange.exports import as_json
+from conversations.exchange.imports import import_conversations
 from conversations.models import Conversation, LedgerEntry, Message
 from conversations.turns import branches, forks, versions
+from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
+from tests.conversations.pages import Pages
 
 pytestmark = pytest.mark.once
 State = LedgerEntry.State
@@ -88,7 +97,7 @@ async def test_a_later_entry_supersedes_an_earlier_one_about_the_same_thing(chat
     await chat.refresh()
     assert chat.conversation.rules == ["Antworte immer auf Deutsch."]
     old, new = [await entry(chat.conversation, text) for text in ("Always answer in French.", *chat.conversation.rules)]
-    assert (old.state, old.superseded_by, old.history[-1]["by"]) == ("superseded", new.pk, str(new.pk))
+    assert (old.state, old.superseded_by, old.history[-1]["by"]) == ("superseded", new.pk, "entry")
     await choose(chat.conversation, old.text, "in_force")
     assert chat.conversation.rules == ["Always answer in French."]
     assert (await states(chat.conversation))[new.text] == "superseded"
@@ -163,8 +172,6 @@ async def test_undoing_a_compaction_changes_no_state(chat: Chat) -> None:
     row = await chat.compact()
     before = await states(chat.conversation)
     await choose(chat.conversation, "I prefer tables.", "dismissed")
-    from conversations.compaction import compaction
-
     await sync_to_async(compaction.undo)(chat.conversation, row.pk)
     assert await states(chat.conversation) == before | {"I prefer tables.": "dismissed"}
 
@@ -274,3 +281,106 @@ async def test_rules_of_a_row_without_entries_stay_when_one_is_found(chat: Chat)
     await chat.say("Never guess.")
     await chat.refresh()
     assert chat.conversation.rules == ["Use UTC", "Never guess."]
+
+
+async def test_an_export_that_comes_back_keeps_the_states(chat: Chat, user: User) -> None:
+    await chat.say("Always answer in French. I prefer tables. We decided to use port 5433.")
+    await chat.say("Always answer in German. Never use tabs.")
+    await choose(chat.conversation, "I prefer tables.", "in_force")
+    await choose(chat.conversation, "Never use tabs.", "dismissed")
+    await chat.refresh()
+    row = await Conversation.objects.select_related("model").aget(pk=chat.conversation.pk)
+    file = json.dumps(await sync_to_async(as_json)(row)).encode()
+    (back,) = (await sync_to_async(import_conversations)(user, file)).conversations
+    assert await states(back) == await states(chat.conversation)
+    assert back.rules == chat.conversation.rules and back.noted == chat.conversation.noted
+    german = await entry(back, "Always answer in German.")
+    assert (await Message.objects.aget(pk=german.message)).content == "Always answer in German. Never use tabs."
+    assert (await entry(back, "Always answer in French.")).superseded_by == german.pk
+    again = await sync_to_async(as_json)(await Conversation.objects.select_related("model").aget(pk=back.pk))
+    places = {message["id"]: at for at, message in enumerate(again["messages"])}
+    assert [one["message"] in places for one in again["ledger"]] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ("none", "ledger: must be a list"),
+        ([{}], r"ledger\[0\].text: must not be empty"),
+        ([{"text": "x" * 1_001}], r"ledger\[0\].text: at most 1,000"),
+        ([{"text": "x", "said_at": "2026-01-01", "kind": "law"}], r"ledger\[0\].kind: must be one of"),
+        ([{"text": "x", "said_at": "2026-01-01", "kind": "rule", "state": "superseded"}], r"ledger\[0\].state"),
+        ([{"text": "x", "said_at": "never", "kind": "rule", "state": "noted"}], r"ledger\[0\].said_at: must be a date"),
+        (
+            [{"text": "x", "said_at": "2026-01-01", "kind": "rule", "state": "noted", "superseded_by": 7}],
+            r"ledger\[0\].superseded_by: must be a whole number from 0 to 0",
+        ),
+        (
+            [{"text": "x", "said_at": "2026-01-01", "kind": "rule", "state": "noted", "history": [{"state": "on"}]}],
+            r"ledger\[0\].history\[0\].state",
+        ),
+    ],
+)
+def test_a_ledger_in_a_file_that_cannot_be_is_refused_by_name(
+    conversation: Conversation, user: User, wrong: Any, named: str
+) -> None:
+    file = as_json(Conversation.objects.select_related("model").get(pk=conversation.pk)) | {"ledger": wrong}
+    with pytest.raises(Invalid, match=named):
+        import_conversations(user, json.dumps(file).encode())
+    assert Conversation.objects.count() == 1
+
+
+def test_the_panel_offers_both_presses_and_shows_the_chain(conversation: Conversation, user: User) -> None:
+    pages = Pages(user)
+    message = conversation.messages.create(role="user", content="x", created_at=timezone.now())
+    ledger.take_in(message, "Always answer in French. I prefer tables.", conversation.model.usable_window)
+    panel = pages.get("context", conversation.pk, htmx=True).content.decode()
+    assert "“I prefer tables.”" in panel and "Make it a rule" in panel and "Not a rule" in panel
+    assert reverse("around", args=[conversation.pk, message.pk]) in panel
+    noted = ledger.current(conversation.pk).get(state="noted")
+    response = pages.post("choose", conversation.pk, noted.pk, state="in_force")
+    assert response.status_code == 200 and "It is a rule now" in response.content.decode()
+    conversation.refresh_from_db()
+    assert conversation.rules == ["Always answer in French.", "I prefer tables."]
+    panel = pages.post("rules", conversation.pk, rule="Always answer in German.").content.decode()
+    assert '<s dir="auto">Always answer in French.</s>' in panel and "Put in force" in panel and "→" in panel
+    assert pages.post("choose", conversation.pk, noted.pk, state="on").status_code == 400
+    assert pages.post("choose", conversation.pk, uuid4(), state="noted").status_code == 404
+
+
+def test_nobody_else_reads_or_changes_a_ledger(conversation: Conversation) -> None:
+    change(conversation, rules=["Use UTC"])
+    found = ledger.current(conversation.pk).get()
+    other = User.objects.create(username="mallory")
+    address = f"/api/conversations/{conversation.pk}/ledger"
+    assert Api(other).get(address).status_code == 404
+    assert Api(other).patch(f"{address}/{found.pk}", {"state": "dismissed"}).status_code == 404
+    assert Api(other).post(address, {"text": "Never use UTC"}).status_code == 404
+    assert Pages(other).post("choose", conversation.pk, found.pk, state="dismissed").status_code == 404
+    assert ledger.current(conversation.pk).get().state == "in_force"
+
+
+def test_the_ledger_by_the_api(conversation: Conversation, user: User) -> None:
+    api, address = Api(user), f"/api/conversations/{conversation.pk}/ledger"
+    message = conversation.messages.create(role="user", content="x", created_at=timezone.now())
+    ledger.take_in(message, "Always answer in French. I prefer tables.", conversation.model.usable_window)
+    first, second = api.get(f"{address}?limit=1").json(), api.get(address).json()
+    assert [one["text"] for one in first["items"]] == ["I prefer tables."] and first["next"]
+    assert [one["text"] for one in api.get(f"{address}?cursor={first['next']}").json()["items"]] == [
+        "Always answer in French."
+    ]
+    assert {one["message_id"] for one in second["items"]} == {str(message.pk)}
+    (noted,) = api.get(f"{address}?state=noted&kind=preference").json()["items"]
+    assert api.patch(f"{address}/{noted['id']}", {"state": "in_force"}).json()["state"] == "in_force"
+    made = api.post(address, {"text": " Always  answer in German. "})
+    assert made.status_code == 201 and made.json()["text"] == "Always answer in German."
+    texts = [one["text"] for one in api.get(f"{address}?state=superseded").json()["items"]]
+    assert texts == ["Always answer in French."]
+    assert api.get(f"/api/conversations/{conversation.pk}").json()["rules"] == [
+        "I prefer tables.",
+        "Always answer in German.",
+    ]
+    for wrong in ({"state": "superseded"}, {"state": 1}, {}):
+        assert api.patch(f"{address}/{noted['id']}", wrong).status_code in (400, 422)
+    assert api.post(address, {"text": "x" * 1_001}).status_code == 400
+    assert api.get(f"{address}?state=on").status_code in (400, 422)

@@ -26,6 +26,7 @@ from conversations.exchange.fields import (
 )
 from conversations.exchange.formats.messages import Reader
 from conversations.exchange.goals import read_goal
+from conversations.exchange.ledger import read_entries
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_TITLE_CHARS
 from conversations.validation import clean_policy
@@ -53,6 +54,8 @@ def read_conversation(data: dict[str, Any]) -> Source:
     row = read_object("conversation", data.get("conversation"))
     reader = Reader(with_files=version >= WITH_FILES, with_outcomes=version >= WITH_AGENTS)
     source = _source(data, row, reader)
+    if "ledger" in data:
+        source = replace(source, ledger=read_entries(data["ledger"], source.lines))
     if version >= WITH_AGENTS:
         source = _with_agents(data, row, source)
     elif "kind" in row:

@@ -17,12 +17,12 @@ from compression.core.goal import Progress
 from compression.core.tokens import count_tokens
 from conversations.access import get_conversation
 from conversations.compaction import compaction, snapshots
-from conversations.context import goals, settings
+from conversations.context import goals, ledger, settings
 from conversations.context.reliability import reliability_of
 from conversations.errors import Invalid, Refused
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
-from conversations.page import model_outlook, tool_offer
+from conversations.page import ledger_view, model_outlook, tool_offer
 from conversations.page.bound_forms import refuse_in
 from conversations.page.forms import PolicyForm
 from conversations.page.setting_forms import (
@@ -39,6 +39,11 @@ from conversations.page.views.sidebar import sidebar
 
 SHOWN = 50
 """The most snapshots in the panel's list, the newest."""
+CHOSEN = {
+    "in_force": "It is a rule now: every request has it.",
+    "noted": "It is noted, not an order.",
+    "dismissed": "It is no rule: no request has it.",
+}
 
 
 def parts(conversation: Conversation) -> dict[str, Any]:
@@ -53,6 +58,7 @@ def parts(conversation: Conversation) -> dict[str, Any]:
         "max_system_prompt": MAX_SYSTEM_PROMPT_CHARS,
         "goal": goal,
         "progress": progress,
+        "ledger": partial(ledger_view.shown, conversation),
         "offer": partial(tool_offer.offer, conversation),
         "model_form": partial(ModelChoice, conversation),
         "system_prompt_form": partial(SystemPromptForm, conversation),
@@ -86,10 +92,10 @@ def changes(name: str, *, form: str = "") -> Callable[[Callable[..., str]], View
         @member
         @require_POST
         @wraps(act)
-        def view(request: Request, pk: UUID, *args: Any) -> HttpResponse:
+        def view(request: Request, pk: UUID, **others: Any) -> HttpResponse:
             conversation = get_conversation(request.user, pk)
             try:
-                notice = act(request, conversation, *args)
+                notice = act(request, conversation, **others)
             except Refused as refusal:
                 context = parts(conversation)
                 refuse_in(context, form, request.POST, refusal)
@@ -147,14 +153,21 @@ def rules(request: Request, conversation: Conversation) -> str:
     """Add a rule, or replace the rule `was`; an empty new rule removes it."""
     rule, was = request.POST.get("rule", ""), request.POST.get("was", "")
     present = list(conversation.rules)
-    if was in present:
-        present[present.index(was)] = rule
-    elif rule.strip():
-        present.append(rule)
-    else:
-        raise Invalid("rule: must not be empty.", field="rule")
+    if was not in present:
+        if not rule.strip():
+            raise Invalid("rule: must not be empty.", field="rule")
+        settings.add_rule(conversation, rule)
+        return "Saved."
+    present[present.index(was)] = rule
     settings.change(conversation, rules=[line for line in present if line.strip()])
     return "Saved." if rule.strip() else "Removed."
+
+
+@changes("rules")
+def choose(request: Request, conversation: Conversation, entry_id: UUID) -> str:
+    """Put an entry of the ledger in force, note it or dismiss it, by `state`."""
+    entry = ledger.choose(conversation, entry_id, state=request.POST.get("state", ""))
+    return CHOSEN[entry.chosen_state]
 
 
 @member

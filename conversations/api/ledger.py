@@ -1,0 +1,67 @@
+"""/api/conversations/{id}/ledger: the rules, preferences, decisions and corrections that a person typed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from ninja import Query, Router, Status
+
+from conversations.access import TO_READ, get_conversation, writable_conversation
+from conversations.api.auth import Request
+from conversations.api.openapi import refuses
+from conversations.api.paging import Cursor, Limit, newest_first
+from conversations.api.schemas import ledger as schema
+from conversations.api.schemas.fields import described
+from conversations.context import ledger, settings
+from conversations.context.rules import clean_rules
+from conversations.runtime.payloads import entry_json
+
+router = Router(tags=["ledger"])
+
+ByState = Annotated[schema.State | None, Query(description="Entries in this state alone.")]
+ByKind = Annotated[schema.Kind | None, Query(description="Entries of this kind alone.")]
+
+
+@router.get("/{uuid:conversation_id}/ledger", response=described(schema.EntryPage), summary="Read the ledger")
+def list_all(
+    request: Request,
+    conversation_id: UUID,
+    state: ByState = None,
+    kind: ByKind = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """The rules, preferences, decisions and corrections in what the person typed, with their states."""
+    rows = ledger.current(get_conversation(request.auth, conversation_id, kinds=TO_READ).pk)
+    rows = rows.filter(state=state) if state else rows
+    rows = rows.filter(kind=kind) if kind else rows
+    return newest_first(rows, entry_json, by="said_at", cursor=cursor, limit=limit)
+
+
+@router.post(
+    "/{uuid:conversation_id}/ledger",
+    response={201: described(schema.Entry)},
+    summary="Add a rule",
+    openapi_extra=refuses(409),
+)
+def add(request: Request, conversation_id: UUID, body: schema.NewEntry) -> Any:
+    """In the person's own words, in force at once, in place of rules about the same thing."""
+    conversation = writable_conversation(request.auth, conversation_id)
+    (text,) = clean_rules("text", [body.text])
+    settings.add_rule(conversation, text)
+    return Status(
+        201, entry_json(ledger.current(conversation.pk).filter(text=text, state="in_force").latest("decided_at"))
+    )
+
+
+@router.patch(
+    "/{uuid:conversation_id}/ledger/{uuid:entry_id}",
+    response=described(schema.Entry),
+    summary="Choose the state of an entry",
+    openapi_extra=refuses(409),
+)
+def choose(request: Request, conversation_id: UUID, entry_id: UUID, body: schema.Choice) -> dict[str, Any]:
+    """In force, it is a rule of every request and takes the place of others about the same thing."""
+    conversation = writable_conversation(request.auth, conversation_id)
+    return entry_json(ledger.choose(conversation, entry_id, state=body.state))
