@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -9,6 +11,8 @@ from tests.journeys.site import Person, long_conversation
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
+
+IN_FORCE = "#rules-section li[data-state=in_force]"
 
 
 def context_of(alice: Person) -> Locator:
@@ -31,12 +35,12 @@ def test_goal_and_rules_set_in_the_page_reach_the_next_request(alice: Person, ll
     for rule in ("Never on Fridays", "Use UTC"):
         panel.get_by_label("A further rule").fill(rule)
         panel.get_by_label("A further rule").press("Enter")
-        expect(panel.locator(".chips li").last.get_by_role("textbox")).to_have_value(rule)
+        expect(panel.locator(IN_FORCE).last.get_by_role("textbox")).to_have_value(rule)
     panel.get_by_label("Rule 2", exact=True).fill("Always use UTC")
     panel.get_by_label("Rule 2", exact=True).press("Enter")
     expect(panel.get_by_role("button", name="Remove rule 2: Always use UTC")).to_be_visible()
     panel.get_by_role("button", name="Remove rule 1: Never on Fridays").click()
-    expect(panel.locator(".chips li")).to_have_count(1)
+    expect(panel.locator(IN_FORCE)).to_have_count(1)
     panel.get_by_role("combobox", name="Mode", exact=True).select_option("planning")
     expect(panel.locator("#mode-section")).to_contain_text("Saved.")
     alice.page.keyboard.press("Escape")
@@ -49,6 +53,43 @@ def test_goal_and_rules_set_in_the_page_reach_the_next_request(alice: Person, ll
     asked = llm.chats[-1].text
     assert "Move alpha to node-7" in asked and "Done: Copy the archive" in asked
     assert "Always use UTC" in asked and "Fridays" not in asked
+    assert alice.complaints == []
+
+
+def test_what_was_noted_is_made_a_rule_and_a_rule_is_superseded_and_put_in_force_again(
+    alice: Person, llm: LlmServer
+) -> None:
+    alice.begins()
+    llm.enqueue("Bien.")
+    alice.says("Always answer in French. I'd rather read a table than a list. We decided to use port 5433.")
+    alice.is_answered("Bien.")
+    llm.enqueue("Gut.")
+    alice.says("Always answer in German.")
+    alice.is_answered("Gut.")
+    panel = context_of(alice)
+    rules = panel.locator("#rules-section")
+    expect(panel.locator(IN_FORCE)).to_have_count(1)
+    expect(rules.locator("[data-state=superseded]")).to_contain_text("Always answer in French.")
+    rules.get_by_role("button", name="Make it a rule: I'd rather").click()
+    expect(panel.locator(IN_FORCE)).to_have_count(2)
+    expect(rules.get_by_role("status")).to_contain_text("It is a rule now")
+    rules.get_by_role("button", name="Not a rule: We decided").click()
+    expect(rules.locator("[data-state=dismissed]")).to_contain_text("dismissed by you")
+    rules.get_by_role("button", name="Put in force: Always answer in French.").click()
+    expect(rules.locator("[data-state=superseded]")).to_contain_text("Always answer in German.")
+    rules.locator("[data-state=superseded]").get_by_text("History").click()
+    expect(rules.locator("[data-state=superseded] ol")).to_contain_text("superseded by a later entry")
+    alice.page.keyboard.press("Escape")
+    llm.enqueue("Oui.")
+    alice.says("And now?")
+    alice.is_answered("Oui.")
+    system = llm.chats[-1].messages[0]["content"]
+    assert "- Always answer in French." in system and "- I'd rather read a table than a list." in system
+    assert "German" not in system and "5433" not in system
+    context_of(alice)
+    rules.get_by_role("link", name=re.compile(r"\d+ \w+ \d{4}")).first.click()
+    alice.page.wait_for_url(lambda url: "/around" in url)
+    expect(alice.page.locator(".near[data-here]")).to_contain_text("Always answer in French.")
     assert alice.complaints == []
 
 
