@@ -4,6 +4,7 @@ import { complain } from "./answers.js";
 import { composer, copyTemplate, find, readStored, scroller, store, thread } from "./page.js";
 import { MAX_PASTED_CHARS, countCharacters, markersIn, pasteChip, showPaste, trackPastes } from "./pastes.js";
 import { followEnd } from "./place.js";
+import { notePasted } from "./provenance.js";
 
 const box = composer.elements.content, id = composer.elements.client_id;
 
@@ -98,7 +99,8 @@ box.addEventListener("paste", (event) => {
 find("#pastes").addEventListener("click", ({ target }) => {
   const act = target.closest("button")?.dataset.paste, number = Number(target.closest("li")?.dataset.number);
   if (act === "view") showPaste(number, pastes.text(number));
-  else if (act) pastes.replace(number, act === "put" ? pastes.text(number) : "");
+  if (act === "put") notePasted(composer, pastes.text(number));
+  if (act && act !== "view") pastes.replace(number, act === "put" ? pastes.text(number) : "");
 });
 
 // --- Files: they go up one after the other, each one's chip comes back, and the next message takes them along -------------

@@ -2,6 +2,8 @@
 
 A message's `origin` is null if all of its text was typed. Otherwise it is an object: `from` is the source of the whole
 message (import, planner, summary), `quoted` are the places of pastes and files in the content: [[start, length], …].
+`pasted` are the places of lines that were pasted among the words: they are part of the message like typed ones, but
+contain no rules.
 """
 
 from __future__ import annotations
@@ -9,11 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compression.core.ledger.find import find_entries
 from compression.core.values import split_quotations
 from conversations.models import Message
 
 IMPORTED, PLANNED, SUMMED_UP = ({"from": name} for name in ("import", "planner", "summary"))
 Places = Sequence[tuple[int, int]]
+MAX_PASTED_LINES = 500
+"""The most pasted lines that are searched in a message."""
+MIN_PASTED_WORDS = 4
+"""A pasted line with fewer words is a name in the person's own sentence, unless it is an entry of the ledger itself."""
 
 
 def source_of(origin: Mapping[str, Any] | None) -> str:
@@ -26,23 +33,34 @@ def quoted_places(origin: Mapping[str, Any] | None) -> tuple[tuple[int, int], ..
     return tuple((start, length) for start, length in (origin or {}).get("quoted", ()))
 
 
-def origin_of(content: str, *, words: str, pastes: Places, earlier: Message | None = None) -> dict[str, Any] | None:
+def pasted_places(origin: Mapping[str, Any] | None) -> tuple[tuple[int, int], ...]:
+    """(start, length) of each line in a message's content that was pasted among the words."""
+    return tuple((start, length) for start, length in (origin or {}).get("pasted", ()))
+
+
+def origin_of(
+    content: str, *, words: str, pastes: Places, pasted: Sequence[str] = (), earlier: Message | None = None
+) -> dict[str, Any] | None:
     """The origin of a new message with the content `words`, including `pastes`, followed by the text of files.
 
-    `earlier` is the message that the new one replaces: lines that were not typed there do not count as typed here.
+    `pasted` are texts that were pasted among the words. `earlier` is the message that the new one replaces: lines that
+    were not typed there do not count as typed here.
     """
     files = [(len(words), len(content) - len(words))] if len(content) > len(words) else []
     places = [*sorted(pastes), *files]
     if earlier is not None:
         places = sorted([*places, *_places_of_lines(words, places, _untyped(earlier))])
-    return {"quoted": [list(place) for place in places]} if places else None
+        pasted = [*pasted, *(_text_at(earlier.content, place) for place in pasted_places(earlier.origin))]
+    origin = {"quoted": places, "pasted": _pasted_lines(words, places, pasted)}
+    return {name: [list(place) for place in found] for name, found in origin.items() if found} or None
 
 
 def typed_text(content: str, origin: Mapping[str, Any] | None) -> str:
     """The text that the person typed in one of their messages."""
     if source_of(origin):
         return ""
-    return "\n".join(text for text, is_quoted in split_quotations(content, quoted_places(origin)) if not is_quoted)
+    places = sorted([*quoted_places(origin), *pasted_places(origin)])
+    return "\n".join(text for text, is_quoted in split_quotations(content, places) if not is_quoted)
 
 
 def typed_by_user(message: Message) -> str:
@@ -71,3 +89,22 @@ def _places_of_lines(words: str, places: Places, known: frozenset[str]) -> list[
             line_places.append((at, len(line)))
         at += len(line)
     return line_places
+
+
+def _pasted_lines(words: str, places: Places, pasted: Sequence[str]) -> list[tuple[int, int]]:
+    """The places in `words` of the lines of pasted texts; short names that were pasted into a sentence are left out."""
+    lines = dict.fromkeys(line.strip() for text in pasted for line in text.splitlines())
+    found: list[tuple[int, int]] = []
+    for line in list(lines)[:MAX_PASTED_LINES]:
+        if len(line.split()) < MIN_PASTED_WORDS and not find_entries(line):
+            continue
+        start = words.find(line)
+        while start >= 0:
+            if not any(start < at + length and at < start + len(line) for at, length in (*places, *found)):
+                found.append((start, len(line)))
+            start = words.find(line, start + len(line))
+    return sorted(found)
+
+
+def _text_at(content: str, place: tuple[int, int]) -> str:
+    return content[place[0] : place[0] + place[1]]

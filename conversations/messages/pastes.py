@@ -55,6 +55,23 @@ def parse_pastes(text: str) -> Written:
     return Written("".join(part["text"] for part in parts), tuple(paste for paste in pastes if paste.length))
 
 
+def parse_pasted(text: str) -> tuple[str, ...]:
+    """The texts that were pasted among a message's words, as the page sends them: a JSON list. Raises Invalid."""
+    try:
+        texts = parse_json(text)
+    except Invalid as fault:
+        raise _refused(fault.message) from None
+    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+        raise _refused("must be a list of texts.")
+    if len(texts) > MAX_PARTS:
+        raise _refused(f"at most {MAX_PARTS}, not {len(texts):,}.", limit=MAX_PARTS)
+    return tuple(texts)
+
+
+def _refused(what: str, **detail: Any) -> Invalid:
+    return Invalid(f"pasted: {what}", field="pasted", **detail)
+
+
 def _number(place: int, part: Any) -> int | None:
     """The number of a paste; None for a typed part. Raises Invalid for anything else."""
     if not isinstance(part, dict) or not part.keys() <= {"text", "paste"} or not isinstance(part.get("text"), str):

@@ -80,13 +80,14 @@ def begin(
     client_id: str | None = None,
     attachments: Sequence[UUID] = (),
     pastes: Sequence[Pasted] = (),
+    pasted: Sequence[str] = (),
 ) -> Begun:
     """Store a person's message and a pending reply, and have the reply written after the commit.
 
-    `attachments` are the ids of uploaded files that no message has yet; `pastes` are ranges of `content`. `content`
-    may be blank if there is a file. A repeated `client_id` with the same text and files returns the rows of the first
-    call. Raises Invalid, Conflict (a reply is being written, the client_id was used for another text, no model is set)
-    or TooLarge; nothing is stored then.
+    `attachments` are the ids of uploaded files that no message has yet; `pastes` are ranges of `content`, `pasted` are
+    texts that were pasted among its words. `content` may be blank if there is a file. A repeated `client_id` with the
+    same text and files returns the rows of the first call. Raises Invalid, Conflict (a reply is being written, the
+    client_id was used for another text, no model is set) or TooLarge; nothing is stored then.
     """
     if client_id is not None:
         client_id = clean_text("client_id", client_id, limit=64)
@@ -96,7 +97,7 @@ def begin(
         if begun := _replayed(conversation, content, attachments, client_id):
             return begun
         raise refusal
-    asked = checked(conversation, content, attached=attached, pastes=pastes)
+    asked = checked(conversation, content, attached=attached, pastes=pastes, pasted=pasted)
     try:
         return _store(conversation, asked, client_id)
     except (IntegrityError, Conflict, TooMany) as refusal:
@@ -111,6 +112,7 @@ def checked(
     *,
     attached: Sequence[Attached] = (),
     pastes: Sequence[Pasted] = (),
+    pasted: Sequence[str] = (),
     earlier: Message | None = None,
 ) -> Question:
     """Check and measure a message before it is stored; `earlier` is the message that it replaces, if any.
@@ -129,7 +131,7 @@ def checked(
     whole, places = inlined(words, [(one.row.name, one.text) for one in attached if not one.is_image])
     tokens = transcript.message_tokens(whole) + images * image_files.TOKENS
     quoted = [(one.start, one.length) for one in pastes]
-    origin = origin_of(whole, words=words, pastes=quoted, earlier=earlier)
+    origin = origin_of(whole, words=words, pastes=quoted, pasted=pasted, earlier=earlier)
     asked = Question(words, whole, tokens, profile, tuple(attached), tuple(places), tuple(pastes), origin)
     _require_fit(conversation, asked)
     return asked

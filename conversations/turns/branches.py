@@ -47,7 +47,14 @@ def regenerate(conversation: Conversation, message_id: UUID) -> Message:
     return reply
 
 
-def edit(conversation: Conversation, message_id: UUID, *, content: str, pastes: Sequence[Pasted] = ()) -> begin.Begun:
+def edit(
+    conversation: Conversation,
+    message_id: UUID,
+    *,
+    content: str,
+    pastes: Sequence[Pasted] = (),
+    pasted: Sequence[str] = (),
+) -> begin.Begun:
     """Replace a person's message and everything after it by an edited message and a pending reply.
 
     The edited message keeps the protection and the files of the old one. Raises NotFound, Invalid, Conflict or
@@ -56,7 +63,7 @@ def edit(conversation: Conversation, message_id: UUID, *, content: str, pastes: 
     old = message_of(conversation, message_id)
     if old.role != Role.USER:
         raise Conflict("Only a person's message can be edited.", code="not_a_question")
-    asked = begin.checked(conversation, content, attached=copies_of(old), pastes=pastes, earlier=old)
+    asked = begin.checked(conversation, content, attached=copies_of(old), pastes=pastes, pasted=pasted, earlier=old)
     with transaction.atomic():
         lock(conversation)
         old = message_of(conversation, message_id)

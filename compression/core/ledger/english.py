@@ -42,6 +42,12 @@ VERBS: Final = words(
     "infer initialise initialize inline log lowercase uppercase narrate pad paginate pick pluralise pluralize poll "
     "predict prepare prompt redact reveal sample scale scan schedule seed shuffle simulate store stream suffix "
     "tabulate "
+    "forward email ping escalate archive sync invite cancel approve reject reopen rotate revoke expose leak "
+    "swallow catch raise retry cache persist index partition vacuum disable configure scale drain reboot "
+    "shut kill terminate provision alert print quote reply-all cc mail scrape crawl decrypt hash salt "
+    "store collect assert benchmark profile lower round truncate rhyme credit attach embed hyperlink abstract "
+    "conclude "
+    "contrast evaluate gather justify list outline rank rate refine relate restructure tabulate tackle tie weigh "
     "shout swear curse joke insult ramble exaggerate waffle speculate improvise spoil patronise patronize interrupt "
     "template time-box tokenise tokenize transcribe trace unify vary wait walk"
 )
@@ -50,7 +56,7 @@ VERBS: Final = words(
 SOFT: Final = words(
     "be keep give let make take stop look help find leave share try do go have get think work trust learn mind "
     "respect "
-    "remember forget say walk wait support follow listen bring encourage count start begin end"
+    "remember forget say walk wait support follow listen bring encourage count start begin end change"
 )
 """Verbs of everyday advice ("never give up"): orders only where the sentence names what an assistant makes."""
 
@@ -121,7 +127,7 @@ _STRICT: Final = words("end begin start sign call make give offer run touch chan
 """Verbs of `_FORBIDDEN` that everyday advice has too: the sentence must name what an assistant makes."""
 _ONCE = re.compile(
     r"\b(?:yet|(?<!from )now|for now|this time|right now|at the moment|today|tonight|tomorrow|until|till|anymore if|"
-    r"for the moment|first thing|(?:this|that|the) one\b|here)\b|[:=]\s*$",
+    r"for the moment|first thing|(?:this|that|the) one\b|here|if you)\b|[:=]\s*$",
     re.IGNORECASE,
 )
 _STYLE = (
@@ -249,11 +255,13 @@ _CALL_ME = re.compile(
     re.IGNORECASE,
 )
 _OUTPUT_MUST = re.compile(
-    rf"{_BEGIN}(?:(?:(?:all|every|each|any|your|future|of)\s+)+(?:the\s+|your\s+)?{_OUTPUT}|(?:the )?(?:answers|"
-    rf"replies|responses|explanations|summaries|commits|commit messages))"
+    rf"{_BEGIN}(?:(?:(?:all|every|each|any)\s+(?:of\s+)?)?your\s+(?:future\s+)?{_OUTPUT}|(?:all|every|each|"
+    rf"any)\s+(?:the\s+|future\s+)?"
+    r"(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|code|commits?|messages?|snippets?)|"
+    r"(?:the )?(?:answers|replies|explanations|summaries|commit messages))"
     r"(?:\s+(?:messages?|snippets?|samples?|examples?|blocks?))?\s+"
-    r"(?:(?:must|may|has to|have to|needs? to|should|shall|are to|is to)\s+(?:always|never|not|only|all)\b|(?:must|"
-    r"has to|have to|needs? to|are to|is to)\b)",
+    r"(?:(?:must|may|has to|have to|needs? to|should|shall|are to|is to)\s+(?:always|never|not|only|all)\b|"
+    r"(?:must|has to|have to|needs? to|are to|is to)\b)",
     re.IGNORECASE,
 )
 _STANDING = re.compile(
@@ -289,7 +297,8 @@ _IDIOM = re.compile(
     r"always (?:keep (?:going|smiling|it up|your (?:head|chin|spirits))|follow your (?:heart|dreams)|trust your|"
     r"back (?:you|each)|support(?:ing)? (?:you|each)|walk)|"
     r"never (?:forget|stop (?:believing|dreaming|learning|being|trying))|never (?:been|had|seen|done|know|knew)|"
-    r"(?:always|never) (?:look|wait) (?:on|for) (?:the|you|me)|yourself\b(?!.*\b(?:code|answers?)\b)|each other|one "
+    r"(?:always|never) (?:look|wait) (?:on|for) (?:the|you|me)|who you are\b|yourself\b(?!.*\b(?:code|answers?)\b)|"
+    r"each other|one "
     r"another|our (?:dreams|journey|community))\b",
     re.IGNORECASE,
 )

@@ -15,6 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigg
 from conversations.access import get_conversation
 from conversations.compaction import compaction
 from conversations.errors import Invalid, Refused
+from conversations.messages.pastes import parse_pasted
 from conversations.models import Conversation, Message
 from conversations.page import thread as threads
 from conversations.page.message_view import bubble
@@ -60,7 +61,8 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         if compaction.command(content) is not None:
             raise Invalid("/compact is no message: write it in the box below.", field="content")
         slash_commands.require_text(content)
-        branches.edit(conversation, row.pk, content=content)
+        pasted = parse_pasted(request.POST.get("pasted", "[]"))
+        branches.edit(conversation, row.pk, content=content, pasted=pasted)
     except Refused as refusal:
         response = HttpResponse(escape(refusal.without_field), status=refusal.status)
         return reswap(retarget(response, f"#refused-{row.pk}"), "innerHTML")

@@ -45,6 +45,7 @@ def send_message(request: Request, pk: UUID) -> HttpResponse:
         client_id=request.POST.get("client_id") or None,
         attachments=chosen,
         pastes=written.pastes,
+        pasted=pastes.parse_pasted(request.POST.get("pasted", "[]")),
     )
     if not begun.replayed:
         history.set_parts(begun.reply, **NO_PARTS)
