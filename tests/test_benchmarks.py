@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import DATA
 
 ROOT = Path(__file__).parents[1]
-ON_REAL_CONVERSATIONS = ("compaction", "stages", "retention", "memory")
+ON_REAL_CONVERSATIONS = ("compaction", "stages", "retention", "memory", "ledger")
 LOADS = ("load storm", "load sockets", "load streams", "load messages", "load turns")
 BENCHMARKS = (*ON_REAL_CONVERSATIONS, "context", "live", "gateway", "agents", *LOADS)
 FIGURE = re.compile(r"\d+(?:\.\d+)? (?:ms|s|%|MB|KB|KiB|µs)|\.\d{3}")

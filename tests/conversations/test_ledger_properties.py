@@ -1,0 +1,101 @@
+"""The ledger under random messages, edits, versions, choices, undone compactions and forks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from conversations.context import ledger
+from conversations.context.settings import change
+from conversations.context.transcript import HISTORY
+from conversations.models import Conversation, LedgerEntry, Message, ModelProfile
+from conversations.turns import begin, branches, forks, versions
+
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
+State = LedgerEntry.State
+
+SAID = [
+    "Always answer in French.",
+    "Always answer in German.",
+    "Never answer in French.",
+    "No emojis. I prefer tables over lists.",
+    "You can use emojis again.",
+    "I prefer short answers.",
+    "Keep answers under 100 words. Which port?",
+    "Never push to main. Always answer in French.",
+    "Always push to main.",
+    "Which port has alpha?",
+]
+ACT = st.one_of(
+    st.tuples(st.just("say"), st.sampled_from(SAID)),
+    st.tuples(st.just("edit"), st.integers(0, 5), st.sampled_from(SAID)),
+    st.tuples(st.just("edit"), st.integers(0, 5), st.just("Which host?")),
+    st.tuples(st.just("use"), st.integers(0, 5), st.integers(0, 3)),
+    st.tuples(st.just("use"), st.integers(0, 5), st.integers(0, 3)),
+    st.tuples(st.just("choose"), st.integers(0, 9), st.sampled_from([str(state) for state in ledger.CHOICES])),
+    st.tuples(st.just("set"), st.lists(st.sampled_from(["Use UTC", "Always answer in French."]), max_size=2)),
+    st.tuples(st.just("fork"), st.integers(0, 5)),
+)
+
+
+@given(said=st.lists(st.sampled_from(SAID), min_size=2, max_size=4), acts=st.lists(ACT, min_size=3, max_size=8))
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_ledger_holds_whatever_is_done(user: User, profile: ModelProfile, said: list[str], acts: list[Any]) -> None:
+    conversation = Conversation.objects.create(owner=user, model=profile)
+    for text in said:
+        done(conversation, "say", text)
+    for act in acts:
+        conversation = done(conversation, *act)
+        holds(conversation)
+
+
+def done(conversation: Conversation, act: str, *how: Any) -> Conversation:
+    """The conversation to go on with: after a fork, the copy."""
+    conversation.refresh_from_db()
+    questions = list(conversation.messages.filter(role="user", replaced_by=None).order_by("created_at"))
+    if act == "say":
+        begin.begin(conversation, content=how[0])
+    elif act == "set":
+        change(conversation, rules=list(dict.fromkeys(how[0])))
+        assert conversation.rules == list(dict.fromkeys(how[0]))
+    elif act == "choose":
+        entries = list(ledger.current(conversation.pk).order_by("said_at", "pk"))
+        if entries:
+            ledger.choose(conversation, entries[how[0] % len(entries)].pk, state=how[1])
+    elif questions:
+        chosen = questions[how[0] % len(questions)]
+        if act == "edit":
+            branches.edit(conversation, chosen.pk, content=how[1])
+        elif act == "use":
+            edited = [row for row in questions if row.versions]
+            for row in edited[how[0] % len(edited) :][:1] if edited else ():
+                others = [number for number, pk in versions.numbers(row).items() if pk != row.pk]
+                versions.use(conversation, row.pk, number=others[how[1] % len(others)])
+        elif act == "fork":
+            before = {(row.text, row.kind, row.is_chosen) for row in ledger.current(conversation.pk)}
+            conversation = forks.fork(conversation, chosen.pk)
+            assert {(row.text, row.kind, row.is_chosen) for row in ledger.current(conversation.pk)} <= before
+    conversation.messages.filter(role="assistant").update(status="complete", content="Fine.")
+    return conversation
+
+
+def holds(conversation: Conversation) -> None:
+    conversation.refresh_from_db()
+    rows = {row.pk: row for row in ledger.current(conversation.pk)}
+    history = set(Message.objects.filter(HISTORY, conversation=conversation).values_list("pk", flat=True))
+    in_force = [row for row in rows.values() if row.state == State.IN_FORCE]
+    noted = [row for row in rows.values() if row.state == State.NOTED]
+    assert set(conversation.rules) == {row.text for row in in_force}
+    assert {text for _, text in conversation.noted} == {row.text for row in noted}
+    for row in rows.values():
+        assert row.message is None or row.message in history, "its message is part of the history"
+        assert (row.state == State.SUPERSEDED) == (row.superseded_by is not None)
+        assert row.state in (State.SUPERSEDED, row.chosen_state)
+        assert row.superseded_by is None or row.superseded_by in rows, "what superseded it is there"
+    typed = list(Message.objects.filter(HISTORY, conversation=conversation, role="user"))
+    found = {entry.text for row in typed for entry in ledger.find_entries(row.content)}
+    assert found == {row.text for row in rows.values() if row.message}, "each sentence is an entry, and none is more"
