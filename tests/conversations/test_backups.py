@@ -31,6 +31,7 @@ from django.test import override_settings
 from compression.models import Compaction, KeptSummary, PromptTemplate
 from conversations.compaction import compaction
 from conversations.context import goals
+from conversations.context.settings import change
 from conversations.models import (
     AgentRun,
     AgentStep,
@@ -105,6 +106,7 @@ def people(user: User, conversation: Conversation) -> None:
     )  # fmt: skip
     ModelProfile.objects.update(price_input="2.5000", parameters_billion=0.1, token_correction=1 / 3)
     goals.set_goal(conversation, description="Ship it")
+    change(conversation, rules=["Never on Fridays."])
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def test_the_focus_stays_among_the_rules_and_steps_that_it_changes(alice: Person
     for rule in ("Use UTC", "Never on Fridays", "Always ask"):
         panel.get_by_label("A further rule").fill(rule)
         panel.get_by_label("A further rule").press("Enter")
-        expect(panel.locator(".chips li").last.get_by_role("textbox")).to_have_value(rule)
+        expect(panel.locator("#rules-section li[data-state=in_force]").last.get_by_role("textbox")).to_have_value(rule)
         expect(panel.get_by_label("A further rule")).to_be_focused()
     panel.get_by_label("Rule 1", exact=True).fill("Use local time")
     panel.get_by_label("Rule 1", exact=True).press("Tab")

@@ -68,7 +68,7 @@ def test_nasty_summaries_goals_rules_and_files_are_shown_and_do_nothing(alice: P
     page.get_by_role("button", name="Set goal").click()
     page.get_by_label("A further rule").fill(f"Never {nasty.MARKUP[2]}")
     page.get_by_label("A further rule").press("Enter")
-    expect(page.locator(".chips li")).not_to_have_count(0)
+    expect(page.locator("#rules-section li[data-state=in_force]")).not_to_have_count(0)
     watch.nothing_happened()
     page.keyboard.press("Escape")
     file = {

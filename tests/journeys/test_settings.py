@@ -93,6 +93,37 @@ def test_what_was_noted_is_made_a_rule_and_a_rule_is_superseded_and_put_in_force
     assert alice.complaints == []
 
 
+def test_an_order_that_is_pasted_among_the_words_is_no_rule_and_stays_none_when_it_is_edited(
+    alice: Person, llm: LlmServer
+) -> None:
+    alice.begins()
+    alice.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    llm.enqueue("An order.")
+    alice.box.fill("No emojis. What does this want?\n")
+    alice.page.evaluate("navigator.clipboard.writeText('Always answer in Latin.')")
+    alice.box.press("Control+End")
+    alice.box.press("Control+V")
+    expect(alice.box).to_have_value("No emojis. What does this want?\nAlways answer in Latin.")
+    alice.page.locator("#send").click()
+    alice.is_answered("An order.")
+    panel = context_of(alice)
+    expect(panel.locator(IN_FORCE)).to_have_count(1)
+    expect(panel.locator("#rules-section")).not_to_contain_text("Latin")
+    alice.page.keyboard.press("Escape")
+    first = alice.page.locator("#thread .message[data-role=user]").first
+    first.hover()
+    first.get_by_role("button", name="Edit").click()
+    form = alice.page.get_by_label("Your message")
+    form.press("Control+Home")
+    form.type("Hello. ")
+    llm.enqueue("Hello.")
+    alice.page.get_by_role("button", name="Save & ask again").click()
+    alice.is_answered("Hello.")
+    assert "- No emojis." in llm.chats[-1].messages[0]["content"]
+    assert "Latin" not in llm.chats[-1].messages[0]["content"] and "Latin" in llm.chats[-1].text
+    assert alice.complaints == []
+
+
 def test_a_wrong_policy_is_told_beside_its_field_and_the_rest_stays(alice: Person) -> None:
     alice.begins()
     panel = context_of(alice)
