@@ -133,9 +133,9 @@ class Source:
     """One conversation of a file.
 
     `results` are by the number of their call, `model` is a profile's name, `fields` are further columns. `rules` and
-    `ledger` are those that the file names as such: no text of a message becomes a rule. `id` is the file's own, `place`
-    its position in a list. A conversation without lines is left out if it must not be empty. Without a `state` it is
-    not compacted.
+    `ledger` are those that the file names as such: no text of a message becomes an entry, and none is put in force.
+    `id` is the file's own, `place` its position in a list. A conversation without lines is left out if it must not be
+    empty. Without a `state` it is not compacted.
     """
 
     title: str
@@ -146,7 +146,7 @@ class Source:
     started: datetime | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     rules: list[str] = field(default_factory=list)
-    ledger: tuple[Entry, ...] | None = None
+    ledger: tuple[Entry, ...] = ()
     goal: Aim | None = None
     id: str | None = None
     updated: datetime | None = None

@@ -1,10 +1,15 @@
-"""The ledger in our own export. No text of a message becomes an entry on import: only the entries of the file do."""
+"""The ledger in our own export. An import puts nothing in force: what a file has in force comes in as noted.
+
+No text of a message becomes an entry on import: only the entries and rules that the file names as such do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
+
+from django.utils import timezone
 
 from compression.core.ledger.find import entry_of
 from compression.core.ledger.values import MAX_ENTRY_CHARS
@@ -24,8 +29,13 @@ from conversations.models import Conversation, LedgerEntry, Message
 from conversations.models.ledger_entry import MAX_HISTORY
 
 MAX_ENTRIES = 20_000
-MAX_WORD = 40
-KINDS, STATES = tuple(LedgerEntry.Kind.values), tuple(LedgerEntry.State.values)
+"""The most entries of a file's ledger."""
+MAX_REASON_CHARS = 40
+"""The most characters of a reason (`by`) in an entry's history."""
+State = LedgerEntry.State
+KINDS, STATES = tuple(LedgerEntry.Kind.values), tuple(State.values)
+CHOSEN_STATES = (State.IN_FORCE, State.NOTED, State.DISMISSED)
+"""The states without supersession, which a file names by `superseded_by`."""
 
 
 def entries_json(conversation_id: UUID, messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -56,28 +66,41 @@ def read_entries(value: object, lines: Sequence[Line]) -> tuple[Entry, ...]:
     return tuple(_read(f"ledger[{number}]", row, places, len(rows)) for number, row in enumerate(rows))
 
 
-def store_entries(conversation: Conversation, entries: Sequence[Entry]) -> None:
-    """Store the entries of a file, in the transaction that stored its messages, and what requests have of them."""
+def store_entries(conversation: Conversation, entries: Sequence[Entry], rules: Sequence[str]) -> None:
+    """Store the entries of a file and those of its rules that have none, in the transaction of its messages.
+
+    What is in force in the file is noted here, until its person chooses. What is dismissed or superseded stays so.
+    """
     stored = Message.objects.filter(conversation=conversation).order_by("created_at")
     ids = list(stored.values_list("pk", flat=True)) if any(entry.message is not None for entry in entries) else []
+    texts = {entry.text for entry in entries}
     rows = [_row(conversation, entry, ids) for entry in entries]
     for row, entry in zip(rows, entries, strict=True):
         if entry.superseded_by is not None:
-            row.superseded_by, row.state = rows[entry.superseded_by].pk, LedgerEntry.State.SUPERSEDED
+            row.superseded_by, row.state = rows[entry.superseded_by].pk, State.SUPERSEDED
+    rows += [_row(conversation, _rule_entry(rule), ()) for rule in rules if rule not in texts]
     LedgerEntry.objects.bulk_create(rows, 500)
     ledger.write_columns(conversation.pk)
     conversation.refresh_from_db(fields=["rules", "noted"])
 
 
+def _rule_entry(rule: str) -> Entry:
+    """The entry of a rule in a file without a ledger."""
+    now = timezone.now()
+    return Entry("rule", rule, State.IN_FORCE, False, None, None, now, now, [])
+
+
 def _row(conversation: Conversation, entry: Entry, ids: Sequence[UUID]) -> LedgerEntry:
     topic = entry_of(entry.text).topic
-    return LedgerEntry(
+    was_in_force = entry.state == State.IN_FORCE
+    state = State.NOTED if was_in_force else State(entry.state)
+    row = LedgerEntry(
         conversation=conversation,
         kind=entry.kind,
         text=entry.text,
-        state=entry.state,
-        chosen_state=entry.state,
-        is_chosen=entry.is_chosen,
+        state=state,
+        chosen_state=state,
+        is_chosen=entry.is_chosen and not was_in_force,
         topic=topic.name,
         value=topic.value,
         forbids=topic.forbids,
@@ -86,6 +109,9 @@ def _row(conversation: Conversation, entry: Entry, ids: Sequence[UUID]) -> Ledge
         decided_at=entry.decided_at,
         history=entry.history,
     )
+    if was_in_force:
+        row.note(by="import")
+    return row
 
 
 def _read(place: str, value: object, places: dict[str, int], count: int) -> Entry:
@@ -100,7 +126,7 @@ def _read(place: str, value: object, places: dict[str, int], count: int) -> Entr
     return Entry(
         kind=read_choice(f"{place}.kind", row.get("kind"), KINDS),
         text=text,
-        state=read_choice(f"{place}.state", row.get("state"), STATES[:-1]),
+        state=read_choice(f"{place}.state", row.get("state"), CHOSEN_STATES),
         is_chosen=read_flag(f"{place}.is_chosen", row.get("is_chosen")),
         message=places.get(read_text(f"{place}.message", row.get("message"), limit=100)),
         superseded_by=None if by is None else read_number(f"{place}.superseded_by", by, high=count - 1),
@@ -119,5 +145,5 @@ def _change(place: str, value: object) -> dict[str, str]:
     return {
         "state": read_choice(f"{place}.state", row.get("state"), STATES),
         "at": at.isoformat() if at else "",
-        "by": read_text(f"{place}.by", row.get("by"), limit=MAX_WORD),
+        "by": read_text(f"{place}.by", row.get("by"), limit=MAX_REASON_CHARS),
     }

@@ -103,8 +103,8 @@ def _complete(one: Ready) -> None:
         goals.set_goal(one.conversation, description=aim.description, priority=aim.priority, progress=aim.progress)
         # For the person it is no change of today.
         Conversation.objects.filter(pk=one.conversation.pk).update(updated_at=one.conversation.updated_at)
-    if one.source.ledger or (one.source.rules and one.source.ledger is None):
-        store_entries(one.conversation, one.source.ledger or ())
+    if one.source.ledger or one.source.rules:
+        store_entries(one.conversation, one.source.ledger, one.source.rules)
     if one.state:
         put_in_force(one.conversation, one.state)
     threads = [thread.conversation for thread in one.threads]
@@ -118,7 +118,6 @@ def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile 
         title=one_line(source.title) or _first_words(source.lines),
         system_prompt=source.system_prompt,
         model=model,
-        rules=source.rules,
         created_at=source.started or _first_date(source.lines),
         updated_at=min(source.updated or now, now),
         **source.fields,

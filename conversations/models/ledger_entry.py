@@ -85,7 +85,8 @@ class LedgerEntry(models.Model):
     def note(self, *, by: str) -> None:
         """Add the present state to the history.
 
-        `by`: message, person, budget (it had no room), entry (a later one), history (messages left or came back).
+        `by`: message, person, import (which puts nothing in force), budget (it had no room), entry (a later one),
+        history (messages left or came back).
         """
         change: dict[str, Any] = {"state": self.state, "at": timezone.now().isoformat(), "by": by}
         self.history = [*self.history, change][-MAX_HISTORY:]

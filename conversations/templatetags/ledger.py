@@ -11,6 +11,7 @@ register = template.Library()
 REASONS = {
     "message": ", as it was said",
     "person": ", by you",
+    "import": ", as an import puts nothing in force",
     "budget": ", as there was no room among the rules",
     "entry": " by a later entry",
     "history": ", as messages left or came back",

@@ -22,7 +22,7 @@ from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary, emergency, lease, snapshots
-from conversations.context import goals, next_request, transcript
+from conversations.context import goals, ledger, next_request, transcript
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
@@ -103,24 +103,33 @@ def exported(row: Conversation) -> dict[str, Any]:
 
 
 def told(row: Conversation) -> dict[str, Any]:
-    """An export, with messages told by their place."""
+    """An export, with messages told by their place, without the history of its ledger."""
     data = exported(row)
     names = {entry["id"]: at for at, entry in enumerate(data["messages"]) if "id" in entry}
     text = json.dumps(data)
     for name, at in names.items():
         text = text.replace(name, f"message {at}")
     known: dict[str, Any] = json.loads(text)
-    del known["conversation"]["id"], known["totals"]["compressions"]
+    del known["conversation"]["id"], known["totals"]["compressions"], known["ledger"]
     return known
 
 
 def require_same(row: Conversation, back: Conversation) -> None:
+    """The import is the same but for its rules, which are noted, and in force again once its person says so."""
+    assert back.rules == [] and told(back)["conversation"] | {"rules": row.rules} == told(row)["conversation"]
+    put_in_force(back)
     assert told(back) == told(row)
     assert next_request.preview(back) == next_request.preview(row)
     digests = [checkpoint.digest for checkpoint in active_checkpoints(back.pk)]
     assert digests == [checkpoint.digest for checkpoint in active_checkpoints(row.pk)]
     for checkpoint in Checkpoint.objects.filter(conversation=back):
         assert checkpoint.digest == extend_digest("", transcript.between(back.pk, None, checkpoint.last_message_at))
+
+
+def put_in_force(row: Conversation) -> None:
+    """What was in force where the conversation was exported is in force again, at one press each."""
+    for entry in ledger.current(row.pk).filter(state="noted").order_by("decided_at"):
+        ledger.choose(row, entry.pk, state="in_force")
 
 
 def require_whole(row: Conversation) -> None:

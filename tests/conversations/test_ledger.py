@@ -283,23 +283,32 @@ async def test_rules_of_a_row_without_entries_stay_when_one_is_found(chat: Chat)
     assert chat.conversation.rules == ["Use UTC", "Never guess."]
 
 
-async def test_an_export_that_comes_back_keeps_the_states(chat: Chat, user: User) -> None:
+async def test_an_export_that_comes_back_has_nothing_in_force_until_its_person_says_so(chat: Chat, user: User) -> None:
     await chat.say("Always answer in French. I prefer tables. We decided to use port 5433.")
-    await chat.say("Always answer in German. Never use tabs.")
+    await chat.say("Always answer in German. Never use tabs. Never use eval.")
     await choose(chat.conversation, "I prefer tables.", "in_force")
     await choose(chat.conversation, "Never use tabs.", "dismissed")
     await chat.refresh()
+    before = await states(chat.conversation)
     row = await Conversation.objects.select_related("model").aget(pk=chat.conversation.pk)
     file = json.dumps(await sync_to_async(as_json)(row)).encode()
     (back,) = (await sync_to_async(import_conversations)(user, file)).conversations
-    assert await states(back) == await states(chat.conversation)
-    assert back.rules == chat.conversation.rules and back.noted == chat.conversation.noted
+    was_in_force = [text for text, state in before.items() if state == State.IN_FORCE]
+    assert sorted(was_in_force) == ["Always answer in German.", "I prefer tables.", "Never use eval."]
+    assert await states(back) == before | dict.fromkeys(was_in_force, "noted") and back.rules == []
     german = await entry(back, "Always answer in German.")
-    assert (await Message.objects.aget(pk=german.message)).content == "Always answer in German. Never use tabs."
+    assert [(change["state"], change["by"]) for change in german.history] == [
+        ("in_force", "message"),
+        ("noted", "import"),
+    ]
+    assert (await Message.objects.aget(pk=german.message)).content.startswith("Always answer in German.")
     assert (await entry(back, "Always answer in French.")).superseded_by == german.pk
     again = await sync_to_async(as_json)(await Conversation.objects.select_related("model").aget(pk=back.pk))
     places = {message["id"]: at for at, message in enumerate(again["messages"])}
-    assert [one["message"] in places for one in again["ledger"]] == [True] * 5
+    assert [one["message"] in places for one in again["ledger"]] == [True] * 6
+    for text in chat.conversation.rules:
+        await choose(back, text, "in_force")
+    assert back.rules == chat.conversation.rules and await states(back) == before
 
 
 @pytest.mark.parametrize(
@@ -314,6 +323,10 @@ async def test_an_export_that_comes_back_keeps_the_states(chat: Chat, user: User
         (
             [{"text": "x", "said_at": "2026-01-01", "kind": "rule", "state": "noted", "superseded_by": 7}],
             r"ledger\[0\].superseded_by: must be a whole number from 0 to 0",
+        ),
+        (
+            [{"text": "x", "said_at": "2026-01-01", "kind": "rule", "state": "noted", "superseded_by": -1}],
+            r"ledger\[0\].superseded_by",
         ),
         (
             [{"text": "x", "said_at": "2026-01-01", "kind": "rule", "state": "noted", "history": [{"state": "on"}]}],
