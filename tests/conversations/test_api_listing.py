@@ -99,7 +99,7 @@ def test_conversations_of_the_gateway_are_listed_and_read_where_asked_for_and_ne
     assert api.get(f"{ALL}/{row.pk}").json()["kind"] == "gateway"
     eve = Api(User.objects.get_or_create(username="eve")[0])
     for path in (
-        *(f"{ALL}/{row.pk}/{part}" for part in ("context", "messages", "export", "export?format=md")),
+        *(f"{ALL}/{row.pk}/{part}" for part in ("context", "messages", "ledger", "export", "export?format=md")),
         *(f"/api/context/{row.pk}/{part}" for part in ("compactions", "snapshots")),
     ):
         assert api.get(path).status_code == 200, path
@@ -116,6 +116,8 @@ def test_conversations_of_the_gateway_are_listed_and_read_where_asked_for_and_ne
         *(("POST", f"{of_message}/{act}", {}) for act in ("regenerate", "fork")),
         *(("POST", f"/api/context/{row.pk}/{act}", {}) for act in ("compact", "clear", "snapshots")),
         ("PUT", f"/api/context/{row.pk}/checkpoints/1", {"summary": "x"}),
+        ("POST", f"{ALL}/{row.pk}/ledger", {"text": "Use UTC"}),
+        ("PATCH", f"{ALL}/{row.pk}/ledger/{row.pk}", {"state": "in_force"}),
         ("PUT", f"{ALL}/{row.pk}/goal", {"description": "x"}),
         ("POST", f"{ALL}/{row.pk}/goal/end", {"status": "completed"}),
     ]

@@ -142,9 +142,9 @@ CASES = {
     "goal": Case("goal", {"description": Field(KEPT, "y" * 2_001, " "), "priority": Field("low", "urgent", "normal")}),
     "checkpoint": Case("step", {"text": Field("Switch", "z" * 241)}, without="status"),
     "same checkpoint": Case("step", {"text": Field("Switch", "Copy it")}, without="status"),
-    "rule": Case("rules", {"rule": Field("Use UTC", "w" * 300)}, without="was"),
+    "rule": Case("rules", {"rule": Field("Use UTC", "w" * 1_100)}, without="was"),
     "empty rule": Case("rules", {"rule": Field("Use UTC", " ")}, without="was"),
-    "changed rule": Case("rules", {"rule": Field("Use UTC", "v" * 300)}, {"was": "Never on Fridays"}),
+    "changed rule": Case("rules", {"rule": Field("Use UTC", "v" * 1_100)}, {"was": "Never on Fridays"}),
     "summary": Case("edit_summary", {"summary": Field(KEPT, "\nPorts.\n")}),
     "cleared summary": Case("edit_summary", {"summary": Field(KEPT, "")}),
     "policy": Case("policy", POLICY),
@@ -242,9 +242,9 @@ def test_other_forms_of_the_section_show_what_is_stored(
     assert page.of("status")["status"].value == "in-progress"
     page = forms_of(pages.post("goal", conversation.pk, description="", priority="low"))
     assert page.of(status="in-progress") and page.of(text="")["text"]
-    page = forms_of(pages.post("rules", conversation.pk, rule="w" * 300))
+    page = forms_of(pages.post("rules", conversation.pk, rule="w" * 1_100))
     assert page.of(was="Never on Fridays")["rule"].value == "Never on Fridays"
-    page = forms_of(pages.post("rules", conversation.pk, rule="w" * 300, was="Never on Fridays"))
+    page = forms_of(pages.post("rules", conversation.pk, rule="w" * 1_100, was="Never on Fridays"))
     assert page.of("rule", without="was")["rule"].value == ""
 
 

@@ -12,6 +12,7 @@ from conversations.api.schemas.attachments import Paste
 from conversations.api.schemas.context import Checkpoint
 from conversations.api.schemas.fields import Mode, Money, Role, Tokens, about
 from conversations.api.schemas.goals import Artifact, Decision, Priority, Step
+from conversations.api.schemas.ledger import SAID_AT, Change, Kind
 from conversations.api.schemas.policies import PolicySettings
 
 
@@ -90,6 +91,20 @@ class ExportedMessage(BaseModel):
     usage: ExportedUsage | None = Field(default=None, description="What a reply took.")
 
 
+class ExportedEntry(BaseModel):
+    """An entry of the ledger; an import has what is in force as noted."""
+
+    kind: Kind = about("Its kind.", "rule")
+    text: str = about("The person's own words: a whole sentence.", "Never use port 8080.")
+    state: Literal["in_force", "noted", "dismissed"] = about("Its state, were it not superseded.", "in_force")
+    is_chosen: bool = about("Whether its person chose the state.", False)
+    message: UUID | None = about("Id of its message; null for what was added by hand.", None)
+    superseded_by: int | None = about("Place, in this list, of the entry that took its place; null: none.", None)
+    said_at: datetime = about("When it was said.", SAID_AT)
+    decided_at: datetime = about("When it got its state; of two about the same thing the later one holds.", SAID_AT)
+    history: list[Change] = about("The changes of its state, the latest 20, in order.", [])
+
+
 class ExportedCheckpoint(Checkpoint):
     """A summary, with what an import needs to put it in force again."""
 
@@ -140,6 +155,7 @@ class Export(BaseModel):
     version: int = about("Of this form.", 4, ge=1)
     conversation: ExportedConversation
     messages: list[ExportedMessage] = about("In order; tool results after the message that asked for them.")
+    ledger: list[ExportedEntry] = about("Rules, preferences, decisions and corrections, in the order they were said.", [])
     checkpoints: list[ExportedCheckpoint] = about("The summaries in force, in order.", [])
     compression: ExportedCompression | None = about("How it was compressed last; null where it never was.", None)
     runs: list[ExportedRun] = about("Of an agent: tasks that its planner handed to executors.", [])
