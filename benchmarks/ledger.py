@@ -1,7 +1,8 @@
 """What the ledger finds in real conversations, and what it takes for more than it is: `python -m benchmarks.ledger`.
 
 On BEAM's chats, the instructions and preferences that its questions ask for; on LoCoMo's, where two people talk and
-nobody orders an assistant, every entry in force is a wrong one. Milliseconds are CPU of one message.
+nobody orders an assistant, every entry in force is a wrong one. BEAM's replies are full of advice to their readers: read
+as if a person had typed them, they say how often advice passes for an order. Milliseconds are CPU of one message.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ _WORD = re.compile(r"[\w'+.-]{4,}")
 
 
 class Chat(NamedTuple):
-    """The user messages of a conversation by their index, and its questions."""
+    """The user messages of a conversation by their index, the replies to them, and its questions."""
 
     name: str
     said: dict[int, str]
+    advised: Sequence[str]
     questions: Sequence[dict[str, Any]]
 
 
@@ -53,6 +55,10 @@ def main() -> None:
         )
         for text in wrong:
             print(f"  {text}")
+    advice = [text for chat in beam for text in chat.advised]
+    wrong = [found.text for text in advice for found in find_entries(text) if found.is_sure]
+    rate = 1_000 * len(wrong) / len(advice)
+    print(f"| in force per 1,000 of {len(advice):,} replies of BEAM, read as if typed | {rate:.0f} | |")
     texts = [text for chat in (*beam, *locomo) for text in chat.said.values()]
     noted = [found for text in texts for found in find_entries(text) if not found.is_sure]
     print(f"| noted per 1,000 messages of both | {1_000 * len(noted) / len(texts):.0f} | |")
@@ -117,7 +123,8 @@ def _chats(kind: str) -> Iterator[Chat]:
         source = json.loads(file.read_text())
         is_ours = {"beam": ("user",), "locomo": ("user", "assistant")}[kind]
         said = {at: one["content"] for at, one in enumerate(source["messages"]) if one["role"] in is_ours}
-        yield Chat(file.stem, said, source.get("qa", ()))
+        advised = [one["content"] for at, one in enumerate(source["messages"]) if at not in said]
+        yield Chat(file.stem, said, advised, source.get("qa", ()))
 
 
 if __name__ == "__main__":

@@ -6,48 +6,8 @@ import re
 from typing import Final
 
 from compression.core.extractive.stopwords import words
-
-VERBS: Final = words(
-    "abbreviate abstract accept acknowledge adapt add address adhere adjust admit alert align alter analyse analyze "
-    "annotate announce answer apologise apologize apply approve archive argue arrange ask assert assign assume "
-    "attach attribute audit avoid back balance base begin benchmark blend block bold break bring browse build "
-    "bullet cache calculate call cancel capitalise capitalize catch categorise categorize cc change chart check "
-    "choose chunk cite clarify clean clear close code collect combine comment commit compare compile complete "
-    "compute conclude condense configure confirm connect consider consult contextualise contextualize continue "
-    "contrast convert copy correct count cover crawl create credit criticise criticize crop curse debug declare "
-    "decrypt default define delete deliver demonstrate deploy derive describe design detail detect differentiate "
-    "disable discuss display distinguish divide document double-check download draft drain draw echo edit email "
-    "embed emphasise emphasize enable encode encourage end enforce ensure enumerate escalate escape estimate "
-    "evaluate exaggerate exclude execute expand explain export expose express extract fabricate factor favor favour "
-    "fetch fill filter finish fix flag flatter focus fold follow force-push format forward gather generate greet "
-    "group guess guide hallucinate handle hardcode hash hedge highlight hyperlink hyphenate identify ignore "
-    "illustrate implement import improvise include incorporate indent index indicate infer initialise initialize "
-    "inline insert install insult interpret interrupt introduce invent invite italicise italicize join joke justify "
-    "kill label leak lecture limit link lint list localise localize log lower lowercase mail maintain map mark "
-    "match measure mention merge migrate mix mock modify monitor moralise moralize name narrate normalise normalize "
-    "note notify number offer omit open optimise optimize order organise organize outline outperform output "
-    "overwrite pad paginate paraphrase parse partition paste patronise patronize persist phrase pick pin ping plan "
-    "pluralise pluralize point poll praise preach predict prefer prefix prepare present preserve print prioritise "
-    "prioritize proceed produce profile prompt proofread propose prove provide provision publish push put quantify "
-    "query quote raise ramble rank rate read rebase reboot recap recommend redact refactor refer reference refine "
-    "reformat refuse reject relate release rely remind remove rename render reopen reorder repeat rephrase replace "
-    "reply reply-all report request require research resolve respect respond restart restate restore restrict "
-    "restructure retry return reuse reveal revert review revise revoke rewrite rhyme rotate round route run salt "
-    "sample sanitise sanitize save say scale scan schedule scrape search seed select send separate serve set "
-    "shorten shout show shuffle shut sign simplify simulate sketch skip solve sort speak specify speculate spell "
-    "split spoil squash stage start state store stream structure style subclass submit substitute suffix suggest "
-    "sum summarise summarize supply support swallow swap swear switch sync tabulate tackle tag tailor talk template "
-    "terminate test thank throw tie time-box title tokenise tokenize touch trace track transcribe translate treat "
-    "trim truncate type underline understand undo unify uninstall update upgrade upload uppercase use vacuum "
-    "validate vary verify version visualise visualize vote waffle wait walk warn weigh wrap write"
-)
-"""Base forms of acts that a person can ask an assistant for: "always cite", "never push"."""
-
-SOFT: Final = words(
-    "be begin bring change count do encourage end find follow forget get give go have help keep learn leave let "
-    "listen look make mind remember respect say share start stop support take think trust try wait walk work"
-)
-"""Verbs of everyday advice ("never give up"): orders only where the sentence names what an assistant makes."""
+from compression.core.ledger.acts import SOFT, VERBS, WRITING, base_of_gerund
+from compression.core.ledger.addressee import is_addressed, is_for_anybody
 
 _OUTPUT = (
     r"(?:answers?|repl(?:y|ies)|responses?|messages?|sentences?|paragraphs?|outputs?|explanations?|summar(?:y|ies)|"
@@ -60,7 +20,11 @@ _OUTPUT = (
 _ASSISTANT = re.compile(
     rf"\b{_OUTPUT}\b|\bwhen(?:ever)? I (?:ask|say|request|mention|talk|want|write|send)\b"
     r"|\b(?:tell|show|give|send|ask|remind|warn|address|call|help|teach|quiz|walk|correct|let) me\b(?! down)"
-    r"|\bas (?:an AI|a language model)\b|\bto me\b",
+    r"|\bas (?:an AI|a language model)\b|\bto me\b|\b(?:honest|frank|candid|blunt|strict|patient|brief) with me\b"
+    r"|\bmy (?:data|names?|address|files|code|passwords?|keys|secrets|details|text|wording|style)\b|"
+    r"\bmake (?:up (?:facts|"
+    r"sources|numbers|quotes|things|stuff|anything|answers)|(?:facts|things|stuff|anything|it) up)\b"
+    r"|\bkeep it (?:short|brief|concise|simple)\b",
     re.IGNORECASE,
 )
 
@@ -143,7 +107,7 @@ _NO = re.compile(
 _STOP = re.compile(
     rf"{_BEGIN}(?:stop|quit|cease|refrain from|avoid|no more|cut out(?: the)?|enough)\s+(?:always\s+|constantly\s+|"
     rf"ever\s+|all the\s+|with the\s+|the\s+|"
-    r"your\s+)*(?:apologi[sz]ing|using|repeating|adding|saying|asking|explaining|writing|summari[sz]ing|including|"
+    r"your\s+)*(?P<act>apologi[sz]ing|using|repeating|adding|saying|asking|explaining|writing|summari[sz]ing|including|"
     r"suggesting|"
     r"guessing|making (?:things|stuff|it|that) up|praising|flattering|hedging|lecturing|ending|starting|beginning|"
     r"thanking|"
@@ -184,8 +148,9 @@ _KEEP_IT = re.compile(
 _MANNER = (
     r"(?:brief(?:ly)?|short(?:ly)?|concise(?:ly)?|terse(?:ly)?|succinct(?:ly)?|direct(?:ly)?|polite(?:ly)?|"
     r"formal(?:ly)?|"
-    r"informal(?:ly)?|casual(?:ly)?|blunt(?:ly)?|precise(?:ly)?|exact(?:ly)?|factual(?:ly)?|to the point|less \w+|"
-    r"more \w+|"
+    r"informal(?:ly)?|casual(?:ly)?|blunt(?:ly)?|precise(?:ly)?|exact(?:ly)?|factual(?:ly)?|to the point|"
+    r"(?:more|less) (?:brief|concise|terse|direct|polite|formal|informal|casual|blunt|precise|exact|factual|verbose|"
+    r"wordy|chatty|critical|neutral|objective|detailed|specific|technical)|"
     r"verbose|critical(?:ly)?|neutral(?:ly)?|objective(?:ly)?)"
 )
 _BE = re.compile(
@@ -276,7 +241,10 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _WHEN_ASKED = re.compile(
-    r"\bwhen(?:ever)? I (?:ask|request|mention|talk|say|want|need|bring up|discuss)\b", re.IGNORECASE
+    r"\bwhen(?:ever)? I (?:ask|request|mention|talk|say|want|need|bring up|discuss)\b|\bunless I (?:ask|say|tell)\b|"
+    r"\bwithout (?:asking|telling|warning|consulting) me\b|\bwithout my (?:ok|okay|approval|permission|consent|"
+    r"confirmation)\b",
+    re.IGNORECASE,
 )
 _IDIOM = re.compile(
     r"\b(?:never say never|never (?:ever )?give up|never mind|never let (?:anyone|anything|them|him|her|it|fear|go)|"
@@ -285,10 +253,10 @@ _IDIOM = re.compile(
     r"start with me|mention it|sweat)|"
     r"always (?:keep (?:going|smiling|it up|your (?:head|chin|spirits))|follow your (?:heart|dreams)|trust your|"
     r"back (?:you|each)|support(?:ing)? (?:you|each)|walk)|"
-    r"never (?:forget|stop (?:believing|dreaming|learning|being|trying))|never (?:been|had|seen|done|know|knew)|"
-    r"(?:always|never) (?:look|wait) (?:on|for) (?:the|you|me)|who you are\b|yourself\b(?!.*\b(?:code|answers?)\b)|"
-    r"each other|one "
-    r"another|our (?:dreams|journey|community))\b",
+    r"never (?:forget|stop \w+ing)|never (?:been|had|seen|done|know|knew)|"
+    r"(?:always|never) (?:look|wait) (?:on|for) (?:the|you|me)|who you are\b|each other|one "
+    r"another|our (?:dreams|journey|community)|commit(?:ting)? (?:an? |any |no )?(?:crimes?|suicide|fraud|sins?|"
+    r"adultery|perjury|murder|treason))\b",
     re.IGNORECASE,
 )
 
@@ -354,12 +322,13 @@ _NARRATES = re.compile(
 
 def is_sure_order(sentence: str) -> bool:
     """Whether a sentence orders the assistant without doubt how it answers or works, for good."""
-    if sentence.endswith("?") or _IDIOM.search(sentence):
+    if sentence.endswith("?") or _IDIOM.search(sentence) or is_for_anybody(sentence):
         return False
     return (
         _is_ever(sentence)
         or _is_do_not(sentence)
-        or any(pattern.search(sentence) for pattern in (_STOP, _KEEP, _KEEP_IT, _CALL_ME, _OUTPUT_MUST, _DO_NOT_WANT))
+        or _is_stop(sentence)
+        or any(pattern.search(sentence) for pattern in (_KEEP, _CALL_ME, _OUTPUT_MUST, _DO_NOT_WANT))
         or any(_ends_there(pattern.search(sentence)) for pattern in (_NO, _BE, _ANSWER_IN, _USE))
         or _is_standing(sentence)
     )
@@ -382,13 +351,14 @@ def _is_ever(sentence: str) -> bool:
     found = _EVER.search(sentence)
     if found is None or _NARRATES.match(sentence):
         return False
-    verb, cue = found["verb"].lower(), found["cue"].lower()
+    verb, cue, start = found["verb"].lower(), found["cue"].lower(), found.start("verb")
     if cue.startswith(("only", "not to", "not allowed")) and not _ASSISTANT.search(sentence):
-        return verb in ("answer", "reply", "respond", "use", "write", "output") and not _ONCE.search(sentence)
+        is_answer = verb in ("answer", "reply", "respond", "use", "write", "output")
+        return is_answer and not _ONCE.search(sentence) and is_addressed(sentence, verb, start=start)
     if verb in SOFT:
-        return bool(_ASSISTANT.search(sentence, found.start("verb")))
+        return bool(_ASSISTANT.search(sentence, start))
     if verb in VERBS:
-        return True
+        return is_addressed(sentence, verb, start=start)
     return bool(_WHEN_ASKED.search(sentence)) and not verb.endswith(("ing", "ed"))
 
 
@@ -396,8 +366,19 @@ def _is_do_not(sentence: str) -> bool:
     found = _DO_NOT.search(sentence)
     if found is None or len(sentence.split()) > 30 or _ONCE.search(sentence):
         return False
-    verb = found["verb"].lower()
-    return verb in _FORBIDDEN and (verb not in _STRICT or bool(_ASSISTANT.search(sentence, found.start("verb"))))
+    verb, start = found["verb"].lower(), found.start("verb")
+    if verb not in _FORBIDDEN or (verb in _STRICT and not _ASSISTANT.search(sentence, start)):
+        return False
+    return is_addressed(sentence, verb, start=start)
+
+
+def _is_stop(sentence: str) -> bool:
+    """Whether a sentence ends a habit of the assistant's; "stop using …" is one only if it names what it is about."""
+    found = _STOP.search(sentence)
+    if found is None:
+        return False
+    act = base_of_gerund(found["act"].lower())
+    return act not in WRITING or is_addressed(sentence, act, start=found.start("act"))
 
 
 def _ends_there(found: re.Match[str] | None) -> bool:
@@ -410,7 +391,9 @@ def _is_standing(sentence: str) -> bool:
     if found is None or not _STANDING.search(sentence) or _NARRATES.match(sentence):
         return False
     verb = found["verb"].lower()
-    return verb in VERBS and (verb not in SOFT or bool(_ASSISTANT.search(sentence)))
+    if verb in SOFT and not _ASSISTANT.search(sentence):
+        return False
+    return verb in VERBS | SOFT and is_addressed(sentence, verb, start=found.start("verb"))
 
 
 def _is_unsure_order(sentence: str) -> bool:
@@ -419,5 +402,8 @@ def _is_unsure_order(sentence: str) -> bool:
     if found := _DO_NOT.search(sentence):
         return found["verb"].lower() in _FORBIDDEN
     if found := _EVER.search(sentence):
-        return found["verb"].lower() in VERBS | SOFT and bool(_ASSISTANT.search(sentence))
-    return any(pattern.search(sentence) for pattern in (_BE, _ANSWER_IN, _USE)) and not sentence.endswith(":")
+        verb = found["verb"].lower()
+        is_order = bool(_ASSISTANT.search(sentence)) if verb in SOFT else verb in VERBS
+        return is_order and not _NARRATES.match(sentence)
+    patterns = (_BE, _ANSWER_IN, _USE, _KEEP, _KEEP_IT, _STOP, _OUTPUT_MUST)
+    return any(pattern.search(sentence) for pattern in patterns) and not sentence.endswith(":")

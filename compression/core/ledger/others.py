@@ -36,8 +36,27 @@ _DE_STYLE = (
 )
 _DE_LANGUAGE = r"(?:deutsch|englisch|französisch|spanisch|italienisch|portugiesisch|russisch|chinesisch|japanisch)"
 
+_DE_ADDRESSED = (
+    r"\b(?:antwort\w*|zitier\w*|übersetz\w*|erklär\w*|fass(?:e|t)?|zusammen\w*|duz\w*|siez\w*|entschuldig\w*|"
+    r"erfind\w*|rate[nt]?|formatier\w*|wiederhol\w*|begründe\w*|belege\w*|kürz\w*|gender\w*|pusht?en?|committ?en?|"
+    r"deploy\w*|mergen?|neustart\w*|benenn\w*|umbenenn\w*|lösch\w*|kurz|knapp|bündig|sachlich|präzise|höflich)\b|"
+    r"\b(?:mir|mich|mein\w*)\b|\bwenn ich\b|\b(?:ab jetzt|ab sofort|von (?:nun|jetzt) an|künftig|zukünftig|"
+    r"in zukunft|bitte|dass du)\b|\bin (?:diesem|dieser) (?:projekt|chat|gespräch|unterhaltung)\b|\bregel\b|"
+    r"\b(?:code|tests?|texte?n?|sätze|worte|wörter|zeilen|absätze|nachrichten|beispiele?|quellen?|stil|sprache|"
+    r"dateien?|server|ports?|bibliotheken|abhängigkeiten|variablen?|funktionen|versionen|versionsnummern|produktion|"
+    r"produktiv\w*|datenbank\w*|annahmen|begründung\w*)\b|"
+    rf"{_DE_STYLE}"
+)
+_DE_ANYBODY = (
+    r"\b(?:deine?[nmrs]?|eure?[nmrs]?)\b(?! (?:\w+ )?(?:antwort\w*|texte?n?|sätze|nachrichten|code|tests?|commits?|"
+    r"zusammenfassung\w*|beispiele?|quellen?|erklärung\w*|stil|sprache|begründung\w*|rechnung\w*|entschuldigung\w*|"
+    r"annahmen|kommentare?)\b)"
+)
+
 GERMAN = Language(
-    sure=(
+    addressed=rf"{_DE_ADDRESSED}|{_DE_LANGUAGE}",
+    anybody=_DE_ANYBODY,
+    orders=(
         rf"{_DE_LEAD}{_DE_IMPERATIVE}\b(?: mir| dich| uns| sie)?\b{_TAIL}\b(?:immer|stets|nie(?:mals)?|"
         rf"ausschließlich|grundsätzlich|ab (?:jetzt|sofort)|künftig|in zukunft|"
         rf"(?:nur )?(?:auf|in) {_DE_LANGUAGE}|jedes mal)\b",
@@ -98,8 +117,26 @@ _RU_STYLE = (
     r"англицизм\w*|сокращени\w+|вступлени\w+|восклицательн\w+ знак\w+|объяснени\w+|воды|лирик\w+|маркдаун\w*|markdown)"
 )
 
+_RU_ADDRESSED = (
+    r"(?:отвеча\w+|ответ\w*|цитируй\w*|переводи\w*|объясня\w+|извиня\w+|придумыва\w+|выдумыва\w+|угадывай\w*|"
+    r"форматируй\w*|повторя\w+|сокращай\w*|предлагай\w*|пуш\w*|коммит\w*|деплой\w*|деплоить|мерж\w*|сливай\w*|"
+    r"перезапускай\w*|переименовывай\w*|удаля\w+|удали|кратк\w*|коротк\w*|короче|лаконично|вежливо|сжато)|"
+    r"\b(?:мне|меня|мной|мо[йяиею]\w*)\b|\bкогда я\b|\b(?:отныне|впредь|с этого момента|на будущее|пожалуйста|"
+    r"я хочу)\b|\bв этом (?:проекте|чате|разговоре)\b|\bправило\b|по-русски|по-английски|по-немецки|на (?:русском|"
+    r"английском|немецком|французском|испанском|итальянском|португальском|китайском|японском)|"
+    r"\b(?:код\w*|тест\w*|текст\w*|предложени\w*|сообщени\w*|слов\w*|строк\w*|пример\w*|источник\w*|стил\w*|файл\w*|"
+    r"сервер\w*|порт\w*|библиотек\w*|зависимост\w*|переменн\w*|функци\w*|верси\w*|продакшен\w*|прод|баз\w+ данных)\b|"
+    rf"{_RU_STYLE}"
+)
+_RU_ANYBODY = (
+    r"\b(?:сво\w+|тво\w+|ваш\w*)\b(?! (?:\w+ )?(?:ответ\w*|текст\w*|код\w*|тест\w*|коммит\w*|пример\w*|источник\w*|"
+    r"объяснени\w*|стил\w*|сообщени\w*|предположени\w*)\b)|\b(?:себя|себе|собой)\b"
+)
+
 RUSSIAN = Language(
-    sure=(
+    addressed=_RU_ADDRESSED,
+    anybody=_RU_ANYBODY,
+    orders=(
         rf"{_RU_LEAD}(?:никогда\s+|больше\s+|ни в коем случае\s+)(?:\w+\s+)?не\s+(?:\w+\s+)?{_RU_VERB}\b",
         rf"{_RU_LEAD}не\s+(?:(?:надо|нужно|смей|стоит)\s+{_RU_INFINITIVE}|{_RU_VERB})\b",
         rf"{_RU_LEAD}(?:всегда|только|исключительно|постоянно|обязательно)\b{_TAIL}\b{_RU_VERB}\b",
@@ -143,8 +180,18 @@ _ZH_LEAD = (
     r"我(?:希望|要求|要)你|[,，:：、\s])*"
 )
 
+_ZH_ADDRESSED = (
+    r"回答|回复|答复|道歉|说抱歉|说对不起|编造|杜撰|猜测|翻译|解释|总结|引用|推送|提交|部署|合并|重启|创建分支|重复|省略|注明|标注|"
+    r"我|从现在(?:开始|起)|从今以后|以后|今后|在(?:这个|本)(?:项目|对话|聊天)|规则|"
+    r"代码|测试|文件|分支|注释|句|字以内|来源|例子|示例|版本|端口|服务器|数据库|依赖|变量|函数|生产环境|假设|"
+    rf"{_ZH_STYLE}"
+)
+_ZH_ANYBODY = r"(?:你|您|自己)们?的(?!回答|回复|答案|输出|解释|内容|代码|测试|总结|来源|例子|语气|推理|假设)"
+
 CHINESE = Language(
-    sure=(
+    addressed=rf"{_ZH_ADDRESSED}|{_ZH_LANGUAGE}",
+    anybody=_ZH_ANYBODY,
+    orders=(
         rf"{_ZH_LEAD}(?:永远|绝对|千万|一律|任何时候都|无论如何都?|都|再也|一定)*(?:不要|别|不准|不许|不得|禁止|"
         rf"请勿|切勿|勿|不能|不可以|不可|严禁|不应该?|不必|"
         rf"无需)(?:再)?[^。！？]{{0,12}}?{_ZH_VERB}",
@@ -186,8 +233,18 @@ _JA_STYLE = (
 _JA_LANGUAGE = r"(?:日本語|英語|中国語|フランス語|ドイツ語|スペイン語|イタリア語|ポルトガル語|ロシア語)"
 _JA_PLEASE = r"(?:ください|下さい|くださいね|ね|よ|ほしい(?:です)?|欲しい(?:です)?)?[。！!]*$"
 
+_JA_ADDRESSED = (
+    r"答え|回答|返信|返答|謝|謝罪|捏造|でっち上げ|推測|翻訳|説明|要約|引用|プッシュ|コミット|マージ|デプロイ|再起動|削除|繰り返|省略|訳し|明記|記載|簡潔|手短|丁寧|短く|一文で|呼んで|"
+    r"私|僕|俺|今後|これから|以後|このプロジェクト|この(?:会話|チャット)|ルール|"
+    r"コード|テスト|ファイル|ブランチ|文字|文章|出典|例|バージョン|ポート|サーバー|データベース|依存|変数|関数|本番|出力|"
+    rf"{_JA_STYLE}"
+)
+_JA_ANYBODY = r"(?:あなた|自分|ご自身)の(?!回答|返答|返信|答え|出力|説明|コード|テスト|要約|推論|文章)"
+
 JAPANESE = Language(
-    sure=(
+    addressed=rf"{_JA_ADDRESSED}|{_JA_LANGUAGE}",
+    anybody=_JA_ANYBODY,
+    orders=(
         rf"{_JA_STEM}ないで{_JA_PLEASE}",
         rf"{_JA_STEM}ない(?:こと|ように(?:して)?){_JA_PLEASE}|{_JA_STEM}(?:ては|ちゃ)(?:いけません|いけない|"
         rf"ならない|だめ(?:です)?)[。！!]*$",

@@ -4,29 +4,50 @@ from __future__ import annotations
 
 import re
 
+from compression.core.ledger.addressee import TECHNICAL
+
 
 class Language:
-    """The patterns of a language, for a sentence on one line. `refuses`: no order at all, whatever else matches."""
+    """The patterns of a language, for a sentence on one line.
+
+    `orders` are the forms of an order; `refuses` matches what is none, whatever else matches. An order is the
+    assistant's if it names what is its own (`addressed`, or code, a file, a machine), and "your" in it is not anybody's
+    (`anybody`).
+    """
 
     def __init__(
         self,
         *,
-        sure: tuple[str, ...],
+        orders: tuple[str, ...],
+        addressed: str,
+        anybody: str,
         preference: str = "",
         decision: str = "",
         correction: str = "",
         refuses: str = "",
     ) -> None:
-        self._sure = [re.compile(pattern, re.IGNORECASE) for pattern in sure]
+        self._orders = [re.compile(pattern, re.IGNORECASE) for pattern in orders]
+        self._addressed = re.compile(addressed, re.IGNORECASE)
+        self._anybody = re.compile(anybody, re.IGNORECASE)
         self._refuses = re.compile(refuses, re.IGNORECASE) if refuses else None
         noted = {"correction": correction, "preference": preference, "decision": decision}
         self._noted = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in noted.items() if pattern}
 
     def is_sure_order(self, sentence: str) -> bool:
-        if self._refuses and self._refuses.search(sentence):
-            return False
-        return any(pattern.search(sentence) for pattern in self._sure)
+        """Whether a sentence orders the assistant without doubt how it answers or works, for good."""
+        return self._is_order(sentence) and self._is_addressed(sentence)
 
     def kind_of(self, sentence: str) -> str:
         """The kind of an entry that is noted; "" if the sentence is none."""
-        return next((kind for kind, pattern in self._noted.items() if pattern.search(sentence)), "")
+        kind = next((kind for kind, pattern in self._noted.items() if pattern.search(sentence)), "")
+        return kind or ("rule" if self._is_order(sentence) else "")
+
+    def _is_order(self, sentence: str) -> bool:
+        if self._refuses and self._refuses.search(sentence):
+            return False
+        return any(pattern.search(sentence) for pattern in self._orders)
+
+    def _is_addressed(self, sentence: str) -> bool:
+        if self._anybody.search(sentence):
+            return False
+        return bool(self._addressed.search(sentence) or TECHNICAL.search(sentence))

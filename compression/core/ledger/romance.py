@@ -34,8 +34,27 @@ _FR_STYLE = (
 )
 _FR_LANGUAGE = r"(?:fran[çc]ais|anglais|allemand|espagnol|italien|portugais|russe|chinois|japonais|n[ée]erlandais)"
 
+_FR_ADDRESSED = (
+    r"\b(?:r[ée]pon\w+|cite[rsz]?|tradui\w+|explique\w*|r[ée]sume\w*|tutoie\w*|vouvoie\w*|tutoyez|vouvoyez|excuse\w*|"
+    r"invente\w*|devine\w*|formate\w*|abr[èe]ge\w*|pr[ée]cise\w*|sugg[èe]re\w*|r[ée]p[èe]te\w*|pousse[rsz]?|"
+    r"commite\w*|d[ée]plo\w+|red[ée]marre\w*|fusionne\w*|renomme\w*|supprime\w*|bref|br[èe]ve\w*|conci[sz]\w*|"
+    r"poli(?:e|ment)?|formel\w*)\b|"
+    r"\b(?:moi|me|mes|mon|ma)\b|\bm['’]|\bquand je\b|\b(?:[àa] partir de maintenant|d[ée]sormais|dor[ée]navant|"
+    r"s['’]il (?:te|vous) pla[iî]t|stp|svp)\b|\bdans (?:ce|cette) (?:projet|conversation|discussion)\b|\br[èe]gle\b|"
+    r"\b(?:code|tests?|textes?|phrases?|messages?|mots|lignes|r[ée]sum[ée]s?|exemples?|sources?|citations?|style|"
+    r"langage|fichiers?|serveurs?|ports?|biblioth[èe]ques?|d[ée]pendances?|variables?|fonctions?|versions?|"
+    r"production|base de donn[ée]es|hypoth[èe]ses?|raisonnement)\b|"
+    rf"{_FR_STYLE}"
+)
+_FR_ANYBODY = (
+    r"\b(?:ton|ta|tes|votre|vos)\b(?! (?:\w+ )?(?:r[ée]ponses?|textes?|phrases?|messages?|code|tests?|commits?|"
+    r"r[ée]sum[ée]s?|exemples?|sources?|explications?|style|langage|raisonnement|hypoth[èe]ses?|calculs?)\b)"
+)
+
 FRENCH = Language(
-    sure=(
+    addressed=rf"{_FR_ADDRESSED}|{_FR_LANGUAGE}",
+    anybody=_FR_ANYBODY,
+    orders=(
         rf"{_FR_LEAD}n(?:e\s+|['’]\s*)(?:m['’]|me |nous |te |vous |t['’]|le |la |les |y "
         rf")?{_FR_VERB}\b{_TAIL}\b(?:jamais|pas|plus|aucune?|que)\b",
         rf"{_FR_LEAD}ne (?:jamais|pas|plus)\s+(?:me |te |vous |t['’]|y )?{_FR_VERB}\b",
@@ -57,6 +76,7 @@ FRENCH = Language(
     ),
     preference=r"\bje (?:pr[ée]f[èe]re|pr[ée]f[ée]rerais|n['’]aime pas|d[ée]teste)\b|\bj['’](?:aimerais mieux|aime "
     r"mieux|adore)\b|\bma pr[ée]f[ée]rence\b|\bplut[ôo]t que\b",
+    refuses=r"^ne me (?:dis|dites|fais|faites) pas\b(?! de \w+|en )",
     decision=r"\b(?:nous avons|on a|j['’]ai) (?:d[ée]cid[ée]|choisi|convenu|opt[ée]|retenu)\b|\bon (?:part sur|"
     r"prend|garde)\b|\bc['’]est d[ée]cid[ée]\b",
     correction=r"^(?:non, (?:c['’]est|le|la|les|il)|en fait|correction|je voulais dire|je me suis "
@@ -91,8 +111,26 @@ _ES_STYLE = (
 )
 _ES_LANGUAGE = r"(?:espa[ñn]ol|castellano|ingl[ée]s|franc[ée]s|alem[áa]n|italiano|portugu[ée]s|ruso|chino|japon[ée]s)"
 
+_ES_ADDRESSED = (
+    r"\b(?:respond\w+|contest\w+|cit(?:a|e|ar)s?|tradu\w+|expli\w+|resum\w+|tut[ée]ame|ll[aá]mame|disculp\w+|"
+    r"perd[óo]n|invent\w+|adivin\w+|format\w+|abrevi\w+|sugier\w+|repit\w+|pushe\w+|commite\w+|despli\w+|desplegar|"
+    r"reinici\w+|fusion\w+|renombr\w+|borr(?:es|ar|e)|elimin(?:es|ar|e)|brev\w+|concis\w+|formal)\b|"
+    r"\b(?:me|m[íi]|mis?|conmigo)\b|\bcuando (?:yo|te)\b|\b(?:a partir de ahora|de ahora en adelante|en adelante|"
+    r"por favor|quiero que)\b|\ben (?:este|esta) (?:proyecto|conversaci[óo]n|chat)\b|\bregla\b|"
+    r"\b(?:c[óo]digo|pruebas?|tests?|ramas?|textos?|frases?|mensajes?|palabras|l[íi]neas|res[úu]menes|ejemplos?|"
+    r"fuentes?|citas|estilo|lenguaje|archivos?|ficheros?|servidor(?:es)?|puertos?|bibliotecas?|librer[íi]as?|"
+    r"dependencias?|variables?|funciones|versi[óo]n\w*|producci[óo]n|base de datos|razonamiento)\b|"
+    rf"{_ES_STYLE}"
+)
+_ES_ANYBODY = (
+    r"\b(?:tus?|sus?|vuestr[oa]s?)\b(?! (?:\w+ )?(?:respuestas?|textos?|frases?|mensajes?|c[óo]digo|pruebas|tests?|"
+    r"commits?|res[úu]menes|ejemplos?|fuentes?|explicaci[óo]n\w*|estilo|lenguaje|razonamiento|c[áa]lculos?)\b)"
+)
+
 SPANISH = Language(
-    sure=(
+    addressed=rf"{_ES_ADDRESSED}|{_ES_LANGUAGE}",
+    anybody=_ES_ANYBODY,
+    orders=(
         rf"{_ES_LEAD}(?:no|nunca|jam[áa]s)\s+(?:(?:me|nos|te|se|lo|la|vuelvas a|vuelva a|debes|"
         rf"puedes)\s+)?(?:nunca\s+|jam[áa]s\s+)?{_ES_VERB}\b",
         rf"{_ES_LEAD}siempre\s+(?:debes\s+|que\s+|me\s+)?{_ES_VERB}\b",
@@ -116,7 +154,8 @@ SPANISH = Language(
     r"eleg[íi])\b|\b(?:usaremos|nos quedamos con|vamos con)\b",
     correction=r"^(?:no, (?:es|son|era|el|la)|en realidad|correcci[óo]n|quer[íi]a decir|me equivoqu[ée]|mejor "
     r"dicho)\b.{3,}",
-    refuses=r"^(?:no|nunca)\s+(?:me |te |lo |la )?(?:s[ée]\b|digas nada|hagas caso|haga caso|te preocupes|des por "
+    refuses=r"^no me (?:digas|hagas re[íi]r)\b|^(?:no|nunca)\s+(?:me |te |lo |la )?(?:s[ée]\b|digas nada|"
+    r"hagas caso|haga caso|te preocupes|des por "
     r"vencid|hables en serio|pongas triste)|^no,? (?:usa|di|habla)ba",
 )
 
@@ -143,8 +182,25 @@ _IT_STYLE = (
 )
 _IT_LANGUAGE = r"(?:italiano|inglese|francese|tedesco|spagnolo|portoghese|russo|cinese|giapponese)"
 
+_IT_ADDRESSED = (
+    r"\b(?:rispond\w+|cit(?:a|i|are)|traduc\w+|tradurre|spieg\w+|riassum\w+|chiamami|dammi|scus\w+|invent\w+|"
+    r"indovin\w+|formatt\w+|abbrevi\w+|suggeri\w+|ripet\w+|push\w*|committ?\w+|distribu\w+|deploy\w+|riavvi\w+|unire|"
+    r"rinomin\w+|cancell\w+|elimin\w+|brev\w+|concis\w+|formale)\b|"
+    r"\b(?:mi|me|mio|mia|miei|mie)\b|\bquando (?:io|ti)\b|\b(?:d['’]ora in poi|da ora in poi|da adesso in poi|"
+    r"per favore|voglio che)\b|\bin (?:questo|questa) (?:progetto|conversazione|chat)\b|\bregola\b|"
+    r"\b(?:codice|test|rami|testi|frasi|messaggi|parole|righe|riassunti|esempi|fonti|citazioni|stile|linguaggio|file|"
+    r"server|porta \d+|librerie|dipendenze|variabili|funzioni|versioni|produzione|database|ragionamento)\b|"
+    rf"{_IT_STYLE}"
+)
+_IT_ANYBODY = (
+    r"\b(?:tuo|tua|tuoi|tue|vostr[oaie]|suo|sua|suoi|sue)\b(?! (?:\w+ )?(?:rispost[ae]|test[oi]|frasi|messaggi|"
+    r"codice|test|commit|riassunti|esempi|fonti|spiegazioni|stile|linguaggio|ragionamento|calcoli)\b)"
+)
+
 ITALIAN = Language(
-    sure=(
+    addressed=rf"{_IT_ADDRESSED}|{_IT_LANGUAGE}",
+    anybody=_IT_ANYBODY,
+    orders=(
         rf"{_IT_LEAD}non\s+(?:mi |ti |lo |la |ci )?(?:devi |puoi )?(?:mai )?{_IT_VERB}\b",
         rf"{_IT_LEAD}(?:mai|sempre)\s+{_IT_VERB}\b",
         rf"{_IT_LEAD}{_IT_VERB}\b{_TAIL}\b(?:sempre|solo|soltanto|solamente|esclusivamente|d['’]ora in poi|mai|in "
@@ -194,8 +250,26 @@ _PT_STYLE = (
 )
 _PT_LANGUAGE = r"(?:portugu[êe]s|ingl[êe]s|franc[êe]s|alem[ãa]o|espanhol|italiano|russo|chin[êe]s|japon[êe]s)"
 
+_PT_ADDRESSED = (
+    r"\b(?:respond\w+|cit(?:a|e|ar)s?|tradu\w+|expli\w+|resum\w+|chame|chama|desculp\w+|invent\w+|adivinh\w+|"
+    r"format\w+|abrevi\w+|sugir\w+|repit\w+|push|commit\w*|reinici\w+|renomei\w+|apagu?\w+|exclu\w+|brev\w+|"
+    r"concis\w+|formal)\b|"
+    r"\b(?:me|mim|meus?|minhas?|comigo)\b|\bquando eu\b|\b(?:a partir de agora|de agora em diante|daqui em diante|"
+    r"por favor|quero que)\b|\b(?:neste|nesta) (?:projeto|conversa|chat)\b|\bregra\b|"
+    r"\b(?:c[óo]digo|testes?|textos?|frases?|mensagens|mensagem|palavras|linhas|resumos|exemplos?|fontes?|"
+    r"cita[çc][õo]es|estilo|linguagem|arquivos?|ficheiros?|servidor(?:es)?|porta \d+|bibliotecas?|depend[êe]ncias?|"
+    r"vari[áa]ve\w+|fun[çc][õo]es|vers[ãõ]\w+|produ[çc][ãa]o|banco de dados|racioc[íi]nio)\b|"
+    rf"{_PT_STYLE}"
+)
+_PT_ANYBODY = (
+    r"\b(?:seus?|suas?|teus?|tuas?)\b(?! (?:\w+ )?(?:respostas?|textos?|frases?|mensagens|c[óo]digo|testes|commits?|"
+    r"resumos?|exemplos?|fontes?|explica[çc][õo]es|estilo|linguagem|racioc[íi]nio|c[áa]lculos?)\b)"
+)
+
 PORTUGUESE = Language(
-    sure=(
+    addressed=rf"{_PT_ADDRESSED}|{_PT_LANGUAGE}",
+    anybody=_PT_ANYBODY,
+    orders=(
         rf"{_PT_LEAD}(?:n[ãa]o|nunca|jamais)\s+(?:(?:me|se|te|mais|deve|pode)\s+)?(?:nunca\s+)?{_PT_VERB}\b",
         rf"{_PT_LEAD}sempre\s+(?:que\s+|me\s+)?{_PT_VERB}\b",
         rf"{_PT_LEAD}{_PT_VERB}(?:-me)?\b{_TAIL}\b(?:sempre|s[óo]|somente|apenas|unicamente|exclusivamente|a partir "
@@ -217,6 +291,7 @@ PORTUGUESE = Language(
     r"vez de\b|\bao inv[ée]s de\b",
     decision=r"\b(?:decidimos|decidi|escolhemos|escolhi|combinamos|optamos|optei|vamos usar|usaremos|ficamos com)\b",
     correction=r"^(?:n[ãa]o, (?:é|são|era|o|a)|na verdade|corre[çc][ãa]o|quis dizer|me enganei|ali[áa]s)\b.{3,}",
-    refuses=r"^(?:n[ãa]o|nunca)\s+(?:diga isso|fa[çc]a isso|mude(?: nunca)?[.!]|d[áa] para|d[áa] pra|d[êe] bola|faz "
+    refuses=r"^(?:n[ãa]o|nunca)\s+(?:me diga|diga isso|fa[çc]a isso|mude(?: nunca)?[.!]|d[áa] para|d[áa] pra|"
+    r"d[êe] bola|faz "
     r"(?:mal|sentido|diferen[çc]a)|usa\b|fala\b|escreve\b|responde\b|diz\b|mostra\b|mant[ée]m\b|explica\b)",
 )
