@@ -6,9 +6,11 @@ requests contain, so that a turn reads no entry: `rules` (in force) and `noted`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 from uuid import UUID
 
 from django.db import transaction
@@ -253,13 +255,16 @@ def _settle(conversation_id: UUID, topics: Collection[str]) -> None:
     if not topics:
         return
     standing = current(conversation_id).filter(topic__in=topics, state__in=(State.IN_FORCE, State.NOTED))
-    rows = list(standing.order_by("decided_at", "pk"))
+    by_topic: dict[str, list[LedgerEntry]] = defaultdict(list)
+    for row in standing.order_by("decided_at", "pk"):
+        by_topic[row.topic].append(row)
     changed = []
-    for number, row in enumerate(rows):
-        later = next((other for other in rows[number + 1 :] if other.replaces(row)), None)
-        if later:
-            row.supersede(later)
-            changed.append(row)
+    for rows in by_topic.values():
+        for number, row in enumerate(rows):
+            later = next((other for other in islice(rows, number + 1, None) if other.replaces(row)), None)
+            if later:
+                row.supersede(later)
+                changed.append(row)
     _save(changed)
 
 
