@@ -1,8 +1,8 @@
 """What the ledger finds in real conversations, and what it takes for more than it is: `python -m benchmarks.ledger`.
 
 On BEAM's chats, the instructions and preferences that its questions ask for; on LoCoMo's, where two people talk and
-nobody orders an assistant, every entry in force is a wrong one. BEAM's replies are full of advice to their readers: read
-as if a person had typed them, they say how often advice passes for an order. Milliseconds are CPU of one message.
+nobody orders an assistant, every entry in force is a wrong one. BEAM's replies are full of advice: read as if
+a person had typed them, they say how often advice passes for an order. Milliseconds are CPU of one message.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from benchmarks.conversations import DATA
 from benchmarks.goals import end, note, sized
 from compression.core.ledger.find import find_entries
-from compression.core.ledger.values import Found
+from compression.core.ledger.values import DetectedEntry
 
-MEANT = 0.5
+MIN_SHARED_WORDS = 0.5
 """The share of a preference's words, as its question has them, by which an entry has the same words."""
-LEAST_NOTED, MOST_WRONG = 0.95, 1.0
+MIN_NOTED_SHARE, MAX_WRONG_RATE = 0.95, 1.0
 _WORD = re.compile(r"[\w'+.-]{4,}")
 
 
@@ -38,21 +38,20 @@ def main() -> None:
     beam, locomo = (sized(list(_chats(kind)), small=list(_chats(kind))[:1]) for kind in ("beam", "locomo"))
     instructions = [found for chat in beam for found in _instructions(chat)]
     preferences = [found for chat in beam for found in _preferences(chat, least=0)]
-    in_its_words = [found for chat in beam for found in _preferences(chat, least=MEANT)]
+    in_its_words = [found for chat in beam for found in _preferences(chat, least=MIN_SHARED_WORDS)]
     literal = [found for chat in beam for found in _literal_preferences(chat)]
     print("| | | goal |\n| --- | --- | --- |")
     _share("BEAM's tested instructions in force", instructions, 1.0)
-    _share("BEAM's tested preferences noted or in force", preferences, LEAST_NOTED)
+    _share("BEAM's tested preferences noted or in force", preferences, MIN_NOTED_SHARE)
     print(f"| the same, with half of the question's words | {sum(in_its_words)} of {len(in_its_words)} | |")
-    _share('BEAM\'s messages that say "prefer", noted or in force', literal, LEAST_NOTED)
+    _share('BEAM\'s messages that say "prefer", noted or in force', literal, MIN_NOTED_SHARE)
     for name, chats in (("BEAM", beam), ("LoCoMo", locomo)):
         messages = sum(len(chat.said) for chat in chats)
         wrong = [text for chat in chats for text in _wrong(chat)]
         rate = 1_000 * len(wrong) / messages
-        told = note(rate <= MOST_WRONG, f"wrong ones in force, {name}: {rate:.1f} per 1,000 messages")
-        print(
-            f"| wrong ones in force per 1,000 of {messages:,} messages, {name} | {rate:.1f}{told} | {MOST_WRONG:.0f} |"
-        )
+        told = note(rate <= MAX_WRONG_RATE, f"wrong ones in force, {name}: {rate:.1f} per 1,000 messages")
+        row = f"| wrong ones in force per 1,000 of {messages:,} messages, {name}"
+        print(f"{row} | {rate:.1f}{told} | {MAX_WRONG_RATE:.0f} |")
         for text in wrong:
             print(f"  {text}")
     advice = [text for chat in beam for text in chat.advised]
@@ -101,7 +100,7 @@ def _tested(chat: Chat, kind: str) -> list[dict[str, Any]]:
 def _wrong(chat: Chat) -> Iterator[str]:
     """The entries in force that are not the whole of their message, as an instruction is in BEAM."""
     for text in chat.said.values():
-        found: tuple[Found, ...] = find_entries(text)
+        found: tuple[DetectedEntry, ...] = find_entries(text)
         yield from (one.text for one in found if one.is_sure and (len(found) > 1 or one.text != _bare(text)))
 
 

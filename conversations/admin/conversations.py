@@ -103,7 +103,7 @@ class ConversationAdmin(admin.ModelAdmin):
     @admin.display(description="ledger")
     def ledger(self, conversation: Conversation) -> str:
         """The latest entries with their states, read-only; the field `rules` has those in force."""
-        rows = conversation.ledger.filter(is_gone=False)[:ENTRIES_SHOWN]
+        rows = conversation.ledger.filter(is_withdrawn=False)[:ENTRIES_SHOWN]
         lines = [(row.get_state_display(), row.get_kind_display(), f"{row.said_at:%Y-%m-%d}", row.text) for row in rows]
         return format_html_join(mark_safe("<br>"), "<b>{}</b> {} of {}: {}", lines) or "-"
 

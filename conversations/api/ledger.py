@@ -13,7 +13,7 @@ from conversations.api.openapi import refuses
 from conversations.api.paging import Cursor, Limit, newest_first
 from conversations.api.schemas import ledger as schema
 from conversations.api.schemas.fields import described
-from conversations.context import ledger, settings
+from conversations.context import ledger, ledger_entries, settings
 from conversations.context.rules import clean_rules
 from conversations.runtime.payloads import entry_json
 
@@ -33,7 +33,7 @@ def list_all(
     limit: Limit = 50,
 ) -> dict[str, Any]:
     """The rules, preferences, decisions and corrections in what the person typed, with their states."""
-    rows = ledger.current(get_conversation(request.auth, conversation_id, kinds=TO_READ).pk)
+    rows = ledger_entries.current(get_conversation(request.auth, conversation_id, kinds=TO_READ).pk)
     rows = rows.filter(state=state) if state else rows
     rows = rows.filter(kind=kind) if kind else rows
     return newest_first(rows, entry_json, by="said_at", cursor=cursor, limit=limit)
@@ -51,7 +51,8 @@ def add(request: Request, conversation_id: UUID, body: schema.NewEntry) -> Any:
     (text,) = clean_rules("text", [body.text])
     settings.add_rule(conversation, text)
     return Status(
-        201, entry_json(ledger.current(conversation.pk).filter(text=text, state="in_force").latest("decided_at"))
+        201,
+        entry_json(ledger_entries.current(conversation.pk).filter(text=text, state="in_force").latest("decided_at")),
     )
 
 

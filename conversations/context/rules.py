@@ -15,7 +15,7 @@ MAX_RULE_CHARS = MAX_ENTRY_CHARS
 MAX_RULES = 50
 MAX_WINDOW_SHARE = 1 / 4
 """The largest share of the window for all rules, which are part of every request."""
-MAX_FOUND_SHARE = 1 / 16
+MAX_DETECTED_SHARE = 1 / 16
 """The share of the window up to which found rules are added, so that many rules cannot crowd out the conversation."""
 
 

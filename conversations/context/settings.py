@@ -87,7 +87,7 @@ def add_rule(conversation: Conversation, text: str) -> None:
     """Put one more rule in force, in place of those about the same thing. Raises Invalid."""
     with transaction.atomic():
         change(conversation, rules=[*conversation.rules, text])
-        ledger.prevail(conversation, text)
+        ledger.supersede_others(conversation, text)
 
 
 def check(conversation: Conversation, **changes: Unpack[Changes]) -> None:

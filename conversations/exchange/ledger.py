@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from compression.core.ledger.find import entry_of
 from compression.core.ledger.values import MAX_ENTRY_CHARS
-from conversations.context import ledger
+from conversations.context import ledger_entries
 from conversations.exchange.document import Entry, Line
 from conversations.exchange.fields import (
     fault,
@@ -28,7 +28,7 @@ from conversations.exchange.fields import (
 from conversations.models import Conversation, LedgerEntry, Message
 from conversations.models.ledger_entry import MAX_HISTORY
 
-MAX_ENTRIES = 20_000
+MAX_LEDGER_ENTRIES = 20_000
 """The most entries of a file's ledger."""
 MAX_REASON_CHARS = 40
 """The most characters of a reason (`by`) in an entry's history."""
@@ -40,7 +40,7 @@ CHOSEN_STATES = (State.IN_FORCE, State.NOTED, State.DISMISSED)
 
 def entries_json(conversation_id: UUID, messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The entries in the order of what they say. `message` is an id, `superseded_by` a place in this list."""
-    rows = list(ledger.current(conversation_id).order_by("said_at", "pk"))
+    rows = list(ledger_entries.current(conversation_id).order_by("said_at", "pk"))
     places = {row.pk: place for place, row in enumerate(rows)}
     ids = {message.pk for message in messages}
     return [
@@ -61,7 +61,7 @@ def entries_json(conversation_id: UUID, messages: Sequence[Message]) -> list[dic
 
 def read_entries(value: object, lines: Sequence[Line]) -> tuple[Entry, ...]:
     """The entries of a file. Raises Invalid, naming the place."""
-    rows = read_list("ledger", value, limit=MAX_ENTRIES)
+    rows = read_list("ledger", value, limit=MAX_LEDGER_ENTRIES)
     places = {line.id: place for place, line in enumerate(lines) if line.id}
     return tuple(_read(f"ledger[{number}]", row, places, len(rows)) for number, row in enumerate(rows))
 
@@ -80,7 +80,7 @@ def store_entries(conversation: Conversation, entries: Sequence[Entry], rules: S
             row.superseded_by, row.state = rows[entry.superseded_by].pk, State.SUPERSEDED
     rows += [_row(conversation, _rule_entry(rule), ()) for rule in rules if rule not in texts]
     LedgerEntry.objects.bulk_create(rows, 500)
-    ledger.write_columns(conversation.pk)
+    ledger_entries.write_columns(conversation.pk)
     conversation.refresh_from_db(fields=["rules", "noted"])
 
 

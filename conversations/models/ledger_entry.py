@@ -17,7 +17,7 @@ class LedgerEntry(models.Model):
     """A rule, preference, decision or correction, in the words that its person typed: whole sentences.
 
     An entry that a later one about the same thing replaced has the state superseded, and goes back to `chosen_state`
-    without that. An entry whose message left the history (`is_gone`) holds nothing, and returns with its message.
+    without that. An entry whose message left the history (`is_withdrawn`) holds nothing, and returns with its message.
     """
 
     class Kind(models.TextChoices):
@@ -51,14 +51,14 @@ class LedgerEntry(models.Model):
     said_at = models.DateTimeField(default=timezone.now, editable=False)
     # When it got its chosen state: of two about the same thing, the later decision holds.
     decided_at = models.DateTimeField(default=timezone.now, editable=False)
-    is_gone = models.BooleanField(default=False)
+    is_withdrawn = models.BooleanField(default=False)
     history = models.JSONField(default=list, editable=False)
 
     class Meta:
         ordering = ["-said_at", "-id"]
         indexes = [
             models.Index(fields=["conversation", "state", "-said_at"], name="ledger_by_state"),
-            models.Index(fields=["conversation", "topic"], name="ledger_by_topic", condition=Q(is_gone=False)),
+            models.Index(fields=["conversation", "topic"], name="ledger_by_topic", condition=Q(is_withdrawn=False)),
             models.Index(fields=["conversation", "message"], name="ledger_by_message"),
         ]
         verbose_name_plural = "ledger entries"

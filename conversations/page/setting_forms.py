@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from compression.core.goal import MAX_TEXT_CHARS, Progress
 from conversations.api_keys import MAX_NAME
-from conversations.context import ledger
+from conversations.context import ledger_entries
 from conversations.context.settings import profile_of
 from conversations.llm.profiles import chat_profiles
 from conversations.models import Conversation, Goal, LedgerEntry, ModelProfile, Preference
@@ -152,7 +152,7 @@ class NewRuleForm(PageForm):
 def rule_forms(conversation: Conversation, data: Data = None) -> FormRows:
     """A form for each rule, and one for a further rule."""
     was = data.get("was", "") if data else None
-    entries = {entry.text: entry for entry in ledger.in_force(conversation.pk)}
+    entries = {entry.text: entry for entry in ledger_entries.in_force(conversation.pk)}
     rows = [
         RuleForm(number, rule, entries.get(rule), data if rule == was else None)
         for number, rule in enumerate(conversation.rules, 1)

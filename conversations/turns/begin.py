@@ -161,7 +161,7 @@ def store_question(conversation: Conversation, asked: Question, **fields: Any) -
         Paste.objects.bulk_create(
             Paste(message=question, number=one.number, start=one.start, length=one.length) for one in asked.pastes
         )
-    ledger.take_in(question, asked.typed, asked.profile.usable_window)
+    ledger.add_entries(question, asked.typed, asked.profile.usable_window)
     return Begun(question, reply)
 
 
@@ -175,7 +175,7 @@ def _profile_of(conversation: Conversation) -> ModelProfile:
 def _require_fit(conversation: Conversation, asked: Question) -> None:
     """Raises TooLarge if the message and the system prompt alone exceed the window's budget."""
     profile, window = asked.profile, asked.profile.usable_window
-    in_force = ledger.with_found(conversation.rules, asked.typed, window)
+    in_force = ledger.with_detected(conversation.rules, asked.typed, window)
     opening = prompt.opening_tokens(conversation, window=window, rules=in_force, calls=profile.can_call)
     system = window.corrected(opening)
     message = window.corrected(asked.tokens)

@@ -94,7 +94,7 @@ def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message
         ids: Ids = {}
         first = _copy(_group(current, head), current, begin, ids, **fields)
         branches.replace(current, by=first)
-        ledger.take_up(conversation.pk, ids)
+        ledger.restore_entries(conversation.pk, ids)
     conversation.refresh_from_db()
     return first
 

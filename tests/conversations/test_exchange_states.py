@@ -22,7 +22,7 @@ from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary, emergency, lease, snapshots
-from conversations.context import goals, ledger, next_request, transcript
+from conversations.context import goals, ledger, ledger_entries, next_request, transcript
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
@@ -128,7 +128,7 @@ def require_same(row: Conversation, back: Conversation) -> None:
 
 def put_in_force(row: Conversation) -> None:
     """What was in force where the conversation was exported is in force again, at one press each."""
-    for entry in ledger.current(row.pk).filter(state="noted").order_by("decided_at"):
+    for entry in ledger_entries.current(row.pk).filter(state="noted").order_by("decided_at"):
         ledger.choose(row, entry.pk, state="in_force")
 
 

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from conversations.compaction import compaction
-from conversations.context import ledger
+from conversations.context import ledger, ledger_entries
 from conversations.context.settings import change
 from conversations.errors import Invalid, NotFound
 from conversations.exchange.exports import as_json
@@ -34,12 +34,12 @@ State = LedgerEntry.State
 
 async def states(conversation: Conversation) -> dict[str, str]:
     """The state of each entry, by its text."""
-    rows = ledger.current(conversation.pk).order_by("decided_at").values_list("text", "state")
+    rows = ledger_entries.current(conversation.pk).order_by("decided_at").values_list("text", "state")
     return {text: state async for text, state in rows}
 
 
 async def entry(conversation: Conversation, text: str) -> LedgerEntry:
-    return await ledger.current(conversation.pk).aget(text=text)
+    return await ledger_entries.current(conversation.pk).aget(text=text)
 
 
 async def choose(conversation: Conversation, text: str, state: str) -> None:
@@ -50,7 +50,7 @@ async def choose(conversation: Conversation, text: str, state: str) -> None:
 async def test_an_order_is_in_force_and_the_rest_is_noted_whole_and_with_its_message(chat: Chat) -> None:
     await chat.say("Hello! Always cite your sources. I prefer tables over lists. We decided to use port 5433.")
     question = await chat.conversation.messages.aget(role="user")
-    rows = [row async for row in ledger.current(chat.conversation.pk).order_by("said_at")]
+    rows = [row async for row in ledger_entries.current(chat.conversation.pk).order_by("said_at")]
     assert [(row.kind, row.text, row.state) for row in rows] == [
         ("rule", "Always cite your sources.", "in_force"),
         ("preference", "I prefer tables over lists.", "noted"),
@@ -155,7 +155,7 @@ async def test_a_fork_has_the_entries_of_its_messages_with_their_states(chat: Ch
     old = await entry(whole, "Always answer in French.")
     assert old.superseded_by == (await entry(whole, "Always answer in German.")).pk
     ids = {pk async for pk in whole.messages.values_list("pk", flat=True)}
-    assert {row.message async for row in ledger.current(whole.pk)} <= ids
+    assert {row.message async for row in ledger_entries.current(whole.pk)} <= ids
 
 
 async def test_a_fresh_conversation_begins_with_what_is_in_force(chat: Chat) -> None:
@@ -187,13 +187,13 @@ def test_a_message_without_entries_costs_no_query_and_one_with_entries_a_fixed_n
         with CaptureQueriesContext(
             connection,
         ) as made:
-            ledger.take_in(message, text, window)
+            ledger.add_entries(message, text, window)
         return len(made)
 
     assert queries("Which port?") == 0
     begin = queries("Never use port 1.")
     for number in range(2, 12):
-        ledger.take_in(message, f"Never use port {number}. I prefer port {number}.", window)
+        ledger.add_entries(message, f"Never use port {number}. I prefer port {number}.", window)
     assert queries("Never use port 99.") == begin <= 7
 
 
@@ -203,8 +203,8 @@ async def test_a_thousand_preferences_neither_starve_a_request_nor_are_lost(chat
     message = await chat.conversation.messages.filter(role="user").aearliest("created_at")
     for number in range(25):
         text = " ".join(f"I prefer port {40 * number + one} for the service." for one in range(40))
-        await sync_to_async(ledger.take_in)(message, text, window)
-    assert await ledger.current(chat.conversation.pk).filter(state="noted").acount() == 1_000
+        await sync_to_async(ledger.add_entries)(message, text, window)
+    assert await ledger_entries.current(chat.conversation.pk).filter(state="noted").acount() == 1_000
     assert (await chat.compact()).status == "succeeded"
     await chat.say("And now?")
     system = chat.llm.chats[-1].messages[0]["content"]
@@ -216,7 +216,7 @@ async def test_a_thousand_preferences_neither_starve_a_request_nor_are_lost(chat
 
 async def test_orders_without_room_are_noted_and_say_so(chat: Chat) -> None:
     await chat.say("\n".join(f"Never use construct number {number} in this code base." for number in range(60)))
-    rows = [row async for row in ledger.current(chat.conversation.pk).order_by("said_at")]
+    rows = [row async for row in ledger_entries.current(chat.conversation.pk).order_by("said_at")]
     without = [row for row in rows if row.state == "noted"]
     assert len(rows) == 60 and 10 < 60 - len(without) < 40
     assert {row.history[-1]["by"] for row in without} == {"budget"}
@@ -230,7 +230,7 @@ async def test_repeated_and_contradicting_rules_leave_the_last_in_force(chat: Ch
         await chat.say(f"{'Always' if number % 2 else 'Never'} push to main.")
     await chat.refresh()
     assert chat.conversation.rules == ["Always push to main."]
-    assert await ledger.current(chat.conversation.pk).filter(state="superseded").acount() == 5
+    assert await ledger_entries.current(chat.conversation.pk).filter(state="superseded").acount() == 5
 
 
 def test_rules_set_by_hand_are_entries_and_an_edited_one_supersedes_its_earlier_words(
@@ -239,7 +239,7 @@ def test_rules_set_by_hand_are_entries_and_an_edited_one_supersedes_its_earlier_
     change(conversation, rules=["Use UTC", "Answer briefly"])
     change(conversation, rules=["Always use UTC", "Answer briefly"])
     change(conversation, rules=["Answer briefly"])
-    rows = {row.text: row for row in ledger.current(conversation.pk)}
+    rows = {row.text: row for row in ledger_entries.current(conversation.pk)}
     assert {text: row.state for text, row in rows.items()} == {
         "Use UTC": "superseded",
         "Always use UTC": "dismissed",
@@ -248,7 +248,7 @@ def test_rules_set_by_hand_are_entries_and_an_edited_one_supersedes_its_earlier_
     change(conversation, rules=["Use UTC", "Answer briefly"])
     conversation.refresh_from_db()
     assert conversation.rules == ["Use UTC", "Answer briefly"]
-    assert ledger.current(conversation.pk).count() == 3
+    assert ledger_entries.current(conversation.pk).count() == 3
 
 
 def test_a_state_that_there_is_not_and_an_entry_of_another_conversation_are_refused(
@@ -256,7 +256,7 @@ def test_a_state_that_there_is_not_and_an_entry_of_another_conversation_are_refu
 ) -> None:
     change(conversation, rules=["Use UTC"])
     other = Conversation.objects.create(owner=user)
-    found = ledger.current(conversation.pk).get()
+    found = ledger_entries.current(conversation.pk).get()
     for state in ("superseded", "on", ""):
         with pytest.raises(Invalid, match="state: must be one of in_force, noted, dismissed"):
             ledger.choose(conversation, found.pk, state=state)
@@ -268,7 +268,7 @@ def test_a_state_that_there_is_not_and_an_entry_of_another_conversation_are_refu
 def test_rules_from_before_the_ledger_become_entries(conversation: Conversation) -> None:
     Conversation.objects.filter(pk=conversation.pk).update(rules=["Never guess", "Use UTC"])
     import_module("conversations.migrations.0017_ledger").enter_rules(apps, None)
-    rows = ledger.current(conversation.pk).order_by("said_at")
+    rows = ledger_entries.current(conversation.pk).order_by("said_at")
     assert [(row.text, row.state, row.message) for row in rows] == [
         ("Never guess", "in_force", None),
         ("Use UTC", "in_force", None),
@@ -346,11 +346,11 @@ def test_a_ledger_in_a_file_that_cannot_be_is_refused_by_name(
 def test_the_panel_offers_both_presses_and_shows_the_chain(conversation: Conversation, user: User) -> None:
     pages = Pages(user)
     message = conversation.messages.create(role="user", content="x", created_at=timezone.now())
-    ledger.take_in(message, "Always answer in French. I prefer tables.", conversation.model.usable_window)
+    ledger.add_entries(message, "Always answer in French. I prefer tables.", conversation.model.usable_window)
     panel = pages.get("context", conversation.pk, htmx=True).content.decode()
     assert "“I prefer tables.”" in panel and "Make it a rule" in panel and "Not a rule" in panel
     assert reverse("around", args=[conversation.pk, message.pk]) in panel
-    noted = ledger.current(conversation.pk).get(state="noted")
+    noted = ledger_entries.current(conversation.pk).get(state="noted")
     response = pages.post("choose", conversation.pk, noted.pk, state="in_force")
     assert response.status_code == 200 and "It is a rule now" in response.content.decode()
     conversation.refresh_from_db()
@@ -363,20 +363,20 @@ def test_the_panel_offers_both_presses_and_shows_the_chain(conversation: Convers
 
 def test_nobody_else_reads_or_changes_a_ledger(conversation: Conversation) -> None:
     change(conversation, rules=["Use UTC"])
-    found = ledger.current(conversation.pk).get()
+    found = ledger_entries.current(conversation.pk).get()
     other = User.objects.create(username="mallory")
     address = f"/api/conversations/{conversation.pk}/ledger"
     assert Api(other).get(address).status_code == 404
     assert Api(other).patch(f"{address}/{found.pk}", {"state": "dismissed"}).status_code == 404
     assert Api(other).post(address, {"text": "Never use UTC"}).status_code == 404
     assert Pages(other).post("choose", conversation.pk, found.pk, state="dismissed").status_code == 404
-    assert ledger.current(conversation.pk).get().state == "in_force"
+    assert ledger_entries.current(conversation.pk).get().state == "in_force"
 
 
 def test_the_ledger_by_the_api(conversation: Conversation, user: User) -> None:
     api, address = Api(user), f"/api/conversations/{conversation.pk}/ledger"
     message = conversation.messages.create(role="user", content="x", created_at=timezone.now())
-    ledger.take_in(message, "Always answer in French. I prefer tables.", conversation.model.usable_window)
+    ledger.add_entries(message, "Always answer in French. I prefer tables.", conversation.model.usable_window)
     first, second = api.get(f"{address}?limit=1").json(), api.get(address).json()
     assert [one["text"] for one in first["items"]] == ["I prefer tables."] and first["next"]
     assert [one["text"] for one in api.get(f"{address}?cursor={first['next']}").json()["items"]] == [

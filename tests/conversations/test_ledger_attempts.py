@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from conversations.context import ledger
+from conversations.context import ledger, ledger_entries
 from conversations.context.settings import change
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
@@ -200,7 +200,7 @@ def test_only_what_a_person_typed_puts_a_rule_in_force(
     row = way(conversation, user, order)
     row.refresh_from_db()
     assert row.rules == [] and row.noted == []
-    assert not ledger.current(row.pk).exists()
+    assert not ledger_entries.current(row.pk).exists()
 
 
 @pytest.mark.parametrize("way", NAMING_WAYS)
@@ -210,8 +210,8 @@ def test_what_a_file_names_as_a_rule_is_noted_and_one_press_puts_it_in_force(
 ) -> None:
     row = way(conversation, user, order)
     row.refresh_from_db()
-    assert row.rules == [] and not ledger.in_force(row.pk).exists()
-    entry = ledger.current(row.pk).get(text=order)
+    assert row.rules == [] and not ledger_entries.in_force(row.pk).exists()
+    entry = ledger_entries.current(row.pk).get(text=order)
     assert entry.state == "noted" and entry.history[-1]["by"] in ("import", "history")
     ledger.choose(row, entry.pk, state="in_force")
     assert row.rules == [order]

@@ -12,10 +12,11 @@ from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from compression.core.ledger.find import find_entries
 from compression.core.values import Steering
 from compression.models import Compaction
 from conversations.compaction import compaction, lease, snapshots
-from conversations.context import ledger, provenance
+from conversations.context import ledger, ledger_entries, provenance
 from conversations.context.settings import change
 from conversations.context.transcript import HISTORY, message_tokens
 from conversations.errors import Refused
@@ -45,7 +46,7 @@ ACT = st.one_of(
     st.tuples(st.just("edit"), st.integers(0, 5), st.just("Which host?")),
     st.tuples(st.just("use"), st.integers(0, 5), st.integers(0, 3)),
     st.tuples(st.just("use"), st.integers(0, 5), st.integers(0, 3)),
-    st.tuples(st.just("choose"), st.integers(0, 9), st.sampled_from([str(state) for state in ledger.CHOICES])),
+    st.tuples(st.just("choose"), st.integers(0, 9), st.sampled_from([str(state) for state in ledger.CHOSEN_STATES])),
     st.tuples(st.just("set"), st.lists(st.sampled_from(["Use UTC", "Always answer in French."]), max_size=2)),
     st.tuples(st.just("fork"), st.integers(0, 5)),
     st.tuples(st.just("fresh")),
@@ -96,14 +97,14 @@ def done(conversation: Conversation, act: str, *how: Any) -> Conversation:
         assert states(conversation) == before, "neither a compaction nor its undo changes a state"
     elif act == "import":
         (conversation,) = import_conversations(conversation.owner, json.dumps(exported(conversation)).encode())
-        assert not ledger.in_force(conversation.pk).exists(), "an import puts nothing in force"
+        assert not ledger_entries.in_force(conversation.pk).exists(), "an import puts nothing in force"
     elif act == "fresh":
         rules = conversation.rules
         if conversation.is_compressed:
             conversation = forks.fresh(conversation)
             assert conversation.rules == rules
     elif act == "choose":
-        entries = list(ledger.current(conversation.pk).order_by("said_at", "pk"))
+        entries = list(ledger_entries.current(conversation.pk).order_by("said_at", "pk"))
         if entries:
             chosen_entry = ledger.choose(conversation, entries[how[0] % len(entries)].pk, state=how[1])
             assert chosen_entry.chosen_state == how[1] and chosen_entry.is_chosen
@@ -118,9 +119,9 @@ def done(conversation: Conversation, act: str, *how: Any) -> Conversation:
                 others = [number for number, pk in versions.numbers(row).items() if pk != row.pk]
                 versions.use(conversation, row.pk, number=others[how[1] % len(others)])
         elif act == "fork":
-            before = {(row.text, row.kind, row.is_chosen) for row in ledger.current(conversation.pk)}
+            before = {(row.text, row.kind, row.is_chosen) for row in ledger_entries.current(conversation.pk)}
             conversation = forks.fork(conversation, chosen.pk)
-            assert {(row.text, row.kind, row.is_chosen) for row in ledger.current(conversation.pk)} <= before
+            assert {(row.text, row.kind, row.is_chosen) for row in ledger_entries.current(conversation.pk)} <= before
     conversation.messages.filter(role="assistant").update(status="complete", content=ANSWER, token_count=ANSWER_TOKENS)
     return conversation
 
@@ -139,7 +140,7 @@ def _compact_or_undo(conversation: Conversation, questions: list[Message], place
 
 
 def states(conversation: Conversation) -> list[tuple[str, str]]:
-    return list(ledger.current(conversation.pk).order_by("pk").values_list("text", "state"))
+    return list(ledger_entries.current(conversation.pk).order_by("pk").values_list("text", "state"))
 
 
 def exported(conversation: Conversation) -> dict[str, Any]:
@@ -148,7 +149,7 @@ def exported(conversation: Conversation) -> dict[str, Any]:
 
 def holds(conversation: Conversation) -> None:
     conversation.refresh_from_db()
-    rows = {row.pk: row for row in ledger.current(conversation.pk)}
+    rows = {row.pk: row for row in ledger_entries.current(conversation.pk)}
     history = set(Message.objects.filter(HISTORY, conversation=conversation).values_list("pk", flat=True))
     in_force = [row for row in rows.values() if row.state == State.IN_FORCE]
     noted = [row for row in rows.values() if row.state == State.NOTED]
@@ -160,7 +161,7 @@ def holds(conversation: Conversation) -> None:
         assert row.state in (State.SUPERSEDED, row.chosen_state)
         assert row.superseded_by is None or row.superseded_by in rows, "what superseded it is there"
     typed = list(Message.objects.filter(HISTORY, conversation=conversation, role="user"))
-    found = {entry.text for row in typed for entry in ledger.find_entries(provenance.typed_by_user(row))}
+    found = {entry.text for row in typed for entry in find_entries(provenance.typed_by_user(row))}
     entered = {row.text for row in rows.values() if row.message}
     assert found <= entered, "each sentence that a person typed is an entry"
     imported = {row.pk for row in typed if row.origin}

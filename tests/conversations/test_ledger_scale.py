@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from compression.ids import uuid7
-from conversations.context import ledger
+from conversations.context import ledger, ledger_entries
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.turns import forks
 
@@ -27,8 +27,8 @@ def with_preferences(user: User, model: ModelProfile, count: int) -> Conversatio
         message = Message(pk=uuid7(), conversation=conversation, role="user", content="x", created_at=timezone.now())
         message.save()
         typed = " ".join(f"I prefer port {number} for the service." for number in range(start, start + 50))
-        ledger.take_in(message, typed, model.usable_window)
-    assert ledger.current(conversation.pk).filter(state="noted").count() == count
+        ledger.add_entries(message, typed, model.usable_window)
+    assert ledger_entries.current(conversation.pk).filter(state="noted").count() == count
     return conversation
 
 
@@ -39,7 +39,7 @@ def withdrawn(conversation: Conversation) -> None:
 
 def taken_up(conversation: Conversation) -> None:
     ids = {str(pk): str(pk) for pk in conversation.messages.values_list("pk", flat=True)}
-    ledger.take_up(conversation.pk, ids)
+    ledger.restore_entries(conversation.pk, ids)
 
 
 def forked(conversation: Conversation) -> None:
@@ -48,7 +48,7 @@ def forked(conversation: Conversation) -> None:
 
 def taken_in(conversation: Conversation) -> None:
     message = conversation.messages.latest("created_at")
-    ledger.take_in(message, "I prefer ports above 8000.", conversation.model.usable_window)
+    ledger.add_entries(message, "I prefer ports above 8000.", conversation.model.usable_window)
 
 
 def seconds(act: Callable[[Conversation], None], conversation: Conversation) -> float:
@@ -74,5 +74,5 @@ def test_a_message_takes_as_long_whatever_the_ledger_has(user: User, profile: Mo
 def test_what_requests_read_of_thousands_of_entries_is_bounded(user: User, profile: ModelProfile) -> None:
     conversation = with_preferences(user, profile, MANY)
     conversation.refresh_from_db()
-    assert len(conversation.noted) < ledger.NOTED_KEPT + ledger.NOTED_STEP
+    assert len(conversation.noted) < ledger_entries.MAX_NOTED_TEXTS + ledger_entries.NOTED_TEXTS_STEP
     assert conversation.rules == []

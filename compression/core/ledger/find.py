@@ -12,7 +12,7 @@ from compression.core.ledger.own_words import Sentence, own_sentences, statement
 from compression.core.ledger.patterns import Language
 from compression.core.ledger.romance import FRENCH, ITALIAN, PORTUGUESE, SPANISH
 from compression.core.ledger.topics import topic_of
-from compression.core.ledger.values import MAX_ENTRIES, Found, Kind
+from compression.core.ledger.values import MAX_ENTRIES, DetectedEntry, Kind
 
 _SCRIPTS = (
     (re.compile("[\u3040-\u30ff]"), (JAPANESE,)),
@@ -24,9 +24,9 @@ _QUESTION = re.compile(r"[?？؟][\s\"'”’)*_]*$")
 
 
 @lru_cache(maxsize=1024)
-def find_entries(text: str) -> tuple[Found, ...]:
+def find_entries(text: str) -> tuple[DetectedEntry, ...]:
     """The entries in a text that a person typed, at most MAX_ENTRIES, in order and each once; linear time."""
-    found: dict[str, Found] = {}
+    found: dict[str, DetectedEntry] = {}
     for sentence in chain.from_iterable(map(statements, own_sentences(text))):
         entry = _entry(sentence)
         if entry is not None:
@@ -36,23 +36,23 @@ def find_entries(text: str) -> tuple[Found, ...]:
     return tuple(found.values())
 
 
-def entry_of(text: str) -> Found:
+def entry_of(text: str) -> DetectedEntry:
     """The entry of a rule that a person sets in their own words: sure, whatever its words are."""
-    return Found("rule", text, True, topic_of(text))
+    return DetectedEntry("rule", text, True, topic_of(text))
 
 
-def _entry(sentence: Sentence) -> Found | None:
+def _entry(sentence: Sentence) -> DetectedEntry | None:
     masked = sentence.masked.replace("’", "'")
     languages = _languages(masked)
     if languages is _LATIN and english.is_sure_order(masked):
-        return Found("rule", sentence.text, True, topic_of(masked))
+        return DetectedEntry("rule", sentence.text, True, topic_of(masked))
     is_question = bool(_QUESTION.search(masked))
     if not is_question and any(language.is_sure_order(masked) for language in languages):
-        return Found("rule", sentence.text, True, topic_of(masked))
+        return DetectedEntry("rule", sentence.text, True, topic_of(masked))
     kind = english.kind_of(masked) if languages is _LATIN else ""
     if not kind and not is_question:
         kind = next(filter(None, (language.kind_of(masked) for language in languages)), "")
-    return Found(_KINDS[kind], sentence.text, False, topic_of(masked)) if kind else None
+    return DetectedEntry(_KINDS[kind], sentence.text, False, topic_of(masked)) if kind else None
 
 
 def _languages(sentence: str) -> tuple[Language, ...]:

@@ -34,7 +34,7 @@ class Topic(NamedTuple):
         return True
 
 
-class Found(NamedTuple):
+class DetectedEntry(NamedTuple):
     """An entry with its whole sentence, verbatim. `is_sure`: it is an order to the assistant without doubt."""
 
     kind: Kind

@@ -155,7 +155,7 @@ class Export(BaseModel):
     version: int = about("Of this form.", 4, ge=1)
     conversation: ExportedConversation
     messages: list[ExportedMessage] = about("In order; tool results after the message that asked for them.")
-    ledger: list[ExportedEntry] = about("Rules, preferences, decisions and corrections, in the order they were said.", [])
+    ledger: list[ExportedEntry] = about("Rules, preferences, decisions and corrections, in order.", [])
     checkpoints: list[ExportedCheckpoint] = about("The summaries in force, in order.", [])
     compression: ExportedCompression | None = about("How it was compressed last; null where it never was.", None)
     runs: list[ExportedRun] = about("Of an agent: tasks that its planner handed to executors.", [])

@@ -20,8 +20,9 @@ class Change(BaseModel):
     state: State = about("The state from then on.", "noted")
     at: str = about("When it changed, in ISO 8601.", SAID_AT)
     by: str = about(
-        "Why: its `message` was stored, its `person` chose, an `import` puts nothing in force, the `budget` had no room "
-        "for it in force, a later `entry` took its place, or the `history` changed: that entry or its own message left, or came back.",
+        "Why: its `message` was stored, its `person` chose, an `import` puts nothing in force, the `budget` had no "
+        "room for it in force, a later `entry` took its place, or the `history` changed: that entry or its own message "
+        "left, or came back.",
         "message",
     )
 

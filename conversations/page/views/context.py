@@ -39,7 +39,7 @@ from conversations.page.views.sidebar import sidebar
 
 SHOWN = 50
 """The most snapshots in the panel's list, the newest."""
-CHOSEN = {
+STATE_NOTICES = {
     "in_force": "It is a rule now: every request has it.",
     "noted": "It is noted, not an order.",
     "dismissed": "It is no rule: no request has it.",
@@ -58,7 +58,7 @@ def parts(conversation: Conversation) -> dict[str, Any]:
         "max_system_prompt": MAX_SYSTEM_PROMPT_CHARS,
         "goal": goal,
         "progress": progress,
-        "ledger": partial(ledger_view.shown, conversation),
+        "ledger": partial(ledger_view.ledger_lists, conversation),
         "offer": partial(tool_offer.offer, conversation),
         "model_form": partial(ModelChoice, conversation),
         "system_prompt_form": partial(SystemPromptForm, conversation),
@@ -167,7 +167,7 @@ def rules(request: Request, conversation: Conversation) -> str:
 def choose(request: Request, conversation: Conversation, entry_id: UUID) -> str:
     """Put an entry of the ledger in force, note it or dismiss it, by `state`."""
     entry = ledger.choose(conversation, entry_id, state=request.POST.get("state", ""))
-    return CHOSEN[entry.chosen_state]
+    return STATE_NOTICES[entry.chosen_state]
 
 
 @member
