@@ -54,8 +54,8 @@ ANSWERING: Final = words(
     "flatter format greet guess hallucinate hedge highlight hyperlink hyphenate illustrate improvise infer invent "
     "italicise italicize justify lecture lowercase mention moralise moralize narrate outline paginate paraphrase "
     "patronise patronize phrase pluralise pluralize praise preach quantify quote ramble recap recommend refer "
-    "reference reformat rephrase reply respond restate rewrite rhyme simplify specify speculate spell suggest "
-    "summarise summarize tabulate tokenise tokenize transcribe translate truncate uppercase waffle"
+    "reference reformat rephrase reply respond restate rewrite rhyme shout simplify specify speculate spell suggest "
+    "summarise summarize swear tabulate tokenise tokenize transcribe translate truncate uppercase waffle"
 )
 """Acts of somebody who answers."""
 WORKING: Final = words(
