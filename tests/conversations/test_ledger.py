@@ -28,7 +28,6 @@ from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages
 
-pytestmark = pytest.mark.once
 State = LedgerEntry.State
 
 
