@@ -70,7 +70,7 @@ def add_entries(message: Message, typed: str, window: Window) -> None:
 
 
 def with_detected(rules: Sequence[str], typed: str, window: Window) -> list[str]:
-    """The rules, and those that a text would put in force: what a message is measured with before it is stored."""
+    """The rules, and those that a text would put in force: a message is measured with them before it is stored."""
     room = MAX_DETECTED_SHARE * window.size - sum(map(count_tokens, rules))
     together = list(rules)
     for one in find_entries(typed):

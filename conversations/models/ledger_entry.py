@@ -71,7 +71,7 @@ class LedgerEntry(models.Model):
         return Topic(self.topic, self.value, self.forbids)
 
     def replaces(self, earlier: LedgerEntry) -> bool:
-        """Whether this entry takes the place of an earlier one; what is only noted never replaces what is in force."""
+        """Whether this entry takes the place of an earlier one; a noted entry never replaces one in force."""
         weaker = self.chosen_state == self.State.NOTED and earlier.chosen_state == self.State.IN_FORCE
         counts = self.State.DISMISSED not in (self.chosen_state, earlier.chosen_state)
         return counts and not weaker and self.about.replaces(earlier.about)

@@ -1,4 +1,4 @@
-"""The ledger on the page: what is in force, what is noted, and what is superseded or dismissed."""
+"""The ledger on the page: the entries in force, the noted ones, and those superseded or dismissed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conversations.llm.known_models import UNKNOWN_WINDOW
 from conversations.models import Conversation, LedgerEntry
 
 MAX_LISTED = 50
-"""The most entries shown of those that are noted, and of those that no longer hold, the latest."""
+"""The most noted entries, and the most that no longer hold, that the page lists: the latest of each."""
 State = LedgerEntry.State
 
 
@@ -26,7 +26,7 @@ class PastEntry:
 
 @dataclass(frozen=True, slots=True)
 class LedgerLists:
-    """What is noted and what no longer holds; what is in force has forms (`setting_forms.rule_forms`).
+    """The noted entries and those that no longer hold; entries in force have forms (`setting_forms.rule_forms`).
 
     `tokens` is the size of the rules in force. `sent` is the number of noted entries that requests have room for; None
     before a compaction.

@@ -103,7 +103,7 @@ def exported(row: Conversation) -> dict[str, Any]:
 
 
 def told(row: Conversation) -> dict[str, Any]:
-    """An export, with messages told by their place, without the history of its ledger."""
+    """An export, with messages named by their place, without its ledger."""
     data = exported(row)
     names = {entry["id"]: at for at, entry in enumerate(data["messages"]) if "id" in entry}
     text = json.dumps(data)

@@ -122,7 +122,7 @@ def by_rules_of_an_export_without_a_ledger(conversation: Conversation, user: Use
 
 
 def by_a_forged_ledger(conversation: Conversation, user: User, order: str) -> Conversation:
-    """Entries that claim to be in force: chosen, superseded by nothing, superseded by one that is dismissed."""
+    """Entries that claim to be in force: one that its person chose, and one superseded by a dismissed entry."""
     begun = by_import(conversation, user, order)
     message = str(begun.messages.filter(role="user").earliest("created_at").pk)
     entry = {"kind": "rule", "text": order, "state": "in_force", "is_chosen": True, "said_at": "2026-01-01T00:00:00Z"}

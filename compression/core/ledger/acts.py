@@ -1,4 +1,4 @@
-"""English verbs by what they say of their order: an assistant's act, or anybody's."""
+"""English verbs of orders: acts of an assistant, and acts of everyday advice."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ KNOWING: Final = words(
     "sure unsure certain uncertain know doubt understand think believe asked told done finished stuck blocked unable "
     "able make made give given say said see find found get got lack cannot"
 )
-"""What an assistant does or is in a clause about it: "unless you are sure"."""
+"""Acts and states of an assistant in a clause about it: "unless you are sure"."""
 
 _ACTS: Final = VERBS | ANSWERING | WORKING | WRITING | KNOWING
 _ENDINGS = ("", "s", "es", "d", "ed", "ing")
@@ -87,7 +87,7 @@ def is_act(word: str) -> bool:
 
 
 def base_of_gerund(word: str) -> str:
-    """The base form of "using", "adding", "beginning": the one that is an act, or else without its ending."""
+    """The base form of "using", "adding", "beginning": a known act, or the word without its ending."""
     stem = word.removesuffix("ing")
     forms = (stem, f"{stem}e", stem[:-1])
     return next((form for form in forms if form in _ACTS), stem)

@@ -10,9 +10,8 @@ from compression.core.ledger.addressee import TECHNICAL
 class Language:
     """The patterns of a language, for a sentence on one line.
 
-    `orders` are the forms of an order; `refuses` matches what is none, whatever else matches. An order is the
-    assistant's if it names what is its own (`addressed`, or code, a file, a machine), and "your" in it is not anybody's
-    (`anybody`).
+    `orders` are the forms of an order; a sentence that `refuses` matches is none. An order is the assistant's if it
+    matches `addressed` or names code, a file or a machine, and no "your" in it means anybody (`anybody`).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""An entry of the ledger as it is found in a text."""
+"""An entry of the ledger as it is detected in a text."""
 
 from __future__ import annotations
 

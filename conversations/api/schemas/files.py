@@ -92,7 +92,7 @@ class ExportedMessage(BaseModel):
 
 
 class ExportedEntry(BaseModel):
-    """An entry of the ledger; an import has what is in force as noted."""
+    """An entry of the ledger; one that is in force comes in as noted."""
 
     kind: Kind = about("Its kind.", "rule")
     text: str = about("The person's own words: a whole sentence.", "Never use port 8080.")
