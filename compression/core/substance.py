@@ -1,4 +1,4 @@
-"""Rejects summaries that are repetitive, empty or unrelated to their source, in any language and in linear time."""
+"""Rejects summaries that are repetitive, empty or without anything of their source, in any language, in linear time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from compression.core.errors import CompactionFailed
-from compression.core.values import Passage
+from compression.core.fact_traces import holds_any
+from compression.core.facts import find_facts
+from compression.core.statements import statements_in_summary, statements_of
+from compression.core.values import Fact, Passage
 
 _HEADING = re.compile(r"^#.*$", re.MULTILINE)
 _UNSPACED = "\u0e00-\u0fff\u2e80-\ud7ff\uf900-\ufaff"
@@ -18,7 +21,7 @@ _FORM = frozenset(("done", "pending", "blocked", "next", "none", "nothing", "na"
 
 RUN_WORDS = 4
 """The length of the word sequences that are compared to find repetitions."""
-MIN_WORDS_FOR_REPETITION = 60
+MIN_WORDS_FOR_REPETITION = 20
 """Repetitions are only counted from this many words on: short lists repeat words legitimately."""
 MAX_REPEATED_SHARE = 0.6
 """The largest accepted share of word sequences that occurred before."""
@@ -27,24 +30,45 @@ MAX_SHARE_OF_ONE_WORD = 0.7
 """The largest accepted share of a single word, in summaries of at least MIN_WORDS_FOR_DOMINATION words."""
 SOURCE_MARGIN = 0.15
 """A summary's shares may exceed those of its source by this much: a log's summary repeats itself as the log does."""
+SENSELESS_SHARE = 0.95
+"""A share of a single word or of repeated sequences that no source excuses, in summaries of SENSELESS_WORDS words."""
+SENSELESS_WORDS = 60
 MIN_WORDS_FOR_UNRELATED = 6
 """A summary with at least this many different words must share one with its source."""
+SEVERAL_FACTS = 5
+"""A summary of a source with at least so many facts must hold one of them, or a part of one."""
+FACTS_LOOKED_FOR = 1_000
+"""So many of the source's facts are looked for, the most important ones."""
 
 
-def require_substance(summary: str, passage: Passage) -> None:
-    """Raise CompactionFailed("validate", …) if the summary repeats itself, or shares no word with its source.
+def require_substance(summary: str, passage: Passage, *, facts: Sequence[Fact] | None = None) -> None:
+    """Raise CompactionFailed("validate", …) if the summary repeats itself, or has nothing of its source.
 
-    A summary steered by a person's instructions or prompt may share no word: it may be in another language.
+    It has nothing of it if it shares no word with it, or if there are several `facts` (None: those of the passage) and
+    it holds none of them. A summary steered by a person's instructions or prompt may have nothing of its source: it may
+    be in another language.
     """
     source = words_of("\n".join((passage.text, passage.earlier, passage.goal)))
-    words = words_of(_HEADING.sub("", summary))
+    text = _HEADING.sub("", summary)
+    words = words_of(text)
     if _repeats(words, source):
         raise CompactionFailed("validate", "the summary repeats itself over and over")
     content = {word for word in words if len(word) > 1 or not word.isascii()} - _FORM
     if not content:
         raise CompactionFailed("validate", "the summary says nothing")
-    if not (passage.instructions or passage.prompt) and _is_unrelated(content, source):
+    if passage.instructions or passage.prompt:
+        return
+    if _is_unrelated(content, source):
         raise CompactionFailed("validate", "the summary has nothing of what it was to summarise")
+    important = (facts_of(passage) if facts is None else facts)[:FACTS_LOOKED_FOR]
+    if len(important) >= SEVERAL_FACTS and not holds_any(important, text):
+        raise CompactionFailed("validate", "the summary has no fact of what it was to summarise")
+
+
+def facts_of(passage: Passage) -> tuple[Fact, ...]:
+    """The facts of a passage and of the summary that is folded into its own."""
+    said = (statement for turn in passage.turns for statement in statements_of(turn))
+    return find_facts([*statements_in_summary(passage.earlier), *said])
 
 
 def words_of(text: str) -> list[str]:
@@ -54,7 +78,7 @@ def words_of(text: str) -> list[str]:
 
 def repetition(words: Sequence[str]) -> float:
     """The share of word sequences of length RUN_WORDS that occurred before in `words`, from 0 to 1."""
-    runs = [tuple(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1)]
+    runs = _runs(words)
     return 1 - len(set(runs)) / len(runs) if runs else 0.0
 
 
@@ -64,16 +88,41 @@ def domination(words: Sequence[str]) -> float:
 
 
 def _repeats(words: list[str], source: list[str]) -> bool:
-    if len(words) >= MIN_WORDS_FOR_REPETITION:
-        share = repetition(words)
-        if share > MAX_REPEATED_SHARE and share > repetition(source) + SOURCE_MARGIN:
-            return True
-    share = domination(words)
-    return (
-        len(words) >= MIN_WORDS_FOR_DOMINATION
-        and share > MAX_SHARE_OF_ONE_WORD
-        and share > domination(source) + SOURCE_MARGIN
-    )
+    return _repeats_sequences(words, source) or _repeats_one_word(words, source)
+
+
+def _repeats_sequences(words: list[str], source: list[str]) -> bool:
+    """Whether most word sequences occurred before, in the summary far more than in its source.
+
+    A list repeats a few words in each line; its lines differ.
+    """
+    if len(words) < MIN_WORDS_FOR_REPETITION or (share := repetition(words)) <= MAX_REPEATED_SHARE:
+        return False
+    if len(words) >= SENSELESS_WORDS and share >= SENSELESS_SHARE:
+        return True
+    return share > repetition(source) + SOURCE_MARGIN or _unheard(words, source) > MAX_REPEATED_SHARE
+
+
+def _unheard(words: list[str], source: list[str]) -> float:
+    """The share of word sequences that occurred before, and more often than in the source."""
+    runs, said = Counter(_runs(words)), Counter(_runs(source))
+    more = sum(max(0, number - max(1, said[run])) for run, number in runs.items())
+    return more / max(1, runs.total())
+
+
+def _repeats_one_word(words: list[str], source: list[str]) -> bool:
+    """Whether a single word makes up most of the summary, and no such part of its source."""
+    if len(words) < MIN_WORDS_FOR_DOMINATION:
+        return False
+    word, times = Counter(words).most_common(1)[0]
+    share = times / len(words)
+    if len(words) >= SENSELESS_WORDS and share >= SENSELESS_SHARE:
+        return True
+    return share > MAX_SHARE_OF_ONE_WORD and share > source.count(word) / max(1, len(source)) + SOURCE_MARGIN
+
+
+def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
+    return [tuple(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1)]
 
 
 def _is_unrelated(content: set[str], source: list[str]) -> bool:

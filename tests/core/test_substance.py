@@ -17,7 +17,7 @@ from compression.core.substance import domination, repetition, require_substance
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Turn
 from tests.core.conversations import dialogue, real
-from tests.core.test_pipeline import Scripted, run, talk, transcript_of
+from tests.core.test_pipeline import Scripted, run, talk, transcript_of, turn
 
 GERMAN = "Der Dienst für Rechnungen läuft jetzt auf Anschluss 8443, weil 443 belegt ist."
 CHINESE = "账单服务现在运行在端口8443上,因为443已被占用。我们明天部署到新集群。"
@@ -59,11 +59,81 @@ def headed(body: str, state: str = "all") -> str:
         "! ? … " * 300,
         "lorem ipsum dolor sit amet consectetur adipiscing elit",
         "ะ" * 300,
+        "x " * 239,
+        "We moved billing to port 8443. " * 4,
+        "We moved billing to port 8443. " * 8,
+        "- We moved billing to port 8443.\n" * 4,
+        "服务现在在端口8443上。" * 6,
     ],
 )
 def test_garbage_under_good_headings_is_refused(garbage: str) -> None:
     with pytest.raises(CompactionFailed, match=r"the summary (repeats itself|says nothing|has nothing of)"):
         require_substance(headed(garbage, "-"), told("We moved billing to port 8443 because 443 is taken."))
+
+
+@pytest.mark.parametrize(
+    ("source", "garbage"),
+    [
+        ("x " * 2_000, "x " * 239),
+        ("lorem " * 2_000, "x " * 239),
+        ("lorem " * 2_000, "lorem " * 239),
+        ("the service is fine and so on " * 200, "port ports porting " * 80),
+        ("and so on " * 500, "and so on " * 200),
+    ],
+)
+def test_a_source_that_repeats_itself_excuses_no_garbage(source: str, garbage: str) -> None:
+    with pytest.raises(CompactionFailed, match=r"the summary (repeats itself|says nothing)"):
+        require_substance(headed(garbage), told(source))
+
+
+FACTS = (
+    "We moved billing to port 8443 on 2 March 2026, see /srv/billing/settings.py. Set max_pool_size to 20 connections. "
+    "Never deploy on Fridays. It raised PoolTimeoutError for Amy Ellis Nutt and cost $1,200.50."
+)
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        "They spoke about the service, made good progress, and agreed how to go on from here.",
+        "The user asked the assistant for help, and the assistant helped the user.",
+        "We discussed moving things around and what it would take.",
+    ],
+)
+def test_a_summary_without_any_fact_of_a_source_that_has_several_is_refused(empty: str) -> None:
+    with pytest.raises(CompactionFailed, match="no fact"):
+        require_substance(headed(empty), told(FACTS))
+    require_substance(headed(empty), told("We spoke about the service, and agreed how to go on with the user from here."))
+    require_substance(headed(empty), passage(*dialogue(FACTS), instructions="No names, no numbers."))
+
+
+@pytest.mark.parametrize(
+    "told_otherwise",
+    [
+        "Billing listens on 8443 now.",
+        "They moved it in March 2026.",
+        "The settings of the service were changed.",
+        "The pool's max size was changed.",
+        "A pool timeout was seen.",
+        "Nutt was told about it.",
+        "It cost 1200 dollars.",
+        "There is no deploying on a Friday.",
+    ],
+)
+def test_a_fact_in_other_words_is_a_fact(told_otherwise: str) -> None:
+    require_substance(headed(f"They spoke about the service. {told_otherwise}"), told(FACTS))
+
+
+def test_a_summary_of_many_passages_needs_a_fact_of_any_of_them_in_the_end() -> None:
+    history = tuple(
+        turn(number, content=f"Ticket ABC-{number} is open in src/part{number}.py since then. " * 4)
+        for number in range(40)
+    )
+    bland = headed("They spoke about the ticket that is open since then.")
+    with pytest.raises(CompactionFailed, match="no fact"):
+        run(transcript_of(history), Scripted(bland, marks_progress=True, window=2_500))
+    good = headed("They spoke about the ticket ABC-3 that is open since then.")
+    assert "ABC-3" in run(transcript_of(history), Scripted(good, marks_progress=True, window=2_500)).summary
 
 
 @pytest.mark.parametrize(
@@ -77,6 +147,8 @@ def test_garbage_under_good_headings_is_refused(garbage: str) -> None:
         (LOG, "\n".join(f"- 10.0.0.{n}: connection refused to billing" for n in range(60))),
         ("ご注文の件ですが、明日発送します。", "明日発送する。"),
         ("Das Passwort ist geheim", "Password kept."),
+        ("Fix the tests.", "\n".join(f"- src/part{n}.py: fixed the failing test" for n in range(8))),
+        ("Fix the tests.", "\n".join(f"- Step {n} is done and tested" for n in range(8))),
     ],
 )
 def test_a_good_summary_is_taken_in_any_language_and_of_any_length(source: str, summary: str) -> None:

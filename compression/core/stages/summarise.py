@@ -34,7 +34,9 @@ async def summarise(
         text = accepted(answer)
         if summariser.marks_progress:  # only a model can write words, or a language, that the source does not have
             _require_language(text, passage)
-            await to_thread(require_substance, text, replace(passage, earlier=summary or passage.earlier))
+            # The facts of all passages are known, and only the last summary is of all of them.
+            facts = draft.facts if number == parts - 1 else ()
+            await to_thread(require_substance, text, replace(passage, earlier=summary or passage.earlier), facts=facts)
             text, reported = parse_marks(text) if passage.goal else (unmarked(text), Progress())
             marks += reported
         # Trim each intermediate summary: the next passage was cut to fit beside a summary of this length.
