@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks import systems
 from benchmarks.conversations import Conversation
-from compression.core.facts import CRITICAL, find_facts, is_critical, kept_facts, with_facts
+from compression.core.context import FRAME_TOKENS
+from compression.core.facts import CRITICAL, find_facts, is_critical, kept_facts
+from compression.core.kept_facts import with_facts
 from compression.core.retention import GATE_FACTS, REPAIR_SHARE, repaired
 from compression.core.statements import Statement, statements_of
 from compression.core.tokens import count_tokens
@@ -27,12 +29,20 @@ def report(conversations: Sequence[Conversation], budgets: Sequence[int]) -> Non
 def _counted(conversation: Conversation, budget: int) -> Counter[str]:
     facts = find_facts(_said(conversation))
     summary = systems.extractive(conversation, budget)
-    draft = Draft(Transcript((), Window(budget, reserve=0)), max_tokens=budget, facts=facts, summary=summary)
+    limit = int((1 + REPAIR_SHARE) * budget)
+    draft = Draft(
+        Transcript((), Window(budget, reserve=0)),
+        room=limit + FRAME_TOKENS,
+        max_tokens=budget,
+        limit=limit,
+        facts=facts[:GATE_FACTS],
+        summary=summary,
+    )
     critical = [fact for fact in facts[:GATE_FACTS] if is_critical(fact)]
     standing = kept_facts(critical, summary)
     missing = [fact for fact in critical if fact not in standing]
     there = kept_facts(missing, repaired(draft, count=count_tokens).summary)
-    fitting = _fitting(summary, missing, int(REPAIR_SHARE * budget))
+    fitting = _fitting(summary, missing, limit - count_tokens(summary))
     return Counter({
         "critical": len(critical),
         "standing": len(standing),

@@ -1,19 +1,16 @@
-"""Finds the facts of a text that a summary must keep, checks a summary for them, and appends missing ones to it."""
+"""Finds the facts of a text that a summary must keep, and checks a summary for them."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
+from collections.abc import Iterable, Iterator
 from math import log
 
 from compression.core.extractive.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
 from compression.core.extractive.stopwords import ENGLISH
 from compression.core.rules import find_rules
-from compression.core.sections import KEPT_FACTS
-from compression.core.statements import Statement, kept_line_start
-from compression.core.tokens import TokenCounter
+from compression.core.statements import Statement
 from compression.core.values import Fact
 
 WEIGHTS = {
@@ -21,6 +18,7 @@ WEIGHTS = {
     "error": 6.0,
     "order": 2.0,
     "path": 5.0,
+    "image": 5.0,
     "url": 4.0,
     "email": 4.0,
     "date": 3.5,
@@ -35,7 +33,7 @@ WEIGHTS = {
 An order is a rule that the person did not type, such as a clause of a pasted text or a tool's result.
 """
 
-CRITICAL = frozenset({"rule", "error", "path", "number", "identifier"})
+CRITICAL = frozenset({"rule", "error", "path", "image", "number", "identifier"})
 """Kinds without which work cannot go on. A bare number, without a unit or a recognised format, is not critical."""
 
 _PATTERNS = (("url", URL), ("email", EMAIL), ("date", DATE), ("number", MEASURE))
@@ -50,7 +48,7 @@ def find_facts(texts: Iterable[str | Statement]) -> tuple[Fact, ...]:
     first: dict[str, tuple[str, str, Statement]] = {}
     for source in texts:
         statement = Statement(source) if isinstance(source, str) else source
-        for kind, text in _each(_UNPRINTABLE.sub(" ", statement.text), may_rule=statement.may_rule):
+        for kind, text in _each(statement):
             key = normalised(text)
             seen[key] += 1
             if key not in first or (kind == "rule" and first[key][0] != "rule"):
@@ -62,6 +60,7 @@ def find_facts(texts: Iterable[str | Statement]) -> tuple[Fact, ...]:
             WEIGHTS[kind] * (1 + log(seen[key]) / 4),
             statement.speaker,
             statement.day,
+            statement.text,
         )
         for key, (kind, text, statement) in first.items()
     ]
@@ -71,8 +70,8 @@ def find_facts(texts: Iterable[str | Statement]) -> tuple[Fact, ...]:
 def kept_facts(facts: Iterable[Fact], summary: str) -> tuple[Fact, ...]:
     """The facts that occur in `summary` as whole words; case and whitespace are ignored."""
     text = normalised(summary)
-    words = set(_WORD.findall(text))
-    return tuple(fact for fact in facts if _stands(normalised(fact.text), text, words))
+    words = words_in(text)
+    return tuple(fact for fact in facts if stands(normalised(fact.text), text, words))
 
 
 def is_critical(fact: Fact) -> bool:
@@ -80,41 +79,19 @@ def is_critical(fact: Fact) -> bool:
     return fact.kind in CRITICAL and fact.weight >= WEIGHTS[fact.kind]
 
 
-def repair(summary: str, missing: Sequence[Fact], *, budget: int, count: TokenCounter) -> tuple[str, tuple[Fact, ...]]:
-    """Append the missing facts verbatim under `## Kept facts`, in their order, adding at most `budget` tokens.
-
-    Facts that do not fit are skipped; later, shorter ones may still fit. Returns the new summary and the added facts.
-    """
-    text, left = summary, budget
-    before = count(summary)
-    added: list[Fact] = []
-    for fact in missing:
-        if count(fact.text) <= left:  # a cheap check; the budget is measured on the whole new summary below
-            longer = with_facts(summary, [*added, fact])
-            if (cost := count(longer) - before) <= budget:
-                text, left = longer, budget - cost
-                added.append(fact)
-    return text, tuple(added)
-
-
-def with_facts(summary: str, facts: Sequence[Fact]) -> str:
-    """The summary with the facts at the end of its section `## Kept facts`, which need not be its last section."""
-    head = summary if KEPT_FACTS in summary.splitlines() else f"{summary.rstrip()}\n\n{KEPT_FACTS}".lstrip()
-    before, heading, after = head.partition(KEPT_FACTS)
-    section, mark, rest = after.partition("\n## ")
-    lines = "\n".join(_lines(facts))
-    return f"{before}{heading}{section.rstrip()}\n{lines}{f'{chr(10)}{mark}{rest}' if mark else ''}"
-
-
 def normalised(text: str) -> str:
     """The text in lower case with single spaces, for comparisons of facts."""
     return " ".join(text.split()).casefold()
 
 
-def _each(text: str, *, may_rule: bool) -> Iterator[tuple[str, str]]:
+def _each(statement: Statement) -> Iterator[tuple[str, str]]:
     """(kind, text) of every fact in a text. Matches of a pattern are blanked, so that no later pattern matches them."""
+    text = _UNPRINTABLE.sub(" ", statement.text)
+    if statement.image:
+        yield "image", " ".join(text.split())
+        return
     for rule in find_rules(text):
-        yield "rule" if may_rule else "order", rule
+        yield "rule" if statement.may_rule else "order", rule
     yield from _quoted(text)
     for kind, pattern in _PATTERNS:
         matches = [match.rstrip(".,;:!?") for match in pattern.findall(text)]
@@ -163,7 +140,12 @@ def _is_name(word: str) -> bool:
     )
 
 
-def _stands(fact: str, text: str, words: set[str]) -> bool:
+def words_in(text: str) -> set[str]:
+    """The ASCII words of a text, by which `stands` excludes most facts at once."""
+    return set(_WORD.findall(text))
+
+
+def stands(fact: str, text: str, words: set[str]) -> bool:
     """Whether the fact occurs in the text, not as a part of a longer word or number; all are `normalised`."""
     if not fact or not all(word in words for word in _WORD.findall(fact)):
         return False
@@ -197,18 +179,3 @@ def _is_word(character: str) -> bool:
         and not "\u0e00" <= character <= "\u0fff"
         and not "\u3040" <= character <= "\ud7ff"
     )
-
-
-def _lines(facts: Sequence[Fact]) -> Iterator[str]:
-    """The lines of kept facts: one line for each speaker and day, one for each fact without a speaker.
-
-    Orders stand in quotation marks.
-    """
-    groups: dict[tuple[str, date | None], list[str]] = {}
-    for fact in facts:
-        text = f'"{fact.text}"' if fact.kind == "order" else fact.text
-        groups.setdefault((fact.speaker, fact.day), []).append(text)
-    for (speaker, day), texts in groups.items():
-        yield from (
-            [f"{kept_line_start(speaker, day)}{'; '.join(texts)}"] if speaker else [f"- {text}" for text in texts]
-        )

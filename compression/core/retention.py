@@ -1,31 +1,48 @@
-"""The retention gate: checks the summary for the condensed text's facts, and appends missing ones."""
+"""The retention gate: checks the summary for the condensed text's facts, and puts sentences with missing ones back."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from compression.core.facts import is_critical, kept_facts, repair
+from compression.core.aging import SEPARATOR_TOKENS, cost
+from compression.core.context import FRAME
+from compression.core.facts import is_critical, kept_facts
+from compression.core.kept_facts import repair
 from compression.core.tokens import TokenCounter
-from compression.core.values import Draft, Retention
+from compression.core.values import Draft, Fact, Retention
 
 GATE_FACTS = 50
-"""The number of the condensed text's most important facts that the summary is checked for."""
+"""A summariser is judged by this many of the condensed text's facts, the most important ones."""
+TOKENS_PER_FACT, MAX_FACTS = 100, 1_000
+"""One fact is counted for so many tokens of the condensed text, at least GATE_FACTS and at most MAX_FACTS: those that
+matter most."""
 REPAIR_SHARE = 0.25
-"""The share of the summary's maximum length that appended facts may take."""
+"""The share of a summary's asked length that is kept free for facts that are put back."""
+
+
+def counted_facts(facts: Sequence[Fact], tokens: int) -> tuple[Fact, ...]:
+    """The most important facts of a text of so many tokens: those that are looked for in each request."""
+    return tuple(facts[: min(max(GATE_FACTS, tokens // TOKENS_PER_FACT), MAX_FACTS)])
 
 
 def repaired(draft: Draft, *, count: TokenCounter) -> Draft:
-    """The draft with missing facts appended verbatim under `## Kept facts`, and with its retention.
+    """The draft with the sentences of missing facts under `## Kept facts`, and with its retention up to here.
 
-    Critical facts come first, then the others by weight, so a less important fact never displaces a critical one.
+    Critical facts come first, then the others by weight, so a less important fact never displaces a critical one. What
+    is put back may take the room that the older summaries leave within the draft's limit, and at least REPAIR_SHARE.
     """
-    facts = draft.facts[:GATE_FACTS]
-    standing = kept_facts(facts, draft.summary)
-    standing_texts = {fact.text for fact in standing}
-    missing = sorted(
-        (fact for fact in facts if fact.text not in standing_texts), key=lambda fact: not is_critical(fact)
-    )
-    budget = int(draft.max_tokens * REPAIR_SHARE)
-    summary, added = repair(draft.summary, missing, budget=budget, count=count)
-    retention = Retention(found=len(facts), kept=len(standing) + len(added), repaired=len(added))
+    standing = {fact.text for fact in kept_facts(draft.facts, draft.summary)}
+    missing = sorted((fact for fact in draft.facts if fact.text not in standing), key=lambda fact: not is_critical(fact))
+    summary, added = repair(draft.summary, missing, budget=_room(draft, count), count=count)
+    judged = draft.facts[:GATE_FACTS]
+    own = sum(fact.text in standing for fact in judged)
+    retention = Retention(len(draft.facts), len(standing) + len(added), len(added), len(judged), own)
     return replace(draft, summary=summary, retention=retention)
+
+
+def _room(draft: Draft, count: TokenCounter) -> int:
+    """The tokens that may be put back."""
+    free = draft.room - count(FRAME) - SEPARATOR_TOKENS - cost(draft.older)
+    length = count(draft.summary)
+    return max(min(draft.limit, free) - length, min(draft.limit - length, int(draft.max_tokens * REPAIR_SHARE)))

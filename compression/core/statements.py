@@ -30,12 +30,16 @@ _LABELLED = re.compile(rf"(?:[-*+] )?({'|'.join(sorted(LABELS))}): ")
 
 
 class Statement(NamedTuple):
-    """A text with its speaker ("": unknown) and day. `may_rule`: an order in it counts as the person's rule."""
+    """A text with its speaker ("": unknown) and day. `may_rule`: an order in it counts as the person's rule.
+
+    `image`: the text is an image's name.
+    """
 
     text: str
     speaker: str = ""
     day: date | None = None
     may_rule: bool = True
+    image: bool = False
 
 
 def speaker_of(turn: Turn) -> str:
@@ -54,10 +58,12 @@ def message_speaker(role: str, name: str, origin: str) -> str:
 
 
 def statements_of(turn: Turn) -> Iterator[Statement]:
-    """The turn's own text and quotations as separate statements, then its tools' arguments and results."""
+    """The turn's own text and quotations as separate statements, its images' names, its tools' arguments and results."""
     speaker, day = speaker_of(turn), turn.created_at.date()
     for text, is_quoted in turn.parts:
         yield Statement(text, QUOTED if is_quoted else speaker, day, may_rule=turn.is_typed and not is_quoted)
+    for image in turn.images:
+        yield Statement(image.name, speaker, day, may_rule=False, image=True)
     for use in turn.tools:
         yield Statement(use.arguments, speaker, day, may_rule=False)
         yield Statement(use.result or "", TOOL, day, may_rule=False)

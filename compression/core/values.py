@@ -226,7 +226,8 @@ class Passage:
     """A part of the transcript that fits a summariser, with the requirements for its summary.
 
     `text` is the rendering of `turns`; `earlier` is the summary to be folded in ("": none). `prompt` is a template
-    that replaces the default one ("": the default).
+    that replaces the default one ("": the default). `facts` are those that the summary should keep, for summarisers
+    that select by them.
     """
 
     turns: tuple[Turn, ...]
@@ -237,6 +238,7 @@ class Passage:
     instructions: str = ""
     goal: str = ""
     prompt: str = ""
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,15 +251,22 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Numbers of the condensed text's facts: `found` there, `kept` in the summary, of these `repaired` into it."""
+    """Numbers of the condensed text's facts: `found` there, `kept` in the next request, `repaired` into the summary.
+
+    Of the `judged`, the most important ones, the summariser itself kept `own`: by these it is judged, whatever was
+    put back.
+    """
 
     found: int = 0
     kept: int = 0
     repaired: int = 0
+    judged: int = 0
+    own: int = 0
 
     @property
     def share(self) -> float:
-        return self.kept / self.found if self.found else 1.0
+        """The share of the judged facts that the summariser itself kept."""
+        return self.own / self.judged if self.judged else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +275,8 @@ class Draft:
 
     The new summary takes in the `folded` checkpoints; the `older` ones stay beside it, all within `room` tokens.
     `originals` are the messages of the folded checkpoints, where these are read again instead of their summaries.
-    `marks` is the goal's progress as the summariser reported it.
+    `marks` is the goal's progress as the summariser reported it. The summary has at most `limit` tokens with the facts
+    that are put back, and is asked for in `max_tokens`.
     """
 
     transcript: Transcript
@@ -280,6 +290,7 @@ class Draft:
     passages: tuple[Passage, ...] = ()
     level: int = 0
     max_tokens: int = 0
+    limit: int = 0
     facts: tuple[Fact, ...] = ()
     summary: str = ""
     marks: Progress = field(default_factory=Progress)
@@ -317,7 +328,7 @@ def total_tokens(turns: Sequence[Turn]) -> int:
 class Fact:
     """A fact of a text, verbatim but for whitespace. `kind` is a key of `WEIGHTS`; a higher `weight` matters more.
 
-    `speaker` ("": unknown) and `day` are those of the fact's first occurrence.
+    `speaker` ("": unknown) and `day` are those of the fact's first occurrence, `source` ("": unknown) is its text.
     """
 
     kind: str
@@ -325,3 +336,4 @@ class Fact:
     weight: float
     speaker: str = ""
     day: date | None = None
+    source: str = field(default="", repr=False, compare=False)

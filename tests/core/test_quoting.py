@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from compression.core.facts import find_facts, kept_facts, with_facts
+from compression.core.facts import find_facts, kept_facts
+from compression.core.kept_facts import with_facts
 from compression.core.goal import parse_marks
 from compression.core.quoting import escaped
 from compression.core.statements import LABELS, Statement, speaker_of, statements_in_summary, statements_of
@@ -65,7 +66,7 @@ def test_facts_carry_who_said_them_and_when() -> None:
         date(2026, 11, 20),
     )
     text = with_facts("## Summary\nx", list(facts.values()))
-    assert "- User, 2026-11-20: Never use port 8080" in text and "- Tool, 2026-11-20: 9443" in text
+    assert "- User, 2026-11-20: Never use port 8080" in text and "- Tool, 2026-11-20: port 9443" in text
     assert len(kept_facts(facts.values(), text)) == len(facts)
 
 

@@ -41,10 +41,11 @@ def fitted(
     *,
     sparse: bool = False,
     musts_share: float = MUSTS_SHARE,
+    valued: frozenset[str] = frozenset(),
 ) -> str:
     """The summary of the best notes, in their order, within `max_tokens`.
 
-    Notes of at least MUST_WEIGHT are selected first, up to `musts_share` of the room.
+    Notes of at least MUST_WEIGHT are selected first, up to `musts_share` of the room. `valued` are the terms of facts.
     """
     empty = render_summary([], sparse=sparse)
     room = max_tokens - count(empty)
@@ -52,7 +53,7 @@ def fitted(
         return _cut(empty, max_tokens, count)
     if is_technical(notes):
         notes = with_mentions(notes, count)
-    order, notes = _chosen(notes, names, room, count, musts_share)
+    order, notes = _chosen(notes, coverage_of(notes, names, valued), room, count, musts_share)
     while order:
         shown = sorted(set(order) - repeated(notes, order))
         text = render_summary([notes[number] for number in shown], sparse=sparse)
@@ -80,10 +81,9 @@ def _beginning(notes: Sequence[Note], max_tokens: int, count: TokenCounter) -> s
 
 
 def _chosen(
-    notes: Sequence[Note], names: frozenset[str], room: int, count: TokenCounter, musts_share: float
+    notes: Sequence[Note], coverage: Coverage, room: int, count: TokenCounter, musts_share: float
 ) -> tuple[list[int], Sequence[Note]]:
     """(indexes of the selected notes in order of selection, the notes with headlines); slightly more than fit."""
-    coverage = coverage_of(notes, names)
     coverage.fill([number for number, note in enumerate(notes) if note.weight >= MUST_WEIGHT], musts_share * room)
     standing = [number for number, note in enumerate(notes) if note.phrase.section == SUMMARY]
     coverage.fill(standing, STANDING_SHARE * room)

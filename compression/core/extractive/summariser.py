@@ -14,11 +14,12 @@ from compression.core.extractive.selection import MUSTS_SHARE, fitted
 from compression.core.extractive.sentences import clean, one_line
 from compression.core.extractive.shortening import Form
 from compression.core.extractive.summary_notes import notes_of_summary
+from compression.core.extractive.terms import terms_of
 from compression.core.rules import find_rules
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
 from compression.core.statements import speaker_of
 from compression.core.tokens import TokenCounter, count_tokens
-from compression.core.values import Passage, Turn, Written, total_tokens
+from compression.core.values import Fact, Passage, Turn, Written, total_tokens
 
 _ROOM_FOR_WHOLE = 1.2
 _ROOM_FOR_READABLE = 1.6
@@ -37,7 +38,12 @@ class Extractive:
 
     async def summarise(self, passage: Passage) -> Written:
         text = await asyncio.to_thread(
-            extract, passage.turns, earlier=passage.earlier, max_tokens=passage.max_tokens, count=count_tokens
+            extract,
+            passage.turns,
+            earlier=passage.earlier,
+            max_tokens=passage.max_tokens,
+            count=count_tokens,
+            facts=passage.facts,
         )
         return Written(text)
 
@@ -50,12 +56,13 @@ def extract(
     count: TokenCounter,
     sparse: bool = False,
     covers: bool = False,
+    facts: Sequence[Fact] = (),
 ) -> str:
     """A summary of `turns`, with the summary `earlier` folded in, of at most `max_tokens` as `count` counts them.
 
     Never raises; equal input gives equal text. A limit below the five headings (about 25 tokens) returns only a part
     of them. `sparse` omits headings without content, so the text may be "". `covers`: `earlier` is of the same turns;
-    its headline stays, and its decisions are selected first.
+    its headline stays, and its decisions are selected first. Sentences with one of the `facts` are preferred.
     """
     form = _form(total_tokens(turns) + count(earlier), max_tokens)
     names = frozenset(speaker_of(turn).lower() for turn in turns if turn.name)
@@ -70,7 +77,13 @@ def extract(
     others = current([*(note for note in old if note.phrase.section != FILES), *new])
     notes = [*rules, *changed, *others]
     return fitted(
-        notes, names, max_tokens, count, sparse=sparse, musts_share=STANDING_MUSTS_SHARE if covers else MUSTS_SHARE
+        notes,
+        names,
+        max_tokens,
+        count,
+        sparse=sparse,
+        musts_share=STANDING_MUSTS_SHARE if covers else MUSTS_SHARE,
+        valued=frozenset(term.text for fact in facts for term in terms_of(fact.text)),
     )
 
 

@@ -92,9 +92,9 @@ def _parts(line: str, heading: str) -> Iterator[_Part]:
 
 def _kept(kept: Statement) -> Iterator[_Part]:
     """The facts of a line of kept facts with their speaker; the person's rules are decisions."""
-    for fact in kept.text.split("; "):
+    for fact in sentences(kept.text):
         is_rule = kept.may_rule and bool(find_rules(fact))
-        for piece in split_long(fact):
+        for piece in split_long(fact.rstrip("; ")):
             yield _Part(DECISIONS, "", "", piece) if is_rule else _Part(CONTEXT, "", kept.speaker, piece)
 
 

@@ -53,6 +53,8 @@ COMMAND_WORTH = 3.0
 """The worth of a command as a whole, on top of its terms, the first time it occurs."""
 FIGURES_WEIGHT = 0.05
 """The weight of a row of figures."""
+FACT_FACTOR = 2.0
+"""The terms of the facts that the summary is checked for weigh this many times as much."""
 FREQUENCY_FACTOR = 0.25
 """A technical term that occurs n times weighs its sort's weight times 1 + ln(n) / 4, as a fact does."""
 DECAY, TECHNICAL_DECAY = 0.6, 0.1
@@ -68,10 +70,14 @@ def is_technical(notes: Sequence[Note]) -> bool:
     return sum(note.phrase.tokens for note in notes if note.phrase.kind in TECHNICAL) > TECHNICAL_SHARE * total
 
 
-def coverage_of(notes: Sequence[Note], names: frozenset[str]) -> Coverage:
-    """The notes as candidates; features are terms and pairs of terms, headers are the date and the speaker's line."""
+def coverage_of(notes: Sequence[Note], names: frozenset[str], valued: frozenset[str] = frozenset()) -> Coverage:
+    """The notes as candidates; features are terms and pairs of terms, headers are the date and the speaker's line.
+
+    `valued` are the terms of facts.
+    """
     technical = is_technical(notes)
     weights = term_weights(notes, names, technical)
+    weights |= {text: FACT_FACTOR * weights[text] for text in valued & weights.keys()}
     decay = TECHNICAL_DECAY if technical else DECAY
     named = _named_parts(weights) if technical else {}
     features, headers = _Numbers(), _Numbers()

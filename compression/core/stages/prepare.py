@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compression.core.aging import LEAST_TOKENS, SEPARATOR_TOKENS, cost, least_cost, total_original_tokens
-from compression.core.context import FRAME, join_summaries
+from compression.core.context import FRAME, FRAME_TOKENS, join_summaries
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
 from compression.core.policy import Policy
 from compression.core.ports import Summariser
 from compression.core.quoting import escaped, is_plain, quoted
-from compression.core.retention import REPAIR_SHARE
+from compression.core.retention import REPAIR_SHARE, counted_facts
 from compression.core.statements import label_of, speaker_of, statements_in_summary, statements_of
 from compression.core.tokens import TokenCounter
-from compression.core.values import Draft, Passage, Steering, Turn
+from compression.core.values import MESSAGE_OVERHEAD, Draft, Passage, Steering, Turn
 
 COMPACT, MODERATE, DETAILED = 1, 2, 3
 MIN_NEW_SUMMARY_TOKENS = 60
@@ -47,15 +47,19 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     facts = find_facts(
         [*statements_in_summary(earlier), *(statement for turn in turns for statement in statements_of(turn))]
     )
-    max_tokens = summary_tokens(draft, policy, count, facts=None if summariser.fills_budget else len(facts))
+    limit = summary_limit(draft, policy, count)
+    max_tokens = summary_tokens(draft, policy, limit, facts=None if summariser.fills_budget else len(facts))
     if summariser.window is not None:
         max_tokens = min(max_tokens, max(MIN_NEW_SUMMARY_TOKENS, int(WINDOW_SHARE * summariser.window)))
+    least = int((1 + REPAIR_SHARE) * max_tokens)
+    limit = min(limit, max(least, _left_by_target(draft, policy)))
     level = policy.level or level_for(draft.condensed_tokens)
     # Each passage is sent with a summary to fold in: the earlier one, then that of the passages before it.
     instructions = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
     beside = max(count(earlier), max_tokens) + count(instructions)
     room = _room(summariser, max_tokens, beside=beside)
     pieces = [piece for turn in turns for piece in _pieces(_whole(turn, count), room, count)]
+    counted = counted_facts(facts, draft.condensed_tokens + total_original_tokens(draft.folded))
     passages = tuple(
         Passage(
             turns=part,
@@ -66,10 +70,11 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
             instructions=steering.instructions,
             goal=draft.transcript.goal,
             prompt=steering.prompt or policy.prompt,
+            facts=counted,
         )
         for number, part in enumerate(_packed(pieces, room, count))
     )
-    return replace(draft, level=level, passages=passages, max_tokens=max_tokens, facts=facts)
+    return replace(draft, level=level, passages=passages, max_tokens=max_tokens, limit=limit, facts=counted)
 
 
 def level_for(tokens: int) -> int:
@@ -93,11 +98,10 @@ def _rendered(turn: Turn) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: int | None) -> int:
-    """The most tokens of the new summary: the policy's `summary_max_tokens`, times 0.5 to 1.5 by the density of facts.
+def summary_limit(draft: Draft, policy: Policy, count: TokenCounter) -> int:
+    """The most tokens of the new summary with the facts that are put back into it.
 
-    It stays within the summaries' room, and small enough to save tokens. `facts` None asks for all the room there is.
-    Raises CompactionSkipped if no tokens can be saved.
+    It stays within the summaries' room, and small enough to save tokens.
     """
     frame = count(FRAME) + SEPARATOR_TOKENS
     replaced = _replaced(draft)
@@ -105,7 +109,16 @@ def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: 
     whole = replaced - draft.condensed_tokens if draft.folded else 0
     saving = (replaced - whole) // policy.min_reduction + whole - frame
     most = policy.max_new_summary_tokens(draft.transcript.window, replaced - whole) + whole
-    tokens = int(min(_newest_room(draft, draft.room - frame), saving, most) / (1 + REPAIR_SHARE))
+    return int(min(_newest_room(draft, draft.room - frame), saving, most))
+
+
+def summary_tokens(draft: Draft, policy: Policy, limit: int, *, facts: int | None) -> int:
+    """The tokens asked of the new summary: the policy's `summary_max_tokens`, times 0.5 to 1.5 by the density of facts.
+
+    REPAIR_SHARE of them fits the limit beside it. `facts` None asks for all the room there is. Raises CompactionSkipped
+    if no tokens can be saved.
+    """
+    tokens = int(limit / (1 + REPAIR_SHARE))
     if tokens < MIN_NEW_SUMMARY_TOKENS:
         number = len(draft.condensed)
         raise CompactionSkipped(
@@ -114,9 +127,17 @@ def summary_tokens(draft: Draft, policy: Policy, count: TokenCounter, *, facts: 
         )
     if facts is None:
         return tokens
-    density = 100 * facts / max(replaced, 1)
+    density = 100 * facts / max(_replaced(draft), 1)
     wanted = int(policy.new_summary_tokens(draft.transcript.window) * min(0.5 + density / USUAL_DENSITY, 1.5))
     return max(min(tokens, wanted), MIN_NEW_SUMMARY_TOKENS)
+
+
+def _left_by_target(draft: Draft, policy: Policy) -> int:
+    """Tokens that the new summary can take in a request of the policy's target, passages recalled for it included."""
+    transcript, window = draft.transcript, draft.transcript.window
+    verbatim = sum(turn.tokens for turn in draft.kept + draft.tail)
+    beside = transcript.system_tokens + MESSAGE_OVERHEAD + FRAME_TOKENS + cost(draft.older) + SEPARATOR_TOKENS
+    return int(policy.target(window) / window.correction) - verbatim - beside - policy.recall_budget(window)
 
 
 def _replaced(draft: Draft) -> int:
