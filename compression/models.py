@@ -160,7 +160,8 @@ class Checkpoint(models.Model):
     """One summary of a run of messages. Only `active` is ever updated: a changed summary is a new row.
 
     `birth_tokens` is the summary's size at age 0 (0: its present size). `stragglers` are the ids of messages from
-    before its run that it covers too.
+    before its run that it covers too. `facts` are (kind, text, was kept) of the most important facts of its messages;
+    null: not looked for yet.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -181,6 +182,7 @@ class Checkpoint(models.Model):
     model = models.CharField(max_length=200, blank=True)
     provisional = models.BooleanField(default=False)
     stragglers = models.JSONField(default=list, blank=True)
+    facts = models.JSONField(null=True, editable=False)
     digest = models.CharField(max_length=64)
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Max
 
 from compression.core.values import Checkpoint as CheckpointValue
-from compression.core.values import Draft
+from compression.core.values import CountedFact, Draft
 from compression.models import Checkpoint, Compaction
 
 
@@ -34,7 +35,13 @@ def value_of(row: Checkpoint) -> CheckpointValue:
         provisional=row.provisional,
         stragglers=tuple(row.stragglers),
         author=row.model,
+        facts=facts_of(row.facts),
     )
+
+
+def facts_of(saved: list[Any] | None) -> tuple[CountedFact, ...] | None:
+    """The facts that a checkpoint's row has; None if they are not known."""
+    return None if saved is None else tuple(CountedFact(*fact) for fact in saved)
 
 
 def store_checkpoints(compaction: Compaction, draft: Draft, *, model: str) -> None:
@@ -71,5 +78,6 @@ def _row(compaction: Compaction, value: CheckpointValue, *, number: int, model: 
         model=model,
         provisional=value.provisional,
         stragglers=list(value.stragglers),
+        facts=None if value.facts is None else list(value.facts),
         digest=value.digest,
     )

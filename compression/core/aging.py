@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from compression.core.counted_facts import merged as merged_facts
 from compression.core.extractive.summariser import Extractive, extract
 from compression.core.sections import DECISIONS, SUMMARY
 from compression.core.tokens import TokenCounter
@@ -102,11 +103,12 @@ def shortened(shortening: Shortening, turns: Sequence[Turn], *, count: TokenCoun
     """The checkpoint that stands for those of `shortening`; `turns` are their messages, () where they are not read."""
     merged = _merged(shortening.checkpoints)
     limit = max(shortening.limit, MIN_SUMMARY_TOKENS)
+    facts = merged.facts or ()
     if turns:
         stays = "" if merged.author in SELECTING else _standing(merged.summary)
-        text = extract(turns, earlier=stays, max_tokens=limit, count=count, sparse=True, covers=True)
+        text = extract(turns, earlier=stays, max_tokens=limit, count=count, sparse=True, covers=True, facts=facts)
     else:
-        text = extract((), earlier=merged.summary, max_tokens=limit, count=count, sparse=True)
+        text = extract((), earlier=merged.summary, max_tokens=limit, count=count, sparse=True, facts=facts)
     text = text or _beginning(merged.summary, limit, count)
     return replace(merged, number=0, summary=text, tokens=count(text), age=min(merged.age + 1, OLDEST_AGE))
 
@@ -176,6 +178,7 @@ def _merged(checkpoints: Sequence[Checkpoint]) -> Checkpoint:
         age=OLDEST_AGE,
         provisional=any(checkpoint.provisional for checkpoint in checkpoints),
         stragglers=tuple(id for checkpoint in checkpoints for id in checkpoint.stragglers),
+        facts=merged_facts(checkpoints),
         author=next((one.author for one in checkpoints if one.author not in SELECTING), first.author),
     )
 

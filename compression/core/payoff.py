@@ -5,7 +5,7 @@ from __future__ import annotations
 from compression.core.errors import CompactionSkipped
 from compression.core.policy import Policy
 from compression.core.stages.identify import identify
-from compression.core.stages.prepare import summary_tokens
+from compression.core.stages.prepare import summary_limit, summary_tokens
 from compression.core.tokens import TokenCounter
 from compression.core.values import Draft, Steering, Transcript
 
@@ -13,7 +13,8 @@ from compression.core.values import Draft, Steering, Transcript
 def pays(transcript: Transcript, policy: Policy, *, count: TokenCounter) -> bool:
     """Whether enough messages can be condensed, and a summary of them would be small enough to save tokens."""
     try:
-        summary_tokens(identify(Draft(transcript), policy, Steering()), policy, count, facts=None)
+        draft = identify(Draft(transcript), policy, Steering())
+        summary_tokens(draft, policy, summary_limit(draft, policy, count), facts=None)
     except CompactionSkipped:
         return False
     return True

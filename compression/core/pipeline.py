@@ -6,6 +6,7 @@ from asyncio import to_thread
 from dataclasses import replace
 
 from compression.core.aging import MAX_REREAD_TOKENS, total_original_tokens
+from compression.core.counted_facts import counted
 from compression.core.policy import Policy
 from compression.core.ports import OnPart, OnStage, Originals, Summariser, ignore_parts, no_originals
 from compression.core.retention import repaired
@@ -46,5 +47,6 @@ async def compact(
     draft = await checkpoint(draft, summariser=summariser, originals=originals, count=count)
     await on_stage("update", 90)
     draft = await to_thread(update, draft, count=count)
+    draft = await to_thread(counted, draft)
     await on_stage("validate", 95)
     return await to_thread(validate, draft)

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from compression.core.aging import SEPARATOR_TOKENS, cost
 from compression.core.context import FRAME
+from compression.core.counted_facts import GATE_FACTS
 from compression.core.facts import is_critical, kept_facts
 from compression.core.kept_facts import repair
 from compression.core.tokens import TokenCounter
-from compression.core.values import Draft, Fact, Retention
+from compression.core.values import Draft, Retention
 
-GATE_FACTS = 50
-"""A summariser is judged by this many of the condensed text's facts, the most important ones."""
-TOKENS_PER_FACT, MAX_FACTS = 100, 1_000
-"""One fact is counted for so many tokens of the condensed text, at least GATE_FACTS and at most MAX_FACTS: those that
-matter most."""
 REPAIR_SHARE = 0.25
 """The share of a summary's asked length that is kept free for facts that are put back."""
-
-
-def counted_facts(facts: Sequence[Fact], tokens: int) -> tuple[Fact, ...]:
-    """The most important facts of a text of so many tokens: those that are looked for in each request."""
-    return tuple(facts[: min(max(GATE_FACTS, tokens // TOKENS_PER_FACT), MAX_FACTS)])
 
 
 def repaired(draft: Draft, *, count: TokenCounter) -> Draft:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 from compression.core.errors import CompactionFailed
 from compression.core.fact_traces import holds_any
 from compression.core.facts import find_facts
+from compression.core.goal import parse_marks
 from compression.core.statements import statements_in_summary, statements_of
 from compression.core.values import Fact, Passage
 
@@ -19,10 +21,15 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 _FORM = frozenset(("done", "pending", "blocked", "next", "none", "nothing", "na", "tbd"))
 """Words of a summary's form, which carry no content of its source."""
 
+_SENTENCE_END = re.compile(r"[.!?…;]+\s|[。！？｡]|\n")
+
 RUN_WORDS = 4
 """The length of the word sequences that are compared to find repetitions."""
-MIN_WORDS_FOR_REPETITION = 20
-"""Repetitions are only counted from this many words on: short lists repeat words legitimately."""
+MIN_WORDS_FOR_REPETITION = 60
+"""Repetitions of word sequences are only counted from this many words on: short lists repeat words legitimately."""
+MAX_EQUAL_SENTENCES = 3
+"""A sentence may occur so many times; more often, its repetitions may not be most of the summary."""
+MIN_WORDS_OF_SENTENCE = 3
 MAX_REPEATED_SHARE = 0.6
 """The largest accepted share of word sequences that occurred before."""
 MIN_WORDS_FOR_DOMINATION = 20
@@ -34,7 +41,8 @@ SENSELESS_SHARE = 0.95
 """A share of a single word or of repeated sequences that no source excuses, in summaries of SENSELESS_WORDS words."""
 SENSELESS_WORDS = 60
 MIN_WORDS_FOR_UNRELATED = 6
-"""A summary with at least this many different words must share one with its source."""
+"""A summary with at least this many different words must have something of its source; of a shorter one, the share of
+the facts that it keeps says enough."""
 SEVERAL_FACTS = 5
 """A summary of a source with at least so many facts must hold one of them, or a part of one."""
 FACTS_LOOKED_FOR = 1_000
@@ -51,17 +59,17 @@ def require_substance(summary: str, passage: Passage, *, facts: Sequence[Fact] |
     source = words_of("\n".join((passage.text, passage.earlier, passage.goal)))
     text = _HEADING.sub("", summary)
     words = words_of(text)
-    if _repeats(words, source):
+    if _repeats(words, source) or _repeats_a_sentence(text, len(words), source):
         raise CompactionFailed("validate", "the summary repeats itself over and over")
-    content = {word for word in words if len(word) > 1 or not word.isascii()} - _FORM
+    content = _content(words)
     if not content:
         raise CompactionFailed("validate", "the summary says nothing")
     if passage.instructions or passage.prompt:
         return
-    if _is_unrelated(content, source):
+    if len(content) >= MIN_WORDS_FOR_UNRELATED and content.isdisjoint(source):
         raise CompactionFailed("validate", "the summary has nothing of what it was to summarise")
     important = (facts_of(passage) if facts is None else facts)[:FACTS_LOOKED_FOR]
-    if len(important) >= SEVERAL_FACTS and not holds_any(important, text):
+    if len(important) >= SEVERAL_FACTS and _says_much(text) and not holds_any(important, text):
         raise CompactionFailed("validate", "the summary has no fact of what it was to summarise")
 
 
@@ -91,6 +99,19 @@ def _repeats(words: list[str], source: list[str]) -> bool:
     return _repeats_sequences(words, source) or _repeats_one_word(words, source)
 
 
+def _repeats_a_sentence(text: str, words: int, source: list[str]) -> bool:
+    """Whether most of a text of so many words is one sentence, over and over, that its source does not repeat."""
+    sentences = Counter(tuple(words_of(sentence)) for sentence in _SENTENCE_END.split(text))
+    sentence, times = max(
+        ((one, number) for one, number in sentences.items() if len(one) >= MIN_WORDS_OF_SENTENCE),
+        key=itemgetter(1),
+        default=((), 0),
+    )
+    if times <= MAX_EQUAL_SENTENCES or (times - 1) * len(sentence) <= MAX_REPEATED_SHARE * words:
+        return False
+    return f" {' '.join(source)} ".count(f" {' '.join(sentence)} ") < times
+
+
 def _repeats_sequences(words: list[str], source: list[str]) -> bool:
     """Whether most word sequences occurred before, in the summary far more than in its source.
 
@@ -118,12 +139,19 @@ def _repeats_one_word(words: list[str], source: list[str]) -> bool:
     share = times / len(words)
     if len(words) >= SENSELESS_WORDS and share >= SENSELESS_SHARE:
         return True
-    return share > MAX_SHARE_OF_ONE_WORD and share > source.count(word) / max(1, len(source)) + SOURCE_MARGIN
+    is_short = len(words) < SENSELESS_WORDS
+    of_source = domination(source) if is_short else source.count(word) / max(1, len(source))
+    return share > MAX_SHARE_OF_ONE_WORD and share > of_source + SOURCE_MARGIN
 
 
 def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1)]
 
 
-def _is_unrelated(content: set[str], source: list[str]) -> bool:
-    return len(content) >= MIN_WORDS_FOR_UNRELATED and content.isdisjoint(source)
+def _content(words: Iterable[str]) -> set[str]:
+    return {word for word in words if len(word) > 1 or not word.isascii()} - _FORM
+
+
+def _says_much(text: str) -> bool:
+    """Whether the text has enough words, beside its marks of the goal's progress, to be judged by what it lacks."""
+    return len(_content(words_of(parse_marks(text)[0]))) >= MIN_WORDS_FOR_FACTS

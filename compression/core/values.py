@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from math import ceil
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from compression.core.goal import Progress
 
@@ -87,6 +87,14 @@ Group = tuple[Turn, ...]
 """Turns that no cut may separate: an assistant message with the results of its tool calls, or a single message."""
 
 
+class CountedFact(NamedTuple):
+    """A fact of summarised messages. `was_kept`: the first request after they were summarised had it."""
+
+    kind: str
+    text: str
+    was_kept: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """One summary of a run of messages. `digest` is the running hash of the history up to the run's end.
@@ -95,7 +103,8 @@ class Checkpoint:
     was shortened or merged since, at most OLDEST_AGE. `author` names the summariser, or says that a
     person has edited it ("": not known).
     `stragglers` are ids of older messages that the summary covers too: they were kept when the cut passed them, and
-    condensed later. A provisional checkpoint is to be rebuilt from its messages.
+    condensed later. A provisional checkpoint is to be rebuilt from its messages. `facts` are the most important ones of
+    the messages that it covers (None: not known, or not read).
     """
 
     number: int
@@ -112,6 +121,7 @@ class Checkpoint:
     provisional: bool = False
     stragglers: tuple[str, ...] = ()
     author: str = ""
+    facts: tuple[CountedFact, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from compression.core.context import render_context
 from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript
 from compression.leases import expiry
 from compression.models import Compaction
-from compression.records import active_checkpoints
+from compression.records import active_checkpoints, facts_of
 from conversations.compaction import commit, lease, snapshots
 from conversations.compaction.snapshots import Superseded
 from conversations.context import transcript, version
@@ -127,4 +127,4 @@ def _draft(row: Compaction, head: Head) -> Draft | None:
 
 def _checkpoint(entry: dict[str, Any]) -> Checkpoint:
     last_at, stragglers = datetime.fromisoformat(entry["last_at"]), tuple(entry["stragglers"])
-    return Checkpoint(**entry | {"last_at": last_at, "stragglers": stragglers})
+    return Checkpoint(**entry | {"last_at": last_at, "stragglers": stragglers, "facts": facts_of(entry.get("facts"))})

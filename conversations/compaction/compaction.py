@@ -32,6 +32,7 @@ from conversations.compaction.outcome import figures_of, record_spending
 from conversations.compaction.progress import Progress, eta_seconds
 from conversations.compaction.snapshots import Superseded, rollback, undo
 from conversations.context import prompt, transcript
+from conversations.context.facts_kept import look_for_facts
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
 from conversations.context.usage import publish_usage
@@ -152,6 +153,7 @@ def _is_over(row: Compaction) -> bool:
 
 
 async def _compact(row: Compaction, progress: Progress) -> None:
+    await sync_to_async(look_for_facts)(row.conversation_id)
     loaded = await sync_to_async(transcript.load)(row.conversation_id)
     steering = Steering(**row.steering)
     policy, save = policy_of(loaded.head), SAVE.get(Compaction.Trigger(row.trigger), commit)

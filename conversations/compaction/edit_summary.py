@@ -100,7 +100,7 @@ def _replaced(conversation: Conversation, number: int, summary: str) -> Checkpoi
     rows.filter(pk=row.pk).update(active=False)
     tokens = count_tokens(summary)
     fresh = {"summary": summary, "token_count": tokens, "birth_tokens": tokens, "age": 0, "model": EDITED}
-    kept = ("compaction_id", "level", "original_tokens", "first_message", "last_message", "last_message_at")
+    kept = ("compaction_id", "level", "original_tokens", "first_message", "last_message", "last_message_at", "facts")
     return rows.create(
         conversation=conversation,
         number=(rows.aggregate(last=Max("number"))["last"] or 0) + 1,

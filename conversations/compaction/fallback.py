@@ -83,7 +83,7 @@ class Tried:
 
     @property
     def passed_over(self) -> Step:
-        retained = f"kept {self.draft.retention.kept} of {self.draft.retention.found} facts"
+        retained = f"kept {self.draft.retention.own} of {self.draft.retention.judged} facts"
         lost = f" and lost the rule {self.lost[0]!r}" if self.lost else ""
         return _failed(self.summariser.name, f"{retained}{lost}; another summary was better", ErrorCode.FACTS_LOST)
 
@@ -110,7 +110,7 @@ async def fallback_chain(
 async def first_good_draft(
     on: Ladder, draft_by: Callable[[Summariser], Awaitable[Draft]], *, least: float, pinned: Sequence[str] = ()
 ) -> Climb:
-    """The draft of the first summariser that succeeds, keeps the share `least` of the facts and loses no rule.
+    """The draft of the first summariser that succeeds, itself keeps the share `least` of the facts and loses no rule.
 
     If there is no such draft, the one that keeps most is used; truncation is only tried if no draft exists. What is in
     a `pinned` text cannot be lost, and with a `least` of 0 rules are not checked. Raises CompactionFailed.

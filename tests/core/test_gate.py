@@ -3,9 +3,10 @@ from datetime import date
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compression.core.counted_facts import GATE_FACTS, most_important
 from compression.core.facts import find_facts, is_critical, kept_facts
 from compression.core.kept_facts import with_facts
-from compression.core.retention import GATE_FACTS, REPAIR_SHARE, counted_facts, repaired
+from compression.core.retention import REPAIR_SHARE, repaired
 from compression.core.statements import Statement
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Fact, Transcript, Window
@@ -67,7 +68,7 @@ def test_a_summariser_is_judged_by_its_own_words() -> None:
 
 def test_more_facts_are_counted_the_longer_the_text_is() -> None:
     facts = find_facts([f"see src/part{number}.py" for number in range(3_000)])
-    assert [len(counted_facts(facts, tokens)) for tokens in (10, 5_000, 20_000, 10**9)] == [50, 50, 200, 1_000]
+    assert [len(most_important(facts, tokens)) for tokens in (10, 5_000, 20_000, 10**9)] == [50, 50, 200, 1_000]
 
 
 DAY = date(2026, 3, 2)

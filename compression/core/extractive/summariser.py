@@ -19,7 +19,7 @@ from compression.core.rules import find_rules
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
 from compression.core.statements import speaker_of
 from compression.core.tokens import TokenCounter, count_tokens
-from compression.core.values import Fact, Passage, Turn, Written, total_tokens
+from compression.core.values import CountedFact, Fact, Passage, Turn, Written, total_tokens
 
 _ROOM_FOR_WHOLE = 1.2
 _ROOM_FOR_READABLE = 1.6
@@ -56,7 +56,7 @@ def extract(
     count: TokenCounter,
     sparse: bool = False,
     covers: bool = False,
-    facts: Sequence[Fact] = (),
+    facts: Sequence[Fact] | Sequence[CountedFact] = (),
 ) -> str:
     """A summary of `turns`, with the summary `earlier` folded in, of at most `max_tokens` as `count` counts them.
 

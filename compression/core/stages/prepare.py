@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from compression.core.aging import LEAST_TOKENS, SEPARATOR_TOKENS, cost, least_cost, total_original_tokens
 from compression.core.context import FRAME, FRAME_TOKENS, join_summaries
+from compression.core.counted_facts import most_important
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
 from compression.core.policy import Policy
 from compression.core.ports import Summariser
 from compression.core.quoting import escaped, is_plain, quoted
-from compression.core.retention import REPAIR_SHARE, counted_facts
+from compression.core.retention import REPAIR_SHARE
 from compression.core.statements import label_of, speaker_of, statements_in_summary, statements_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import MESSAGE_OVERHEAD, Draft, Passage, Steering, Turn
@@ -59,7 +60,7 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     beside = max(count(earlier), max_tokens) + count(instructions)
     room = _room(summariser, max_tokens, beside=beside)
     pieces = [piece for turn in turns for piece in _pieces(_whole(turn, count), room, count)]
-    counted = counted_facts(facts, draft.condensed_tokens + total_original_tokens(draft.folded))
+    counted = most_important(facts, draft.condensed_tokens + total_original_tokens(draft.folded))
     passages = tuple(
         Passage(
             turns=part,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from asyncio import to_thread
 from dataclasses import replace
 
+from compression.core.counted_facts import GATE_FACTS
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
 from compression.core.extractive.language import differs
 from compression.core.goal import Progress, parse_marks, unmarked, without_quoted_marks
 from compression.core.ports import OnPart, OnStage, Summariser, ignore_parts
 from compression.core.quoting import marks_of
-from compression.core.retention import GATE_FACTS
 from compression.core.substance import require_substance
 from compression.core.summary_text import accepted
 from compression.core.tokens import TokenCounter
