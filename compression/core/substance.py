@@ -41,10 +41,12 @@ SENSELESS_SHARE = 0.95
 """A share of a single word or of repeated sequences that no source excuses, in summaries of SENSELESS_WORDS words."""
 SENSELESS_WORDS = 60
 MIN_WORDS_FOR_UNRELATED = 6
-"""A summary with at least this many different words must have something of its source; of a shorter one, the share of
-the facts that it keeps says enough."""
-SEVERAL_FACTS = 5
-"""A summary of a source with at least so many facts must hold one of them, or a part of one."""
+"""A summary with at least this many different words must share one with its source."""
+SEVERAL_FACTS, MIN_WORDS_FOR_FACTS = 5, 8
+"""A summary with at least so many different words must hold a fact, or a part of one, of a source that has several.
+
+Of a shorter one, the share of the facts that it keeps says enough.
+"""
 FACTS_LOOKED_FOR = 1_000
 """So many of the source's facts are looked for, the most important ones."""
 

@@ -21,7 +21,10 @@ pytestmark = pytest.mark.once
 RULES = [
     f"Never {verb} the {noun} cluster while the quarterly {noun} report of the finance team is being written, "
     "however loudly anyone asks for it in the meantime."
-    for verb, noun in (("restart", "billing"), ("rename", "ledger"), ("drain", "invoice"), ("move", "payroll"))
+    for verb, noun in (
+        ("restart", "billing"), ("rename", "ledger"), ("drain", "invoice"), ("move", "payroll"), ("stop", "stock"),
+        ("split", "order"), ("copy", "tax"), ("merge", "travel"), ("lock", "budget"),
+    )  # fmt: skip
 ]
 
 
@@ -246,12 +249,14 @@ async def test_a_summary_that_was_passed_over_says_how_much_it_kept(chat: Chat, 
 
 
 async def ruled(chat: Chat, *, role: str = "user") -> None:
-    """More rules than the repair of a summary has room for."""
+    """More rules than a summary that takes all it may leaves room for."""
+    await Conversation.objects.aupdate(policy={"summary_max_tokens": 1_000})
     await sync_to_async(fill)(chat.conversation, 30)
     rows = [row async for row in Message.objects.filter(role=role).order_by("created_at")[: len(RULES)]]
     for row, rule in zip(rows, RULES, strict=True):
         await Message.objects.filter(pk=row.pk).aupdate(content=f"{row.content}\n{rule}")
-    chat.llm.enqueue_summary("## Summary\nThey talked.\n\n## State\n- Done: little", times=9)
+    talk = " ".join(f"They talked of 5003 and then of matter number {number}." for number in range(60))
+    chat.llm.enqueue_summary(f"## Summary\n{talk}\n\n## State\n- Done: little", times=9)
 
 
 @pytest.mark.parametrize("least", [0.0, 0.01])
