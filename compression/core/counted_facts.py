@@ -28,9 +28,12 @@ class FactsKept:
     missing: tuple[str, ...] = ()
 
 
-def most_important(facts: Sequence[Fact], tokens: int) -> tuple[Fact, ...]:
-    """The facts of a text of so many tokens that are looked for in each request."""
-    return tuple(facts[: min(max(GATE_FACTS, tokens // TOKENS_PER_FACT), MAX_FACTS)])
+def most_important(facts: Sequence[Fact], tokens: int, *, known: int = 0) -> tuple[Fact, ...]:
+    """The facts of a text of so many tokens that are looked for in each request.
+
+    `known` of them are of summaries that it takes in, where their number was bounded already.
+    """
+    return tuple(facts[: min(max(GATE_FACTS + known, tokens // TOKENS_PER_FACT), MAX_FACTS)])
 
 
 def counted(draft: Draft) -> Draft:

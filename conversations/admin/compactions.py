@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.admin.base import ReadOnlyAdmin, linked
 from conversations.compaction.progress import eta_seconds
+from conversations.context.facts_kept import facts_kept_of
 from conversations.models import Message
 from conversations.templatetags.chat import duration, stage
 
@@ -23,9 +24,9 @@ class CompactionAdmin(ReadOnlyAdmin):
 
     list_display = [
         "created_at", "of", "flow", "trigger", "status", "progress", "summariser", "messages_condensed", "before",
-        "after", "reduction_percent", "duration_ms",
+        "after", "reduction_percent", "facts", "duration_ms",
     ]  # fmt: skip
-    readonly_fields = ["of", "progress"]
+    readonly_fields = ["of", "progress", "facts_now"]
     list_select_related = ["conversation__parent"]
     list_filter = ["flow", "trigger", "status", ("summariser", admin.AllValuesFieldListFilter), "created_at"]
     search_fields = ["conversation__title", "conversation__parent__title", "summary_preview", "error"]
@@ -55,6 +56,17 @@ class CompactionAdmin(ReadOnlyAdmin):
         part = f"part {min(row.parts_done + 1, row.parts)} of {row.parts}" if row.parts > 1 else ""
         parts = [stage(row.stage), part, f"{row.percent} %", f"about {duration(eta)} left" if eta else ""]
         return ", ".join(part for part in parts if part)
+
+    @admin.display(description="facts kept")
+    def facts(self, row: Compaction) -> str:
+        """The facts of its messages that the next request had once it was compacted; "" where none were found."""
+        return f"{row.facts_kept} of {row.facts_found}" if row.facts_found else ""
+
+    @admin.display(description="facts kept now")
+    def facts_now(self, row: Compaction) -> str:
+        """The facts of its messages that the next request has now."""
+        counted = facts_kept_of(row.conversation, [row]).get(row.pk)
+        return f"{counted.now} of {counted.found}" if counted else ""
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         running = Compaction.objects.filter(status__in=Compaction.ACTIVE).exists()

@@ -31,6 +31,7 @@ from conversations.compaction import snapshots as states
 from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.compaction.trigger import compacts_at
 from conversations.context import next_request, transcript, usage
+from conversations.context.facts_kept import facts_kept, facts_kept_of
 from conversations.context.policy import compactions_of_all_flows
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
@@ -57,12 +58,14 @@ def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
     context = next_request.preview(conversation)
     due = compacts_at(transcript.load(conversation.pk), context.usage) if context.usage else None
     checkpoints = Checkpoint.objects.filter(conversation=conversation, active=True)
+    facts = facts_kept(conversation)
     return {
         "messages": context.messages,
         "usage": usage_json(context.usage) if context.usage else None,
         "compacts_at": due_json(due, context.usage) if context.usage and due else None,
         "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
         "checkpoints": [checkpoint_json(row) for row in checkpoints],
+        "facts": {"found": facts.found, "at_first": facts.at_first, "now": facts.now},
     }
 
 
@@ -130,7 +133,8 @@ def _task(request: Request, task_id: UUID) -> Compaction:
 
 
 def _progress_json(row: Compaction) -> dict[str, Any]:
-    entry = compaction_json(row)
+    counted = facts_kept_of(row.conversation, [row]).get(row.pk)
+    entry = compaction_json(row, facts_now=counted.now if counted else None)
     has_result = row.status in (Compaction.Status.SUCCEEDED, Compaction.Status.UNDONE)
     return {
         "status": row.status,
@@ -155,10 +159,15 @@ def list_compactions(
     request: Request, conversation_id: UUID, flow: Flow = None, cursor: Cursor = None, limit: Limit = 50
 ) -> dict[str, Any]:
     """All runs, those that failed or had nothing to do too; of an agent, those of its executors among them."""
-    rows = compactions_of_all_flows(get_conversation(request.auth, conversation_id, kinds=TO_READ))
+    conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
+    rows = compactions_of_all_flows(conversation)
     if flow:
         rows = rows.filter(flow=flow)
-    return newest_first(rows, compaction_json, by="created_at", cursor=cursor, limit=limit)
+    page = newest_first(rows, lambda row: {"row": row}, by="created_at", cursor=cursor, limit=limit)
+    listed = [item["row"] for item in page["items"]]
+    counted = facts_kept_of(conversation, listed)
+    now = {pk: facts.now for pk, facts in counted.items()}
+    return page | {"items": [compaction_json(row, facts_now=now.get(row.pk)) for row in listed]}
 
 
 @router.get(

@@ -5,7 +5,7 @@ Nothing is counted ahead: a figure is asked for where a person or a program look
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from uuid import UUID
 
@@ -26,15 +26,15 @@ def facts_kept(conversation: Conversation) -> FactsKept:
     return kept_now(facts, _next_request(conversation.pk)) if facts else FactsKept()
 
 
-def facts_kept_of(compactions: Iterable[Compaction]) -> dict[UUID, FactsKept]:
-    """The same for the messages of each compaction alone, by its id; without those whose facts are not known.
+def facts_kept_of(conversation: Conversation, compactions: Iterable[Compaction]) -> dict[UUID, FactsKept]:
+    """The same for the messages of each of the conversation's compactions, by its id, where their facts are known.
 
-    One query finds the facts of all, and two read the messages of each conversation.
+    Compactions of other conversations, such as those of an agent's executors, are left out.
     """
-    rows = {row.pk: row.conversation_id for row in compactions if row.last_message}
-    facts = _facts_by_compaction(rows)
-    texts = {pk: _next_request(pk) for pk in {rows[pk] for pk in facts}}
-    return {pk: kept_now(found, texts[rows[pk]]) for pk, found in facts.items()}
+    own = [row.pk for row in compactions if row.conversation_id == conversation.pk and row.was_in_force]
+    facts = _facts_by_compaction(own) if own else {}
+    text = _next_request(conversation.pk) if facts else ""
+    return {pk: kept_now(found, text) for pk, found in facts.items()}
 
 
 def look_for_facts(conversation_id: UUID) -> None:
@@ -53,7 +53,7 @@ def look_for_facts(conversation_id: UUID) -> None:
         after = row.last_message_at
 
 
-def _facts_by_compaction(compactions: Mapping[UUID, UUID]) -> dict[UUID, Sequence[CountedFact]]:
+def _facts_by_compaction(compactions: Sequence[UUID]) -> dict[UUID, Sequence[CountedFact]]:
     """The facts of each compaction's own messages: of the latest version of its own summary."""
     own = Checkpoint.objects.filter(compaction__in=compactions).order_by("last_message_at", "number")
     saved = dict(own.values_list("compaction", "facts"))

@@ -212,7 +212,8 @@ def completed_json(compaction: Compaction) -> dict[str, Any]:
     }
 
 
-def compaction_json(compaction: Compaction) -> dict[str, Any]:
+def compaction_json(compaction: Compaction, *, facts_now: int | None = None) -> dict[str, Any]:
+    """The compaction; `facts_now` are the facts of its messages that the next request has (None: not counted)."""
     return {
         "id": str(compaction.id),
         "conversation_id": str(compaction.conversation_id),
@@ -231,6 +232,7 @@ def compaction_json(compaction: Compaction) -> dict[str, Any]:
         "facts_found": compaction.facts_found,
         "facts_kept": compaction.facts_kept,
         "facts_repaired": compaction.facts_repaired,
+        "facts_now": facts_now,
         "duration_ms": compaction.duration_ms,
         "prompt_tokens": compaction.prompt_tokens,
         "completion_tokens": compaction.completion_tokens,

@@ -60,7 +60,11 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     beside = max(count(earlier), max_tokens) + count(instructions)
     room = _room(summariser, max_tokens, beside=beside)
     pieces = [piece for turn in turns for piece in _pieces(_whole(turn, count), room, count)]
-    counted = most_important(facts, draft.condensed_tokens + total_original_tokens(draft.folded))
+    counted = most_important(
+        facts,
+        draft.condensed_tokens + total_original_tokens(draft.folded),
+        known=sum(len(one.facts or ()) for one in draft.folded),
+    )
     passages = tuple(
         Passage(
             turns=part,

@@ -47,9 +47,17 @@ class Compaction(BaseModel):
     )
     post_tokens: Tokens | None = about("The same right after it.", 2_611)
     reduction_percent: float | None = about("How much shorter the summary is than what it stands for.", 93.5)
-    facts_found: int = about("Facts of the compacted text: paths, numbers, names, rules.", 50, ge=0)
-    facts_kept: int = about("Those that the summary has.", 47, ge=0)
-    facts_repaired: int = about("Those of them that had to be added to it.", 9, ge=0)
+    facts_found: int = about(
+        "The most important facts of the compacted text: paths, numbers, names, rules, images.", 50, ge=0
+    )
+    facts_kept: int = about("Those that the next request had once it was compacted.", 47, ge=0)
+    facts_repaired: int = about("Those whose sentences were put back into the summary.", 9, ge=0)
+    facts_now: int | None = about(
+        "Those that the next request has now. Null where they are not counted: outside the list of a conversation's own "
+        "compactions and a task's result, and where it was never in force.",
+        41,
+        ge=0,
+    )
     duration_ms: int | None = about("Milliseconds that it took.", 3_140, ge=0)
     prompt_tokens: Tokens = about("Tokens sent to the summariser.", 8_120)
     completion_tokens: Tokens = about("Tokens that it wrote.", 512)

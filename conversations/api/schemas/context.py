@@ -81,6 +81,14 @@ class Checkpoint(BaseModel):
     created_at: datetime = about("When it was written.", "2026-11-20T09:12:43+00:00")
 
 
+class Facts(BaseModel):
+    """What is told of the facts of all that is compacted: paths, numbers, names, rules, images; each counts once."""
+
+    found: int = about("The most important ones.", 150, ge=0)
+    at_first: int = about("Those that the first request after their compaction had.", 141, ge=0)
+    now: int = about("Those that the next request has.", 130, ge=0)
+
+
 class Context(BaseModel):
     messages: list[SentMessage] = about(
         "Exactly what would be sent next, without the message to come. Passages are recalled for the latest question; "
@@ -90,6 +98,7 @@ class Context(BaseModel):
     compacts_at: CompactsAt | None = about("Where it is compacted by itself; null: only once it does not fit.")
     compressed_at: datetime | None = about("Where history is cut; null: nothing is compacted.", CUT)
     checkpoints: list[Checkpoint] = about("The summaries in force, in order.")
+    facts: Facts = about("What is told of the facts of all that is compacted.")
 
 
 class Snapshot(BaseModel):

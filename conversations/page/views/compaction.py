@@ -16,6 +16,7 @@ from django_htmx.http import reswap, retarget
 from compression.models import Checkpoint, Compaction
 from conversations.access import CHATS, TO_READ, get_conversation
 from conversations.compaction import edit_summary as summaries
+from conversations.context.facts_kept import facts_kept_of
 from conversations.errors import Refused
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
@@ -95,6 +96,7 @@ def _compaction_context(conversation: Conversation, row: Compaction) -> dict[str
         "sources": sources,
         "left_out": _left_out(conversation, row),
         "diff": _context_diff(conversation, row),
+        "facts": facts_kept_of(conversation, [row]).get(row.pk),
     }
 
 

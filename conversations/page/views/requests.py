@@ -14,8 +14,9 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from conversations.access import CHATS, get_conversation, readable_conversation
+from conversations.access import CHATS, TO_READ, get_conversation, readable_conversation
 from conversations.context import replay
+from conversations.context.facts_kept import facts_kept
 from conversations.context.next_request import build_next_request
 from conversations.context.replay import Changes, Replayed
 from conversations.context.request_parts import Part
@@ -87,6 +88,7 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
         "is_chat": True,
         "coming": coming,
         "meter": meter(conversation),
+        "facts": facts_kept(conversation),
         "rows": [Row(part, cost=price(conversation, part.tokens)) for part in parts],
         "hidden": hidden,
     }
@@ -94,6 +96,15 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
         return render(request, "conversations/_next.html", context)
     listed = sidebar(request.user, current=conversation)
     return render(request, "conversations/next.html", context | {"sidebar": listed})
+
+
+@member
+@never_cache
+@require_GET
+def facts(request: Request, pk: UUID) -> HttpResponse:
+    """The line of the meter that says what the next request has of the facts of all that was compacted."""
+    conversation = get_conversation(request.user, pk, kinds=TO_READ)
+    return render(request, "conversations/_facts_kept.html", {"facts": facts_kept(conversation)})
 
 
 def _limited(parts: Sequence[Part]) -> tuple[Sequence[Part], int]:

@@ -13,8 +13,10 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from compression.core.counted_facts import FactsKept
 from compression.models import Compaction
 from conversations.access import get_conversation
+from conversations.context.facts_kept import facts_kept_of
 from conversations.context.policy import compactions_of_all_flows
 from conversations.models import Conversation
 from conversations.page.views.guard import Request, member
@@ -34,6 +36,8 @@ class Entry:
     before: float
     after: float
     can_undo: bool
+    facts: FactsKept | None
+    """What the next request has of the facts of its messages."""
 
     @property
     def changed(self) -> bool:
@@ -58,8 +62,15 @@ def _entries(conversation: Conversation) -> list[Entry]:
     done = conversation.compactions.filter(status=Compaction.Status.SUCCEEDED)
     last = done.order_by("-created_at", "-id").values_list("pk", flat=True).first()
     most = max((row.before or 0 for row in rows), default=0) or 1
+    facts = facts_kept_of(conversation, rows)
     return [
-        Entry(row, 100 * (row.before or 0) / most, 100 * (row.after or 0) / most, can_undo=row.pk == last)
+        Entry(
+            row,
+            100 * (row.before or 0) / most,
+            100 * (row.after or 0) / most,
+            can_undo=row.pk == last,
+            facts=facts.get(row.pk),
+        )
         for row in rows
     ]
 
