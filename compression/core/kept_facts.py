@@ -15,14 +15,14 @@ from compression.core.statements import USER, kept_line_start
 from compression.core.tokens import TokenCounter
 from compression.core.values import Fact
 
-MAX_SENTENCE_CHARS, MAX_CLAUSE_CHARS = 240, 60
+MAX_SENTENCE_CHARS, MAX_CLAUSE_CHARS = 160, 60
 """The most characters of a sentence that is put back, and of the words around a fact where its sentence has no room.
 
 What is cut off is marked with "…".
 """
 MAX_OCCURRENCES = 8
 """Occurrences of a fact in its source that are looked at for its sentence: the others may be parts of words."""
-MAX_EXACT_COUNTS = 40
+MAX_EXACT_COUNTS = 10
 """Times that the whole summary is counted, where the sum of its lines does not say whether one more line fits."""
 LINE_TOKENS = 1
 """Tokens by which a line in its place may differ from the same line alone."""

@@ -23,7 +23,8 @@ def repaired(draft: Draft, *, count: TokenCounter) -> Draft:
     is put back may take the room that the older summaries leave within the draft's limit, and at least REPAIR_SHARE.
     """
     standing = {fact.text for fact in kept_facts(draft.facts, draft.summary)}
-    missing = sorted((fact for fact in draft.facts if fact.text not in standing), key=lambda fact: not is_critical(fact))
+    missing = [fact for fact in draft.facts if fact.text not in standing]
+    missing.sort(key=lambda fact: not is_critical(fact))
     summary, added = repair(draft.summary, missing, budget=_room(draft, count), count=count)
     judged = draft.facts[:GATE_FACTS]
     own = sum(fact.text in standing for fact in judged)

@@ -58,7 +58,7 @@ def message_speaker(role: str, name: str, origin: str) -> str:
 
 
 def statements_of(turn: Turn) -> Iterator[Statement]:
-    """The turn's own text and quotations as separate statements, its images' names, its tools' arguments and results."""
+    """The turn's own text and quotations as separate statements, its images' names, its tools' calls and results."""
     speaker, day = speaker_of(turn), turn.created_at.date()
     for text, is_quoted in turn.parts:
         yield Statement(text, QUOTED if is_quoted else speaker, day, may_rule=turn.is_typed and not is_quoted)

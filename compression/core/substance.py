@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 from compression.core.errors import CompactionFailed
+from compression.core.extractive.stopwords import ENGLISH
 from compression.core.fact_traces import holds_any
 from compression.core.facts import find_facts
 from compression.core.goal import parse_marks
@@ -71,7 +72,8 @@ def require_substance(summary: str, passage: Passage, *, facts: Sequence[Fact] |
     if len(content) >= MIN_WORDS_FOR_UNRELATED and content.isdisjoint(source):
         raise CompactionFailed("validate", "the summary has nothing of what it was to summarise")
     important = (facts_of(passage) if facts is None else facts)[:FACTS_LOOKED_FOR]
-    if len(important) >= SEVERAL_FACTS and _says_much(text) and not holds_any(important, text):
+    is_judged = len(important) >= SEVERAL_FACTS and _says_much(text)
+    if is_judged and not (holds_any(important, text) or _is_about(passage.goal, words)):
         raise CompactionFailed("validate", "the summary has no fact of what it was to summarise")
 
 
@@ -152,6 +154,11 @@ def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _content(words: Iterable[str]) -> set[str]:
     return {word for word in words if len(word) > 1 or not word.isascii()} - _FORM
+
+
+def _is_about(goal: str, words: Iterable[str]) -> bool:
+    """Whether the words have two of the goal's, stop words aside: a report on the goal may name no other fact."""
+    return len(_content(words_of(goal)).intersection(words) - ENGLISH) >= 2
 
 
 def _says_much(text: str) -> bool:

@@ -42,7 +42,8 @@ def said(conversation: Conversation, count: int) -> None:
     """So many more messages, each with a path, a number and a name of its own."""
     start = Message.objects.filter(conversation=conversation).count()
     for number in range(start, start + count):
-        text = f"We put part{number}/main.py on port {5000 + number}, as Jane Roe{number} said. " + f"word{number} " * 40
+        told = f"We put part{number}/main.py on port {5000 + number}, as Jane Roe{number} said. "
+        text = told + f"word{number} " * 40
         Message.objects.create(
             conversation=conversation,
             role="assistant" if number % 2 else "user",
@@ -168,7 +169,7 @@ async def test_the_name_of_an_image_is_a_fact_of_what_was_compacted(chat: Chat) 
 
 
 async def test_page_api_and_admin_say_the_same(chat: Chat, user: User) -> None:
-    (row, last) = await lived(chat, 2)
+    row, _ = await lived(chat, 2)
     facts = await counted(chat)
     of_row = (await sync_to_async(facts_kept_of)(chat.conversation, [row]))[row.pk]
     await sync_to_async(_said_the_same)(chat.conversation, user, row, facts, of_row)

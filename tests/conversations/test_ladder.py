@@ -21,10 +21,11 @@ pytestmark = pytest.mark.once
 RULES = [
     f"Never {verb} the {noun} cluster while the quarterly {noun} report of the finance team is being written, "
     "however loudly anyone asks for it in the meantime."
-    for verb, noun in (
-        ("restart", "billing"), ("rename", "ledger"), ("drain", "invoice"), ("move", "payroll"), ("stop", "stock"),
-        ("split", "order"), ("copy", "tax"), ("merge", "travel"), ("lock", "budget"),
-    )  # fmt: skip
+    for verb, noun in zip(
+        ("restart", "rename", "drain", "move", "stop", "split", "copy", "merge", "lock"),
+        ("billing", "ledger", "invoice", "payroll", "stock", "order", "tax", "travel", "budget"),
+        strict=True,
+    )
 ]
 
 

@@ -94,11 +94,11 @@ def test_what_is_put_back_is_the_sentence_with_its_speaker_and_date() -> None:
 
 def test_one_sentence_stands_for_all_its_facts_and_facts_of_one_speaker_and_day_share_a_line() -> None:
     text = put_back(
-        Statement("Set max_pool_size in /srv/pool/settings.py to 20 connections. It raised PoolTimeoutError.", "User", DAY),
+        Statement("Set max_pool_size in /srv/pool/settings.py to 20. It raised PoolTimeoutError.", "User", DAY),
         Statement("See docs/pool.md", "Assistant", DAY),
     )
     assert text.splitlines() == [
-        "- User, 2026-03-02: It raised PoolTimeoutError. Set max_pool_size in /srv/pool/settings.py to 20 connections.",
+        "- User, 2026-03-02: It raised PoolTimeoutError. Set max_pool_size in /srv/pool/settings.py to 20.",
         "- Assistant, 2026-03-02: See docs/pool.md",
     ]
 

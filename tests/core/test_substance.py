@@ -103,7 +103,7 @@ FACTS = (
 def test_a_summary_without_any_fact_of_a_source_that_has_several_is_refused(empty: str) -> None:
     with pytest.raises(CompactionFailed, match="no fact"):
         require_substance(headed(empty), told(FACTS))
-    require_substance(headed(empty), told("We spoke about the service, and agreed how to go on with the user from here."))
+    require_substance(headed(empty), told("We spoke about the service, and agreed how to go on with the user."))
     require_substance(headed(empty), passage(*dialogue(FACTS), instructions="No names, no numbers."))
 
 

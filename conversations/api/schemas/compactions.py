@@ -53,8 +53,8 @@ class Compaction(BaseModel):
     facts_kept: int = about("Those that the next request had once it was compacted.", 47, ge=0)
     facts_repaired: int = about("Those whose sentences were put back into the summary.", 9, ge=0)
     facts_now: int | None = about(
-        "Those that the next request has now. Null where they are not counted: outside the list of a conversation's own "
-        "compactions and a task's result, and where it was never in force.",
+        "Those that the next request has now. Null where they are not counted: outside the list of a conversation's "
+        "own compactions and a task's result, and where it was never in force.",
         41,
         ge=0,
     )
