@@ -36,6 +36,7 @@ def _counted(conversation: Conversation, budget: int) -> Counter[str]:
         room=limit + FRAME_TOKENS,
         max_tokens=budget,
         limit=limit,
+        target=limit,
         facts=facts[:GATE_FACTS],
         summary=summary,
     )

@@ -19,21 +19,31 @@ REPAIR_SHARE = 0.25
 def repaired(draft: Draft, *, count: TokenCounter) -> Draft:
     """The draft with the sentences of missing facts under `## Kept facts`, and with its retention up to here.
 
-    Critical facts come first, then the others by weight, so a less important fact never displaces a critical one. What
-    is put back may take the room that the older summaries leave within the draft's limit, and at least REPAIR_SHARE.
+    Critical facts come first, then the others by weight, so a less important fact never displaces a critical one.
     """
     standing = {fact.text for fact in kept_facts(draft.facts, draft.summary)}
     missing = [fact for fact in draft.facts if fact.text not in standing]
-    missing.sort(key=lambda fact: not is_critical(fact))
-    summary, added = repair(draft.summary, missing, budget=_room(draft, count), count=count)
+    most, summary = _most_tokens(draft, count), draft.summary
+    for facts, limit in (
+        ([fact for fact in missing if is_critical(fact)], max(most, _most_for_critical(draft))),
+        ([fact for fact in missing if not is_critical(fact)], most),
+    ):
+        there = {fact.text for fact in kept_facts(facts, summary)}
+        lacking = [fact for fact in facts if fact.text not in there]
+        summary, _ = repair(summary, lacking, budget=limit - count(summary), count=count)
+    added = len(kept_facts(missing, summary))
     judged = draft.facts[:GATE_FACTS]
     own = sum(fact.text in standing for fact in judged)
-    retention = Retention(len(draft.facts), len(standing) + len(added), len(added), len(judged), own)
+    retention = Retention(len(draft.facts), len(standing) + added, added, len(judged), own)
     return replace(draft, summary=summary, retention=retention)
 
 
-def _room(draft: Draft, count: TokenCounter) -> int:
-    """The tokens that may be put back."""
+def _most_tokens(draft: Draft, count: TokenCounter) -> int:
+    """The most tokens of the summary with what is put back: what the target and the older summaries leave."""
     free = draft.room - count(FRAME) - SEPARATOR_TOKENS - cost(draft.older)
-    length = count(draft.summary)
-    return max(min(draft.limit, free) - length, min(draft.limit - length, int(draft.max_tokens * REPAIR_SHARE)))
+    return min(draft.limit, draft.target, free)
+
+
+def _most_for_critical(draft: Draft) -> int:
+    """The same for critical facts: they have REPAIR_SHARE in any case."""
+    return min(draft.limit, int((1 + REPAIR_SHARE) * draft.max_tokens))

@@ -285,8 +285,8 @@ class Draft:
 
     The new summary takes in the `folded` checkpoints; the `older` ones stay beside it, all within `room` tokens.
     `originals` are the messages of the folded checkpoints, where these are read again instead of their summaries.
-    `marks` is the goal's progress as the summariser reported it. The summary has at most `limit` tokens with the facts
-    that are put back, and is asked for in `max_tokens`.
+    `marks` is the goal's progress as the summariser reported it. The summary is asked for in `max_tokens`, and has at
+    most `limit` with the facts that are put back; more than `target` only for critical ones.
     """
 
     transcript: Transcript
@@ -301,6 +301,7 @@ class Draft:
     level: int = 0
     max_tokens: int = 0
     limit: int = 0
+    target: int = 0
     facts: tuple[Fact, ...] = ()
     summary: str = ""
     marks: Progress = field(default_factory=Progress)

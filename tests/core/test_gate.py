@@ -26,6 +26,7 @@ def gated(texts: list[str], max_tokens: int, *, limit: int = 0, room: int = 0) -
         room=room or limit + 100,
         max_tokens=max_tokens,
         limit=limit,
+        target=limit,
         facts=find_facts(texts),
         summary=SUMMARY,
     )
@@ -58,6 +59,22 @@ def test_a_repair_takes_the_room_there_is_and_no_more() -> None:
     assert 0 < crowded.retention.kept < crowded.retention.found
 
 
+def test_beyond_the_target_only_critical_facts_are_put_back() -> None:
+    draft = Draft(
+        Transcript((), Window(8192, reserve=0)),
+        room=2_000,
+        max_tokens=200,
+        limit=250,
+        target=0,
+        facts=find_facts([CHATTER, CRITICAL]),
+        summary=SUMMARY,
+    )
+    gate = repaired(draft, count=count_tokens)
+    critical = tuple(filter(is_critical, draft.facts))
+    assert kept_facts(critical, gate.summary) == critical
+    assert "anna" not in gate.summary and gate.retention.kept < gate.retention.found
+
+
 def test_a_summariser_is_judged_by_its_own_words() -> None:
     """With all the room there is, an empty summary would have every fact."""
     draft = gated([CHATTER, CRITICAL], 80, limit=2_000)
@@ -81,6 +98,7 @@ def put_back(*statements: Statement, budget: int = 500) -> str:
         room=budget + 100,
         max_tokens=50,
         limit=budget,
+        target=budget,
         facts=find_facts(statements),
         summary=SUMMARY,
     )

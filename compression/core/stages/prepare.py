@@ -52,8 +52,8 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     max_tokens = summary_tokens(draft, policy, limit, facts=None if summariser.fills_budget else len(facts))
     if summariser.window is not None:
         max_tokens = min(max_tokens, max(MIN_NEW_SUMMARY_TOKENS, int(WINDOW_SHARE * summariser.window)))
-    least = int((1 + REPAIR_SHARE) * max_tokens)
-    limit = min(limit, max(least, _left_by_target(draft, policy)))
+    target = _left_by_target(draft, policy)
+    limit = min(limit, max(int((1 + REPAIR_SHARE) * max_tokens), target))
     level = policy.level or level_for(draft.condensed_tokens)
     # Each passage is sent with a summary to fold in: the earlier one, then that of the passages before it.
     instructions = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
@@ -79,7 +79,9 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
         )
         for number, part in enumerate(_packed(pieces, room, count))
     )
-    return replace(draft, level=level, passages=passages, max_tokens=max_tokens, limit=limit, facts=counted)
+    return replace(
+        draft, level=level, passages=passages, max_tokens=max_tokens, limit=limit, target=target, facts=counted
+    )
 
 
 def level_for(tokens: int) -> int:
