@@ -14,6 +14,8 @@ from compression.core.values import Draft, Retention
 
 REPAIR_SHARE = 0.25
 """The share of a summary's asked length that is kept free for facts that are put back."""
+CRITICAL_SHARE = 0.1
+"""The share of it that critical facts have although the request is beyond its target then."""
 
 
 def repaired(draft: Draft, *, count: TokenCounter) -> Draft:
@@ -45,5 +47,5 @@ def _most_tokens(draft: Draft, count: TokenCounter) -> int:
 
 
 def _most_for_critical(draft: Draft) -> int:
-    """The same for critical facts: they have REPAIR_SHARE in any case."""
-    return min(draft.limit, int((1 + REPAIR_SHARE) * draft.max_tokens))
+    """The same for critical facts: they have CRITICAL_SHARE in any case."""
+    return min(draft.limit, int((1 + CRITICAL_SHARE) * draft.max_tokens))

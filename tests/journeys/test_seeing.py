@@ -53,6 +53,24 @@ def test_open_all_shows_the_request_that_the_model_then_receives(alice: Person, 
     assert alice.complaints == []
 
 
+def test_the_meter_says_what_the_next_request_has_of_the_facts_that_were_compacted(alice: Person) -> None:
+    alice.imports(long_conversation(30))
+    alice.page.locator("#meter-button").click()
+    sees = alice.page.locator("#model-sees")
+    expect(sees).not_to_contain_text("facts")
+    alice.page.keyboard.press("Escape")
+    folds(alice)
+    alice.page.locator("#meter-button").click()
+    line = sees.get_by_text("The next request has")
+    expect(line).to_have_text(re.compile(r"The next request has \d+ of \d+ facts of what was\s+compacted"))
+    said = re.search(r"(\d+) of (\d+)", line.inner_text())
+    assert said and 0 < int(said[1]) <= int(said[2])
+    sees.get_by_role("link", name="Open all").click()
+    reader = alice.page.get_by_role("dialog")
+    expect(reader).to_contain_text(f"{said[1]} of {said[2]}")
+    assert alice.complaints == []
+
+
 def test_a_number_leads_to_its_source_and_that_to_its_place_on_a_phone(alice: Person, llm: LlmServer) -> None:
     alice.page.set_viewport_size({"width": 390, "height": 844})
     alice.page.emulate_media(reduced_motion="reduce", color_scheme="dark")
