@@ -52,8 +52,9 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     max_tokens = summary_tokens(draft, policy, limit, facts=None if summariser.fills_budget else len(facts))
     if summariser.window is not None:
         max_tokens = min(max_tokens, max(MIN_NEW_SUMMARY_TOKENS, int(WINDOW_SHARE * summariser.window)))
-    target = _left_by_target(draft, policy)
-    limit = min(limit, max(int((1 + REPAIR_SHARE) * max_tokens), target))
+    least = int((1 + REPAIR_SHARE) * max_tokens)
+    target = least if policy.has_budget else _left_by_target(draft, policy)  # a flow's own budget is its target
+    limit = min(limit, max(least, target))
     level = policy.level or level_for(draft.condensed_tokens)
     # Each passage is sent with a summary to fold in: the earlier one, then that of the passages before it.
     instructions = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
