@@ -86,6 +86,7 @@ async def one(path: Path, builtin: Any, scripted: Any, llm: LlmServer) -> dict[s
     chat = Chat(conversation, llm)
     assert (await chat.say("Where were we?")).status == "complete"
     await chat.check()
+    await chat.idle()  # what the turn has begun in the background is no part of the next conversation's time
     return {
         "name": f"{path.parent.name}/{path.stem}",
         "messages": len(json.loads(path.read_text())["messages"]),
