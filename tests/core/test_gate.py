@@ -1,5 +1,6 @@
 from datetime import date
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from compression.core.retention import REPAIR_SHARE, repaired
 from compression.core.statements import Statement
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Fact, Transcript, Window
+from tests.timing import cpu_seconds
 
 SUMMARY = "## Summary\nThey worked on the pool."
 CRITICAL = "Raise max_pool_size in /srv/pool/settings.py to 20 connections, the timeout to 1500 ms: PoolTimeoutError."
@@ -152,6 +154,20 @@ def test_a_sentence_that_looks_like_a_speakers_line_or_a_heading_is_escaped() ->
 def test_the_name_of_an_image_is_a_fact() -> None:
     text = put_back(Statement("plan of the cellar.png", "User", DAY, may_rule=False, image=True))
     assert text == "- User, 2026-03-02: [image: plan of the cellar.png]"
+
+
+@pytest.mark.parametrize("between", [" ", ". ", "; ", "\n", "x" * 400 + " ", "… ", "[user, 2026-03-02] ", "Never do. "])
+def test_a_thousand_facts_of_one_long_text_are_put_back_in_linear_time(between: str) -> None:
+    def gate(number: int) -> float:
+        text = between.join(f"src/part{n}/main{n}.py" for n in range(number))
+        facts = most_important(find_facts([Statement(text, "Tool", DAY, may_rule=False)]), 10**9)
+        draft = Draft(
+            Transcript((), Window(8192, reserve=0)), room=30_000, max_tokens=50, limit=20_000, target=20_000,
+            facts=facts, summary=SUMMARY,
+        )  # fmt: skip
+        return cpu_seconds(lambda: repaired(draft, count=count_tokens))
+
+    assert gate(1_000) < 1.5  # a tenth of it where the machine is idle
 
 
 words = st.sampled_from(CRITICAL.split() + CHATTER.split() + ["a/b.py", "get_it", "30 MB", "Never push.", "x" * 300])
