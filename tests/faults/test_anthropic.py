@@ -48,7 +48,7 @@ def model(llm: LlmServer, naps: Naps) -> Anthropic:
 
 
 def model_at(url: str, naps: Naps, *, key: str = KEY, model: str = "writer-1", **how: Any) -> Anthropic:
-    how = {"timeout": 0.5, "max_tokens": 200} | how
+    how = {"timeout": 1.0, "max_tokens": 200} | how
     return Anthropic(name="Writer", model=model, base_url=url, api_key=key, sleep=naps, **how)
 
 
