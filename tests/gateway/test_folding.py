@@ -39,7 +39,7 @@ def test_a_history_that_grows_is_folded_once(caller: Caller) -> None:
     first = caller.ask(messages)
     before, after = tokens(first)
     assert checkpoint(first) == "made"
-    assert after < before / 2
+    assert after < before * 0.6, "facts of its source may be put back, but most of the room is made"
     assert represented(caller, messages) > 30
     summaries = caller.summaries
     for _ in range(4):
