@@ -39,11 +39,14 @@ def assemble(loaded: Loaded, *, may_call: bool = True) -> Prompt:
     if loaded.head.compressed_context is not None:
         messages.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": loaded.head.compressed_context})
     visible = turns_with_images(loaded.turns) if loaded.head.can_see else ()
+    recurring = None
     for turn in loaded.turns:
         if loaded.recalled and turn.id == loaded.recalled.before:
+            recurring = len(messages)
             messages.append(loaded.recalled.message)
         messages.extend(as_messages(turn, with_images=turn.id in visible, instructs=instructs(loaded.head)))
-    return Prompt(tuple(messages), loaded.head.id, loaded.head.tools, may_call)
+    recurring = len(messages) if recurring is None else recurring
+    return Prompt(tuple(messages), loaded.head.id, loaded.head.tools, may_call, recurring)
 
 
 def instructions_of(head: Head) -> Instructions:

@@ -121,13 +121,8 @@ class Anthropic(Provider):
         super().__init__(base_url=base_url.rstrip("/").removesuffix("/v1"), **how)
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
-        """The messages and tools of a request.
-
-        System prompt and summary are equal from turn to turn, so the provider is asked to cache the prompt up to there.
-        """
-        system, messages = blocks_of(prompt)
-        if system and recurs:
-            system[-1]["cache_control"] = {"type": "ephemeral"}
+        """The messages and tools of a request, marked for the provider's cache where later requests begin the same."""
+        system, messages = blocks_of(prompt, recurs=recurs)
         content: dict[str, Any] = {"system": system, "messages": messages} if system else {"messages": messages}
         tools = tools_of(prompt)
         if not tools:

@@ -13,19 +13,30 @@ from conversations.llm.tool_naming import fitting_name
 
 Block = dict[str, Any]
 
+CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
+"""The mark of a block up to which the provider is asked to keep the request for later ones: at most four of them."""
 OPENING = "[The conversation goes on.]"
 """A user message inserted before a history that begins with a reply: the API requires a user message first."""
 
 
-def blocks_of(prompt: Prompt) -> tuple[list[Block], list[dict[str, Any]]]:
+def blocks_of(prompt: Prompt, *, recurs: bool = False) -> tuple[list[Block], list[dict[str, Any]]]:
     """(system texts at the prompt's beginning, messages); empty texts are omitted, as the API requires.
 
-    Later system messages, and results whose call is not in the prompt, become text of the user.
+    Later system messages, and results whose call is not in the prompt, become text of the user. With `recurs`, the
+    last blocks of what later requests have too are marked for the provider's cache: of the system texts, of the
+    messages that later turns begin with, and, where tools may be called, of all messages, which the requests of the
+    turn's next rounds begin with.
     """
     leading = list(takewhile(lambda message: message["role"] == "system", prompt.messages))
     system = [block for message in leading for block in _content_blocks(message)]
+    rest = prompt.messages[len(leading) :]
+    blocks = [*_blocks(rest)]
+    if recurs:
+        _mark(system)
+        _mark([block for at, _, block in blocks if at < prompt.recurring - len(leading)])
+        _mark([block for _, _, block in blocks] if prompt.tools else [])
     messages: list[dict[str, Any]] = []
-    for role, block in _blocks(prompt.messages[len(leading) :]):
+    for _, role, block in blocks:
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"].append(block)
         else:
@@ -54,27 +65,37 @@ def tools_of(prompt: Prompt) -> list[dict[str, Any]]:
     return [{"name": name, "input_schema": {"type": "object"}} for name in names]
 
 
-def _blocks(messages: tuple[dict[str, Any], ...]) -> Iterator[tuple[str, Block]]:
-    """(role, block) of each block. Calls get new ids: the API accepts no id twice and not every character in ids."""
+def _mark(blocks: list[Block]) -> None:
+    if blocks:
+        blocks[-1].update(CACHE_MARK)
+
+
+def _blocks(messages: tuple[dict[str, Any], ...]) -> Iterator[tuple[int, str, Block]]:
+    """(place of its message, role, block) of each block.
+
+    Calls get new ids: the API accepts no id twice and not every character in ids.
+    """
     numbers = count(1)
     waiting: dict[str, str] = {}
-    for message in messages:
+    for at, message in enumerate(messages):
         if message["role"] == "tool" and message["tool_call_id"] in waiting:
-            yield "user", _result(waiting.pop(message["tool_call_id"]), message["content"])
+            yield at, "user", _result(waiting.pop(message["tool_call_id"]), message["content"])
             continue
-        yield from _unanswered(waiting)
+        for block in _unanswered(waiting):
+            yield at - 1, "user", block
         for block in _content_blocks(message):
-            yield "assistant" if message["role"] == "assistant" else "user", block
+            yield at, "assistant" if message["role"] == "assistant" else "user", block
         for call in message.get("tool_calls") or ():
             number = waiting[call["id"]] = f"call_{next(numbers)}"
-            yield "assistant", _use(number, call["function"])
-    yield from _unanswered(waiting)
+            yield at, "assistant", _use(number, call["function"])
+    for block in _unanswered(waiting):
+        yield len(messages) - 1, "user", block
 
 
-def _unanswered(waiting: dict[str, str]) -> Iterator[tuple[str, Block]]:
+def _unanswered(waiting: dict[str, str]) -> Iterator[Block]:
     """Empty results for the calls without one: the API requires a result right after each call."""
     for number in waiting.values():
-        yield "user", _result(number, "")
+        yield _result(number, "")
     waiting.clear()
 
 

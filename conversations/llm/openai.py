@@ -142,12 +142,16 @@ def _function(function: dict[str, Any]) -> dict[str, Any]:
 
 
 def spent_of(usage: Any) -> Spent | None:
-    """The tokens that a server reports; None if the figures are implausible."""
+    """The tokens that a server reports; None if the figures are implausible.
+
+    OpenAI, Gemini and most others report the cached ones among the details, DeepSeek as `prompt_cache_hit_tokens`.
+    """
     if not isinstance(usage, dict):
         return None
     prompt, completion = plausible(usage.get("prompt_tokens")), plausible(usage.get("completion_tokens"))
     if not prompt or completion is None:
         return None
     details = usage.get("prompt_tokens_details")
-    cached = (plausible(details.get("cached_tokens")) if isinstance(details, dict) else None) or 0
+    reported = details.get("cached_tokens") if isinstance(details, dict) else None
+    cached = plausible(usage.get("prompt_cache_hit_tokens") if reported is None else reported) or 0
     return Spent(prompt, completion, cached if cached <= prompt else 0)

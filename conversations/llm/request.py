@@ -28,6 +28,8 @@ class Prompt:
     tools: tuple[Spec, ...] = ()
     """The tools that the model is offered; without `may_call` it gets them but must not call any."""
     may_call: bool = True
+    recurring: int = field(default=0, compare=False)
+    """The number of messages, from the first on, that the conversation's later requests begin with too."""
 
 
 def sendable(prompt: object) -> Prompt:

@@ -67,6 +67,25 @@ async def test_a_full_conversation_is_compressed_and_goes_on_with_its_summary(ch
     assert row.cost_usd == Decimal("0.0025") * passages
 
 
+async def test_each_turn_begins_with_what_the_turn_before_asked_the_provider_to_keep(chat: Chat) -> None:
+    """Recalled passages change from turn to turn: what stands before them is kept, and grows with the conversation."""
+    await sync_to_async(fill)(chat.conversation, 40)
+    kept: list[list[Any]] = []
+    for question in ("go on", "what about word3?", "and word7?", "and word1?"):
+        await chat.say(question)
+        body = chat.llm.last_request.body
+        blocks = [(turn["role"], block) for turn in body["messages"] for block in turn["content"]]
+        plain = [(role, {key: block[key] for key in block if key != "cache_control"}) for role, block in blocks]
+        marked = [at for at, (_, block) in enumerate(blocks) if "cache_control" in block]
+        assert len(marked) in (1, 2), "one up to what later turns have too, one for the next round of tools"
+        if kept:
+            assert plain[: len(kept[-1])] == kept[-1]
+            assert len(plain[: marked[0] + 1]) > len(kept[-1])
+        kept.append(plain[: marked[0] + 1])
+    assert any("[Recalled Passages]" in block["text"] for _, block in plain if "text" in block)
+    assert not any("[Recalled Passages]" in block["text"] for _, block in kept[-1] if "text" in block)
+
+
 @pytest.mark.parametrize("role", ["user", "assistant"])
 async def test_a_summary_in_another_role_is_taken_as_well(chat: Chat, settings: Any, role: str) -> None:
     settings.COMPRESSION_SUMMARY_ROLE = role

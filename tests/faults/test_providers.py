@@ -181,6 +181,11 @@ async def test_usage_is_as_the_provider_reports_it(llm, model):
     assert llm.last_request.body["stream_options"] == {"include_usage": True}
 
 
+async def test_cached_tokens_are_read_as_deepseek_reports_them(llm, model):
+    llm.enqueue(usage={"prompt_tokens": 90, "completion_tokens": 7, "prompt_cache_hit_tokens": 64})
+    assert (await completed(model)).spent == Spent(90, 7, cached=64)
+
+
 @pytest.mark.parametrize(
     "usage",
     [
