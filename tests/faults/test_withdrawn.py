@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import sqlite3
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from typing import Any
 
@@ -17,31 +16,48 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.faults.serving import SERVERS, Served, serving
 from tests.furnishing import TOKEN
-from tests.journeys.site import ROOT
 
 WITHIN = 5
 SIGNED_OUT = 4401
 
 
-@pytest.fixture(params=SERVERS)
-def served(request: Any, tmp_path: Any) -> Iterator[Served]:
-    with serving(request.param, tmp_path) as served:
+GIVEN_BACK = ("auth_user", "django_session", "conversations_apikey")
+"""The tables that hold what may be withdrawn."""
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def site(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(request.param, tmp_path_factory.mktemp(request.param)) as served:
         yield served
 
 
-def afar(served: Served, code: str) -> None:
-    """Another process changes the database: it tells nobody."""
-    program = f"import django; django.setup()\nfrom conversations.models import *\n{code}"
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=os.environ | served.site.environment)
-    assert done.returncode == 0
+@pytest.fixture
+def served(site: Served) -> Iterator[Served]:
+    """The site with a conversation of its own for each test; what a test withdraws is given back after it."""
+    with database(site) as rows:
+        kept = {table: rows.execute(f"SELECT * FROM {table}").fetchall() for table in GIVEN_BACK}
+    yield replace(site, id=site.ask("POST", "/api/conversations", {"title": "t"})["id"])
+    with database(site) as rows:
+        for table, before in kept.items():
+            marks = ", ".join("?" * len(before[0]))
+            rows.executemany(f"REPLACE INTO {table} VALUES ({marks})", before)
+
+
+@contextmanager
+def database(served: Served) -> Iterator[sqlite3.Connection]:
+    """The site's database, written by another process, which tells nobody."""
+    with closing(sqlite3.connect(served.site.data / "chatsite.sqlite3", timeout=20)) as connection, connection:
+        yield connection
 
 
 def disable(served: Served) -> None:
-    afar(served, "from django.contrib.auth.models import User; User.objects.update(is_active=False)")
+    with database(served) as rows:
+        rows.execute("UPDATE auth_user SET is_active = 0")
 
 
 def set_password(served: Served) -> None:
-    afar(served, "from django.contrib.auth.models import User; User.objects.update(password='another')")
+    with database(served) as rows:
+        rows.execute("UPDATE auth_user SET password = 'another'")
 
 
 def sign_out(served: Served) -> None:
@@ -50,7 +66,8 @@ def sign_out(served: Served) -> None:
 
 
 def revoke(served: Served) -> None:
-    afar(served, "from django.utils import timezone; ApiKey.objects.update(revoked_at=timezone.now())")
+    with database(served) as rows:
+        rows.execute("UPDATE conversations_apikey SET revoked_at = CURRENT_TIMESTAMP")
 
 
 def seconds_to_end(what: Callable[[], object]) -> float:
@@ -83,7 +100,7 @@ def asked(served: Served, method: str, path: str, body: str = "") -> Iterator[HT
 @pytest.mark.parametrize("withdraw", [disable, revoke])
 @pytest.mark.parametrize("kind", ["events", "reply", "gateway"])
 def test_a_stream_ends(served: Served, kind: str, withdraw: Callable[..., None]) -> None:
-    served.llm.enqueue("word " * 400, drip=0.1)
+    served.llm.enqueue("word " * 100, drip=0.1)
     here = f"/api/conversations/{served.id}"
     call = '{"model": "scripted", "stream": true, "messages": [{"role": "user", "content": "?"}]}'
     request = {
@@ -98,9 +115,10 @@ def test_a_stream_ends(served: Served, kind: str, withdraw: Callable[..., None])
 
 
 def test_a_call_that_waits_for_its_reply_is_told_why_it_ends(served: Served) -> None:
-    served.llm.enqueue("word " * 400, drip=0.1)
+    served.llm.enqueue("word " * 100, drip=0.1)
+    earlier = len(served.llm.chats)
     with asked(served, "POST", f"/api/conversations/{served.id}/messages", '{"content": "?"}') as connection:
-        served.llm.wait_for(lambda llm: len(llm.chats) == 1)
+        served.llm.wait_for(lambda llm: len(llm.chats) == earlier + 1)
         revoke(served)
         began = time.monotonic()
         with connection.getresponse() as response:
@@ -110,8 +128,8 @@ def test_a_call_that_waits_for_its_reply_is_told_why_it_ends(served: Served) -> 
 
 def test_what_is_still_let_in_stays_open(served: Served) -> None:
     with served.open_socket() as socket:
-        sign_in_elsewhere = "from django.contrib.auth.models import User; User.objects.create_user('bob', password='x')"
-        afar(served, sign_in_elsewhere)
+        with database(served) as rows:
+            rows.execute("UPDATE auth_user SET last_login = CURRENT_TIMESTAMP")
         time.sleep(2 * 3 + 1)  # two looks
         served.ask("PATCH", f"/api/conversations/{served.id}", {"title": "still told"})
         assert "still told" in socket.recv(timeout=WITHIN)
