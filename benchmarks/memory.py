@@ -31,6 +31,8 @@ CHATS = sized(
 """The windows that each set of chats is lived in."""
 MOST = sized(100, small=1)
 """Chats of a set."""
+QUESTIONS = sized(1_000, small=20)
+"""The most questions that are put to a chat."""
 STRATEGIES = sized(("rolling", "continuation", "truncate"), small=())
 """Strategies that are lived beside checkpoints, in the second window of each set."""
 OLDEST = 4
@@ -83,7 +85,7 @@ def lived(name: str, chats: list[dict[str, Any]], window: int, strategy: str = "
         conversation, ends = live(chat, window, strategy)
         compactions += len(ends)
         words = content("\n".join(message["content"] for message in chat["messages"]))
-        for question in chat["qa"]:
+        for question in chat["qa"][:QUESTIONS]:
             if not (answer := answer_words(question)):
                 continue
             whole.append(len(answer & words) / len(answer))

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.goals import held, sized
 
-MESSAGES = sized(100_000, small=2_000)
+MESSAGES = sized(100_000, small=500)
 LOOKS = sized(300, small=20)
 PARTS = sized(100, small=4)
 """Conversations into which as many messages as one has are copied, for searches."""
