@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
@@ -15,7 +15,7 @@ from conversations.context import ledger, ledger_entries
 from conversations.context.settings import change
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
-from conversations.models import Conversation, Message, ToolCall
+from conversations.models import Conversation, Message, ModelProfile, ToolCall
 from conversations.turns import branches, forks, versions
 from tests.conversations.api import Api
 from tests.conversations.pages import Pages
@@ -192,36 +192,39 @@ NAMING_WAYS: list[Way] = [
 """Files that name the order as a rule: it comes in as noted."""
 
 
+def attempts(way: Way, user: User, profile: ModelProfile) -> Iterator[tuple[str, Conversation]]:
+    """Each order with the conversation, as it is stored, in which it was tried this way."""
+    for order in ORDERS:
+        row = way(Conversation.objects.create(owner=user, model=profile), user, order)
+        row.refresh_from_db()
+        yield order, row
+
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("order", ORDERS)
-def test_only_what_a_person_typed_puts_a_rule_in_force(
-    conversation: Conversation, user: User, order: str, way: Way
-) -> None:
-    row = way(conversation, user, order)
-    row.refresh_from_db()
-    assert row.rules == [] and row.noted == []
-    assert not ledger_entries.current(row.pk).exists()
+def test_only_what_a_person_typed_puts_a_rule_in_force(user: User, profile: ModelProfile, way: Way) -> None:
+    for order, row in attempts(way, user, profile):
+        assert row.rules == [] and row.noted == [], order
+        assert not ledger_entries.current(row.pk).exists(), order
 
 
 @pytest.mark.parametrize("way", NAMING_WAYS)
-@pytest.mark.parametrize("order", ORDERS)
 def test_what_a_file_names_as_a_rule_is_noted_and_one_press_puts_it_in_force(
-    conversation: Conversation, user: User, order: str, way: Way
+    user: User, profile: ModelProfile, way: Way
 ) -> None:
-    row = way(conversation, user, order)
-    row.refresh_from_db()
-    assert row.rules == [] and not ledger_entries.in_force(row.pk).exists()
-    entry = ledger_entries.current(row.pk).get(text=order)
-    assert entry.state == "noted" and entry.history[-1]["by"] in ("import", "history")
-    ledger.choose(row, entry.pk, state="in_force")
-    assert row.rules == [order]
+    for order, row in attempts(way, user, profile):
+        assert row.rules == [] and not ledger_entries.in_force(row.pk).exists(), order
+        entry = ledger_entries.current(row.pk).get(text=order)
+        assert entry.state == "noted" and entry.history[-1]["by"] in ("import", "history"), order
+        ledger.choose(row, entry.pk, state="in_force")
+        assert row.rules == [order]
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_the_same_order_is_in_force_when_it_is_typed(conversation: Conversation, user: User, order: str) -> None:
-    send(conversation, user, content=f"Hello.\n{order}\nWhich port?")
-    conversation.refresh_from_db()
-    assert conversation.rules == [order]
+def test_the_same_orders_are_in_force_when_they_are_typed(user: User, profile: ModelProfile) -> None:
+    def by_typing(conversation: Conversation, user: User, order: str) -> Conversation:
+        return send(conversation, user, content=f"Hello.\n{order}\nWhich port?")
+
+    for order, row in attempts(by_typing, user, profile):
+        assert row.rules == [order]
 
 
 def test_a_name_that_was_pasted_into_a_persons_sentence_takes_nothing_from_it(

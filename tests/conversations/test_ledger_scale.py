@@ -18,7 +18,7 @@ from conversations.models import Conversation, Message, ModelProfile
 from conversations.turns import forks
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]
-FEW, MANY = 500, 2_000
+FEW, MANY = 200, 800
 
 
 def with_preferences(user: User, model: ModelProfile, count: int) -> Conversation:

@@ -8,6 +8,7 @@ from typing import Final
 from compression.core.extractive.stopwords import words
 from compression.core.ledger.acts import SOFT, VERBS, WRITING, base_of_gerund
 from compression.core.ledger.addressee import is_addressed, is_for_anybody
+from compression.core.ledger.patterns import Pattern
 
 _OUTPUT = (
     r"(?:answers?|repl(?:y|ies)|responses?|messages?|sentences?|paragraphs?|outputs?|explanations?|summar(?:y|ies)|"
@@ -17,7 +18,7 @@ _OUTPUT = (
     r"names?|numbers?|dates?|links?|urls?|docs?|documentation|words?|questions?|steps?|headings?|markdown|json|sql|"
     r"english|language|proofs?|diagrams?|units|drafts?|emails?|reports?|reasoning|types?|docstrings?|migrations?)"
 )
-_ASSISTANT = re.compile(
+_ASSISTANT = Pattern(
     rf"\b{_OUTPUT}\b|\bwhen(?:ever)? I (?:ask|say|request|mention|talk|want|write|send)\b"
     r"|\b(?:tell|show|give|send|ask|remind|warn|address|call|help|teach|quiz|walk|correct|let) me\b(?! down)"
     r"|\bas (?:an AI|a language model)\b|\bto me\b|\b(?:honest|frank|candid|blunt|strict|patient|brief) with me\b"
@@ -25,7 +26,6 @@ _ASSISTANT = re.compile(
     r"\bmake (?:up (?:facts|"
     r"sources|numbers|quotes|things|stuff|anything|answers)|(?:facts|things|stuff|anything|it) up)\b"
     r"|\bkeep it (?:short|brief|concise|simple)\b",
-    re.IGNORECASE,
 )
 
 _LEAD_WORD = (
@@ -54,18 +54,16 @@ _SCOPE = (
 _LEAD = rf"(?:(?:\d{{1,2}}\s*)?{_LEAD_WORD}\b(?:\s*#?\d{{1,2}})?[\s,:;–—-]*)*"
 _BEGIN = rf"^{_LEAD}(?:{_SCOPE})?{_LEAD}"
 
-_EVER = re.compile(
+_EVER = Pattern(
     rf"{_BEGIN}(?P<cue>always|never(?:,? ever)?|(?:do not|don['’]?t|dont) (?:you )?ever(?: again)?|"
     r"under no circumstances(?: (?:should|may|must|can|do|are) you(?: to)?)?|at no (?:time|point)|in no case|"
     r"(?:must|should|may|can|shall|are) (?:always|never|not(?: ever)?)(?: be allowed to)?|(?:mustn|shouldn|"
     r"can)['’]?t(?: ever)?|"
     r"not (?:allowed )?to(?: ever)?|only(?: ever)?|consistently|without exception,?)\s+"
     r"(?:\w+ly\s+|please\s+|again\s+|ever\s+|just\s+|first\s+|only\s+|also\s+|at least\s+)*(?P<verb>[a-z][a-z-]+)\b",
-    re.IGNORECASE,
 )
-_DO_NOT = re.compile(
+_DO_NOT = Pattern(
     rf"{_BEGIN}(?:do not|don['’]?t|dont)\s+(?:\w+ly\s+|please\s+|you\s+|just\s+|always\s+)*(?P<verb>[a-z][a-z-]+)\b",
-    re.IGNORECASE,
 )
 _FORBIDDEN: Final = words(
     "abbreviate add address answer apologise apologize assume begin bold call capitalise capitalize change cite "
@@ -78,10 +76,9 @@ _FORBIDDEN: Final = words(
 )
 _STRICT: Final = words("end begin start sign call make give offer run touch change speak drop mention switch skip")
 """Verbs of `_FORBIDDEN` that everyday advice has too: the sentence must name what an assistant makes."""
-_ONCE = re.compile(
+_ONCE = Pattern(
     r"\b(?:yet|(?<!from )now|for now|this time|right now|at the moment|today|tonight|tomorrow|until|till|anymore if|"
     r"for the moment|first thing|(?:this|that|the) one\b|here|if you)\b|[:=]\s*$",
-    re.IGNORECASE,
 )
 _STYLE = (
     r"(?:emoji(?:s|es)?|emoticons?|smileys?|bullet(?:[- ]?points?|s|ed lists?)?|(?:numbered |bulleted |long "
@@ -98,13 +95,12 @@ _STYLE = (
     r"greetings?|links|footnotes?|latex|html|(?:external |third[- ]party |new )?(?:dependencies|libraries|packages)|"
     r"force[- ]push(?:es|ing)?|type hints?|semicolons|contractions?|walls? of text|spoilers?|tabs|anglicisms|yapping)"
 )
-_NO = re.compile(
+_NO = Pattern(
     rf"{_BEGIN}(?:no|zero|without|skip(?: the| all)?|leave out(?: the| all)?|drop(?: the| all)?|omit(?: the| all)?|"
     rf"avoid(?: the| all| any| using)?|no need for|less|fewer|stop with(?: the| all)?|enough with the|lose the)\s+"
     rf"(?:more\s+|any\s+|further\s+|unnecessary\s+|of the\s+|your\s+|such\s+|the\s+)*{_STYLE}\b(?P<rest>.*)$",
-    re.IGNORECASE,
 )
-_STOP = re.compile(
+_STOP = Pattern(
     rf"{_BEGIN}(?:stop|quit|cease|refrain from|avoid|no more|cut out(?: the)?|enough)\s+(?:always\s+|constantly\s+|"
     rf"ever\s+|all the\s+|with the\s+|the\s+|"
     r"your\s+)*(?P<act>apologi[sz]ing|using|repeating|adding|saying|asking|explaining|writing|summari[sz]ing|including|"
@@ -118,7 +114,6 @@ _STOP = re.compile(
     r"overusing|"
     r"acting|pretending|reformatting|refactoring|renaming|hard-?coding|mocking|skipping|speaking|talking (?:in|like|"
     r"about)|being so (?:verbose|wordy|formal|polite|chatty|vague))\b",
-    re.IGNORECASE,
 )
 _SIZE = (
     r"(?:short(?:er)?|brief(?:er)?|concise|terse|succinct|simple|compact|crisp|minimal|tight|small|low|formal|"
@@ -128,22 +123,20 @@ _SIZE = (
     r"between|in|"
     r"as (?:short|brief|concise|simple) as))"
 )
-_KEEP = re.compile(
+_KEEP = Pattern(
     rf"{_BEGIN}(?:keep|limit|restrict|cap|hold|make|trim|cut|shorten|confine)\s+(?:all\s+(?:of\s+)?|your\s+|the\s+|"
     rf"every\s+|each\s+|any\s+|future\s+)*"
     r"(?:answers?|repl(?:y|ies)|responses?|messages?|outputs?|explanations?|summar(?:y|ies)|paragraphs?|sentences?|"
     r"code(?: "
     rf"comments| snippets| samples| examples)?|comments|texts?|tone|language|style|functions?|commits?|commit "
     rf"messages)\s+(?:\w+\s+)?{_SIZE}\b",
-    re.IGNORECASE,
 )
-_KEEP_IT = re.compile(
+_KEEP_IT = Pattern(
     rf"{_BEGIN}(?:keep|make) (?:it|things|everything) (?:all )?(?:(?:very |really )?(?:short|brief|concise|terse|"
     rf"succinct)(?: and [\w ]+)?|"
     r"(?:under|below|within|to|at most|less than|no more than) \d+ (?:words?|sentences?|lines?|paragraphs?|tokens?|"
     r"characters?))"
     r"(?:,? please| from now on| always)?[.!]*$",
-    re.IGNORECASE,
 )
 _MANNER = (
     r"(?:brief(?:ly)?|short(?:ly)?|concise(?:ly)?|terse(?:ly)?|succinct(?:ly)?|direct(?:ly)?|polite(?:ly)?|"
@@ -153,19 +146,17 @@ _MANNER = (
     r"wordy|chatty|critical|neutral|objective|detailed|specific|technical)|"
     r"verbose|critical(?:ly)?|neutral(?:ly)?|objective(?:ly)?)"
 )
-_BE = re.compile(
+_BE = Pattern(
     rf"{_BEGIN}(?:be|stay|remain|answer|reply|respond|write|speak)\s+(?:as\s+|very\s+|more\s+|always\s+|"
     rf"only\s+)*{_MANNER}"
     rf"(?:(?:,| and|, and| but) (?:\w+ )?{_MANNER})*(?: as possible)?(?P<rest>[^.!?]{{0,60}})[.!]*$",
-    re.IGNORECASE,
 )
-_IN_YOUR = re.compile(
+_IN_YOUR = Pattern(
     r"^(?:,?\s*(?:please|from now on|always|in (?:all |every |each )?(?:of )?(?:your |future )*(?:answers?|repl(?:y|"
     r"ies)|"
     r"responses?|explanations?|code|messages?|texts?|this (?:chat|conversation|project)|general)|with me|at all|"
     r"when(?:ever)? .{1,80}|unless .{1,80}|ever(?: again)?|either|going forward|thanks?(?: you)?|anywhere|here|to me|"
     r"or \w+|and (?:no )?\w+(?: \w+)?|, (?:no )?\w+(?: \w+)?|in (?:the )?(?:code|text|output)))*\s*[.!]*$",
-    re.IGNORECASE,
 )
 LANGUAGES = (
     r"(?:(?:british|american|simple|plain|proper) )?(?:english|german|french|spanish|italian|portuguese|russian|"
@@ -174,7 +165,7 @@ LANGUAGES = (
     r"ukrainian|"
     r"romanian|hungarian|vietnamese|thai|indonesian|latin|catalan|persian|farsi)"
 )
-_ANSWER_IN = re.compile(
+_ANSWER_IN = Pattern(
     rf"{_BEGIN}(?:answer|reply|respond|speak|talk|communicate|write(?: back)?|explain(?: everything| things)?)\s+"
     r"(?:to me\s+|me\s+|back\s+|only\s+|exclusively\s+|everything\s+|always\s+|all (?:my )?questions\s+|to "
     r"everything\s+|with me\s+)*"
@@ -187,9 +178,8 @@ _ANSWER_IN = re.compile(
     r"sentences|paragraphs|numbered lists?|steps|haikus?|yaml|xml|html|metric units|simple (?:words|terms)|"
     r"layman'?s terms|citations|sources|code(?: only)?)"
     r"|without\b)(?P<rest>.*)$",
-    re.IGNORECASE,
 )
-_USE = re.compile(
+_USE = Pattern(
     rf"{_BEGIN}(?:use|prefer|stick to|write in|speak|format (?:\w+ ){{0,3}}(?:as|in|with))\s+(?:only\s+|the\s+|a\s+|"
     rf"an\s+|always\s+)*"
     rf"(?:{LANGUAGES}(?: (?:spelling|units|english))?|metric(?: units)?|imperial(?: units)?|si units|celsius|"
@@ -200,15 +190,13 @@ _USE = re.compile(
     r"kebab-case|pascalcase|(?:24|12)[- ]hour(?: \w+)?|iso(?: ?8601)?(?: \w+)?|type hints?|utc|sentence case|title "
     r"case|oxford commas?|short sentences|active voice|latex|code blocks?)"
     r"(?P<rest>.*)$",
-    re.IGNORECASE,
 )
-_CALL_ME = re.compile(
+_CALL_ME = Pattern(
     rf"{_BEGIN}(?:call|address|refer to) me\s+(?:as\s+|by\s+|with\s+)?(?!(?:back|later|when|if|tomorrow|today|"
     rf"tonight|soon|now|at|on|a|an|maybe|crazy|"
     r"any|after|before|once|anytime|whenever|again|in)\b)[^.!?]{1,40}[.!]*$",
-    re.IGNORECASE,
 )
-_OUTPUT_MUST = re.compile(
+_OUTPUT_MUST = Pattern(
     rf"{_BEGIN}(?:(?:(?:all|every|each|any)\s+(?:of\s+)?)?your\s+(?:future\s+)?{_OUTPUT}|(?:all|every|each|"
     rf"any)\s+(?:the\s+|future\s+)?"
     r"(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|code|commits?|messages?|snippets?)|"
@@ -216,37 +204,32 @@ _OUTPUT_MUST = re.compile(
     r"(?:\s+(?:messages?|snippets?|samples?|examples?|blocks?))?\s+"
     r"(?:(?:must|may|has to|have to|needs? to|should|shall|are to|is to)\s+(?:always|never|not|only|all)\b|"
     r"(?:must|has to|have to|needs? to|are to|is to)\b)",
-    re.IGNORECASE,
 )
-_STANDING = re.compile(
+_STANDING = Pattern(
     r"\b(?:from (?:now|here|this point|today) on(?:wards?)?|going forward|henceforth|every time|each time|at all "
     r"times|without exception|"
     r"in (?:every|each|all)(?: of)?(?: your| the)?(?: future)? (?:answers?|repl(?:y|ies)|responses?|messages?|"
     r"explanations?)|"
     r"when(?:ever)? I (?:ask|request|say|send|write|mention|want|need|talk)|whenever you (?:\w+)|as a rule)\b",
-    re.IGNORECASE,
 )
-_VERB_FIRST = re.compile(rf"{_BEGIN}(?P<verb>[a-z][a-z-]+)\b", re.IGNORECASE)
-_DO_NOT_WANT = re.compile(
+_VERB_FIRST = Pattern(rf"{_BEGIN}(?P<verb>[a-z][a-z-]+)\b")
+_DO_NOT_WANT = Pattern(
     rf"{_BEGIN}i (?:do not|don['’]?t|never) want (?:to see |you to use |to read )?(?:any |more |your |the |to "
     rf")*{_STYLE}\b",
-    re.IGNORECASE,
 )
-_POLITE = re.compile(
+_POLITE = Pattern(
     rf"{_BEGIN}(?:can|could|would|will|may i ask) you (?:please |kindly )?(?:mind )?(?:always|never|only|stop|stick|"
     rf"keep your|answer in|reply in|respond in|avoid)\b|"
     r"^i(?:'d|’d| would) (?:like|appreciate|love) (?:it if you(?:'d| would| could)?|you to) (?:always|never|only|"
     r"stop|avoid|keep|answer|reply|respond)\b|^you (?:can|may) (?:now )?(?:use|answer|write|skip|add)\b.*\b(?:again|"
     r"now)\b",
-    re.IGNORECASE,
 )
-_WHEN_ASKED = re.compile(
+_WHEN_ASKED = Pattern(
     r"\bwhen(?:ever)? I (?:ask|request|mention|talk|say|want|need|bring up|discuss)\b|\bunless I (?:ask|say|tell)\b|"
     r"\bwithout (?:asking|telling|warning|consulting) me\b|\bwithout my (?:ok|okay|approval|permission|consent|"
     r"confirmation)\b",
-    re.IGNORECASE,
 )
-_IDIOM = re.compile(
+_IDIOM = Pattern(
     r"\b(?:never say never|never (?:ever )?give up|never mind|never let (?:anyone|anything|them|him|her|it|fear|go)|"
     r"do(?:n['’]t| not) (?:ever )?"
     r"(?:give up|quit on|change who you are|change yourself|change a thing|give in|make (?:me laugh|a fuss|fun)|"
@@ -257,10 +240,9 @@ _IDIOM = re.compile(
     r"(?:always|never) (?:look|wait) (?:on|for) (?:the|you|me)|who you are\b|each other|one "
     r"another|our (?:dreams|journey|community)|commit(?:ting)? (?:an? |any |no )?(?:crimes?|suicide|fraud|sins?|"
     r"adultery|perjury|murder|treason))\b",
-    re.IGNORECASE,
 )
 
-_PREFERENCE = re.compile(
+_PREFERENCE = Pattern(
     r"\bI(?:['’]d| would| do|['’]ve)?(?: (?:really|generally|usually|always|still|also|much|just|strongly|"
     r"personally|clearly|definitely|typically|often|tend to|actually|rather|normally|have always|would))* "
     r"(?:prefer(?:red|ring)?|favou?r|rather(?= (?:have|not|you|use|see|read|keep|avoid|go|do|get|work|stick|be|"
@@ -285,9 +267,8 @@ _PREFERENCE = re.compile(
     r"|\bI(?: usually| generally| normally| always| tend to| mostly| typically)? (?:tend to|try to|make a point of|"
     r"insist on|believe in|value|prioriti[sz]e|stick (?:to|with))\b"
     r"|\brather than (?:using |a |an |the )?\w+|\bprefer(?:ably|red)\b",
-    re.IGNORECASE,
 )
-_DECISION = re.compile(
+_DECISION = Pattern(
     r"\b(?:I|we)(?:['’]ve| have|['’]d| had)?(?: (?:finally|just|already|also|now|jointly|both|all|recently|then|"
     r"therefore|ultimately))* "
     r"(?:decided|chose|chosen|agreed|opted|settled|concluded|resolved|committed|picked|selected|went with)\b"
@@ -297,9 +278,8 @@ _DECISION = re.compile(
     r"|\blet['’]?s (?:go with|use|stick (?:with|to)|drop|switch to|settle on|pick|keep to|agree on|postpone|skip)\b"
     r"|\b(?:the|our|my|final) (?:final )?decision (?:is|was)\b|\bit(?:['’]s| is|['’]s been| has been) (?:decided|"
     r"settled|agreed)\b|^(?:decision|decided|agreed)\s?:",
-    re.IGNORECASE,
 )
-_CORRECTION = re.compile(
+_CORRECTION = Pattern(
     r"^(?:(?:no|nope|wait|sorry|oops|actually|hmm|well|ah|oh|ok(?:ay)?|but)[\s,:–—.-]+)*(?:correction\b|actually[, "
     r"]|scratch that|strike that|i (?:meant|misspoke|was wrong|made a mistake|mistyped|got (?:that|it) wrong)|"
     r"my mistake\b|to correct\b|let me correct\b|that(?:['’]s| is| was) (?:wrong|incorrect|not right|not (?:what|"
@@ -310,13 +290,11 @@ _CORRECTION = re.compile(
     r"say|read) [^.!?]{1,60}\b(?:not|instead of|rather than)\b|"
     r"^(?:you (?:can|may)|feel free to) (?:now )?.{3,60}\bagain\b|\bno longer (?:need|want|use|valid|true|holds|"
     r"applies|required)\b|\bno need to .{2,60}\bany ?more\b|\bchanged my mind\b",
-    re.IGNORECASE,
 )
 
-_NARRATES = re.compile(
+_NARRATES = Pattern(
     r"^\W*(?:I|we|he|she|they|it|there|my|our|his|her|their)\b(?!['’]?d? (?:want|need|expect|require|like|prefer) "
     r"you)",
-    re.IGNORECASE,
 )
 
 

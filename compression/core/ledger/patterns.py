@@ -1,10 +1,28 @@
-"""The patterns of one language."""
+"""The patterns of one language, each compiled when it is first used: most processes never read a sentence."""
 
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from compression.core.ledger.addressee import TECHNICAL
+
+
+class Pattern:
+    """A regular expression that ignores case."""
+
+    def __init__(self, expression: str) -> None:
+        self._expression = expression
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._expression, re.IGNORECASE)
+
+    def search(self, sentence: str, start: int = 0) -> re.Match[str] | None:
+        return self._compiled.search(sentence, start)
+
+    def match(self, sentence: str) -> re.Match[str] | None:
+        return self._compiled.match(sentence)
 
 
 class Language:
@@ -25,12 +43,12 @@ class Language:
         correction: str = "",
         refuses: str = "",
     ) -> None:
-        self._orders = [re.compile(pattern, re.IGNORECASE) for pattern in orders]
-        self._addressed = re.compile(addressed, re.IGNORECASE)
-        self._anybody = re.compile(anybody, re.IGNORECASE)
-        self._refuses = re.compile(refuses, re.IGNORECASE) if refuses else None
+        self._orders = [Pattern(order) for order in orders]
+        self._addressed = Pattern(addressed)
+        self._anybody = Pattern(anybody)
+        self._refuses = Pattern(refuses) if refuses else None
         noted = {"correction": correction, "preference": preference, "decision": decision}
-        self._noted = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in noted.items() if pattern}
+        self._noted = {kind: Pattern(pattern) for kind, pattern in noted.items() if pattern}
 
     def is_sure_order(self, sentence: str) -> bool:
         """Whether a sentence orders the assistant without doubt how it answers or works, for good."""
