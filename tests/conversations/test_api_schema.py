@@ -12,6 +12,8 @@ from django.test import Client
 from tests.conversations.api import refused
 from tests.conversations.conforming import JSON
 
+pytestmark = pytest.mark.once
+
 METHODS = {"get", "post", "put", "patch", "delete"}
 
 

@@ -24,6 +24,8 @@ from tests.conversations.chat import START, Chat
 from tests.conversations.pictures import opened, picture
 from tests.conversations.test_attachments import ask, put
 
+pytestmark = pytest.mark.once
+
 RED = picture("JPEG", size=(30, 20), colour="red")
 
 

@@ -25,6 +25,8 @@ from tests.llm_answers import Request, text_of
 from tests.llm_server import LlmServer
 from tests.llm_templates import TEMPLATES, complaint
 
+pytestmark = pytest.mark.once
+
 LEARNED = {"qwen": "strict", "mistral": "strict", "mistral-api": "strict", "gemma": "no_system", "llama-2": "no_system"}
 
 

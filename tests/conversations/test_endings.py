@@ -27,6 +27,8 @@ from tests.conversations.chat import Chat, fill
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
 
+pytestmark = pytest.mark.once
+
 CUT = {"finish_reason": "length", "usage": {"prompt_tokens": 30, "completion_tokens": 4_096}}
 
 
