@@ -1,4 +1,4 @@
-"""Finds the summary that stands for the longest known beginning of a history, by digest."""
+"""Finds the summary that stands for the longest known beginning of a history, by digest: a caller's or a chat's."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from itertools import batched
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q
 
 from compression.core.measure import usage
 from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
+from conversations.access import CHATS
 from conversations.compaction import snapshots as states
 from conversations.compaction.snapshots import Superseded
 from conversations.context.transcript import ELIDED, HISTORY
@@ -22,6 +24,11 @@ from conversations.models import Conversation, Message
 from conversations.runtime.bounded import BoundedCache
 
 ASKED_AT_ONCE = 500
+SHARED = Q(conversation__kind=Conversation.Kind.GATEWAY) | Q(
+    conversation__kind__in=CHATS, conversation__rules=[], conversation__noted=[], conversation__goal_text=""
+)
+"""The checkpoints that stand for a caller's history: of chats, those without rules, noted entries and a goal, which a
+chat's summary leaves to its system prompt."""
 
 _hints: BoundedCache[tuple[int, str], UUID] = BoundedCache(10_000)
 """The conversation that was found for a person and a digest, remembered by this process."""
@@ -31,9 +38,10 @@ _hints: BoundedCache[tuple[int, str], UUID] = BoundedCache(10_000)
 class State:
     """A summary that stands for the first `place` lines of a history, except the `kept` ones, which are sent too.
 
-    It is its conversation's present summary, or one from before a later compaction (`is_current` false). Lines that are
-    `elided` are sent without their tools' results, at their reduced tokens. If leaving out results alone made room,
-    there is no summary: `digest` and `context` are "", and `place` is 0.
+    It is the present summary of a conversation that the gateway keeps, or else one that the gateway goes on from in a
+    copy (`is_current` false): from before a later compaction, or of a chat. Lines that are `elided` are sent without
+    their tools' results, at their reduced tokens. If leaving out results alone made room, there is no summary: `digest`
+    and `context` are "", and `place` is 0.
     """
 
     conversation_id: UUID
@@ -126,7 +134,7 @@ def _without_results(raw: tuple[Raw, ...]) -> Iterator[Raw]:
 
 def _covering(owner_id: int, digests: list[str]) -> Iterator[tuple[str, set[UUID]]]:
     """Digests at which this person's checkpoints end, the longest first, each with its conversations."""
-    rows = Checkpoint.objects.filter(conversation__owner_id=owner_id, conversation__kind=Conversation.Kind.GATEWAY)
+    rows = Checkpoint.objects.filter(SHARED, conversation__owner_id=owner_id)
     for chunk in batched(reversed(digests), ASKED_AT_ONCE):
         found: dict[str, set[UUID]] = {}
         for digest, id in rows.filter(digest__in=chunk).values_list("digest", "conversation_id"):
@@ -182,7 +190,7 @@ def _state(
         of.compressed_tokens,
         of.compressed_at,
         place,
-        is_current,
+        is_current and row.kind == Conversation.Kind.GATEWAY,
         tuple(sorted(kept)),
         _numbered(row, elided or {}),
     )

@@ -122,7 +122,7 @@ def _stored(owner_id: int, history: History, state: State | None, profile: Model
 
 
 def _conversation(owner_id: int, history: History, state: State | None) -> Conversation:
-    """The state's conversation; a copy as of the state if it has gone on since; a new conversation without a state."""
+    """The state's conversation; a copy as of the state if that is not current; a new conversation without a state."""
     if state is None:
         title = " ".join(next((line.turn.content for line in history.lines if line.turn.role == "user"), "").split())
         kind = Conversation.Kind.GATEWAY
@@ -131,7 +131,7 @@ def _conversation(owner_id: int, history: History, state: State | None) -> Conve
     if state.is_current:
         return conversation
     last = Message.objects.get(conversation=conversation, created_at=state.cut)
-    return forks.fork(conversation, last.pk)
+    return forks.fork(conversation, last.pk, kind=Conversation.Kind.GATEWAY)
 
 
 def _append(conversation: Conversation, lines: Sequence[Line]) -> None:

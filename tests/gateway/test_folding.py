@@ -132,6 +132,54 @@ def test_branches_that_race_from_one_summary_get_one_each(caller: Caller) -> Non
         assert represented(caller, goes_on(branch)) > cut
 
 
+def chat_of(caller: Caller, messages: Messages) -> str:
+    """The id of a chat that was imported with these messages and compacted by hand."""
+    file = {"title": "T", "messages": messages}
+    (made,) = caller.served.ask("POST", "/api/conversations/import", file)["conversations"]
+    task = caller.served.ask("POST", f"/api/context/{made['id']}/compact", {})
+    progress = f"/api/tasks/{task['task_id']}/progress"
+    wait_until(lambda: caller.served.ask("GET", progress)["status"] == "succeeded", what="the compaction")
+    return str(made["id"])
+
+
+def test_a_chat_s_summary_stands_for_the_same_history_of_a_caller(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    chat = chat_of(caller, messages[1:])
+    stored = caller.served.ask("GET", f"/api/conversations/{chat}/export")
+    summaries = caller.summaries
+    assert checkpoint(caller.ask(goes_on(messages))) == "hit"
+    assert represented(caller, goes_on(messages)) > 30
+    assert caller.summaries == summaries
+    longer = goes_on(messages)[:-1] + caller.history(LONG, part="b")[1:]
+    assert checkpoint(caller.ask(longer)) == "made"
+    assert checkpoint(caller.ask(goes_on(longer))) == "hit"
+    assert caller.served.ask("GET", f"/api/conversations/{chat}/export")["messages"] == stored["messages"]
+    kinds = caller.rows("SELECT kind FROM conversations_conversation WHERE title LIKE 'T%' ORDER BY created_at")
+    assert [row["kind"] for row in kinds][-2:] == ["chat", "gateway"]
+
+
+def test_a_chat_with_a_rule_keeps_its_summary_to_itself(caller: Caller) -> None:
+    """Its rules stand in its system prompt and in no summary: a caller's model would not know them."""
+    messages = caller.history(LONG)
+    chat = chat_of(caller, messages[1:])
+    caller.served.ask("PATCH", f"/api/conversations/{chat}", {"rules": ["Answer in French."]})
+    assert checkpoint(caller.ask(goes_on(messages))) == "made"
+
+
+def test_a_chat_s_summary_that_was_undone_is_not_used(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    chat = chat_of(caller, messages[1:])
+    caller.served.ask("POST", f"/api/context/{chat}/rollback", {})
+    assert checkpoint(caller.ask(goes_on(messages))) == "made"
+
+
+def test_another_person_s_chat_is_never_used(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    chat_of(caller, messages[1:])
+    other = Caller(caller.served, key=caller.key_of("carol"))
+    assert checkpoint(other.ask(goes_on(messages))) == "made"
+
+
 def test_another_person_s_summary_is_never_used(caller: Caller) -> None:
     messages = caller.history(LONG)
     caller.ask(messages)
