@@ -15,7 +15,7 @@ from compression.models import Checkpoint, Compaction
 from conversations.messages.history import history, state_at, state_of, with_visible_parts
 from conversations.messages.search_terms import in_a_line
 from conversations.models import Conversation, Message, ToolCall
-from conversations.page.message_view import Bubble, bubble
+from conversations.page.message_view import MessageView, view_of
 from conversations.page.tool_labels import brief, called
 
 REACH = 1_000
@@ -61,7 +61,7 @@ class Divider:
     template = "conversations/_divider.html"
 
 
-Item = Bubble | CompactedGroup | Divider
+Item = MessageView | CompactedGroup | Divider
 
 
 class Key(NamedTuple):
@@ -149,7 +149,7 @@ def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:
         for row in _rows(_messages_by_id(key for mark in marks if isinstance(mark, RowGroup) for key in mark.head))
     }
     kept = with_visible_parts(_messages_by_id(mark for mark in marks if isinstance(mark, Key)))
-    full = {message.id: bubble(conversation, message) for message in kept}
+    full = {message.id: view_of(conversation, message) for message in kept}
     items: list[Item] = []
     for mark in marks:
         if isinstance(mark, Divider):

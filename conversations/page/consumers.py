@@ -18,7 +18,7 @@ from conversations import limits
 from conversations.access import own_conversations
 from conversations.admission import Admission, watched
 from conversations.page import fragments
-from conversations.page.markup.streaming import Growing, so_far
+from conversations.page.markup.streaming import StreamedMarkdown, so_far
 from conversations.runtime import metrics
 from conversations.runtime.event_types import ENDS, EventType
 from conversations.runtime.events import hub
@@ -45,7 +45,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         self.received = 0
-        self.growing, self.plain = Growing(""), ""
+        self.reply_markdown, self.plain = StreamedMarkdown(""), ""
         self.conversation_id: UUID = self.scope["url_route"]["kwargs"]["pk"]
         user = self.scope["user"]
         if not user.is_authenticated:
@@ -123,7 +123,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             html = await self._grown(event)
         else:
             if event.type in (*ENDS, EventType.RESYNC):
-                self.growing, self.plain = Growing(""), ""
+                self.reply_markdown, self.plain = StreamedMarkdown(""), ""
             html = await sync_to_async(fragments.render_event)(self.conversation_id, event)
         return html if len(html.encode()) <= MAX_FRAGMENT_BYTES else fragments.refetch(self.conversation_id)
 
@@ -132,12 +132,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         id, text, at = event.data["id"], event.data["text"], event.data["at"]
         if self.plain == id:
             return fragments.delta(event)
-        if self.growing.id != id or self.growing.read != at:
+        if self.reply_markdown.id != id or self.reply_markdown.read != at:
             known = running.heard(self.conversation_id, id)[:at]
             if len(known) < at:  # this process did not see the reply's beginning
                 self.plain = id
                 return fragments.delta(event)
-            self.growing = (await asyncio.to_thread(so_far, id, known))[0] if at else Growing(id)
+            self.reply_markdown = (await asyncio.to_thread(so_far, id, known))[0] if at else StreamedMarkdown(id)
         if "\n" in text:
-            return await asyncio.to_thread(fragments.grown, self.growing, event)
-        return fragments.grown(self.growing, event)
+            return await asyncio.to_thread(fragments.streamed, self.reply_markdown, event)
+        return fragments.streamed(self.reply_markdown, event)

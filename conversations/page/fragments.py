@@ -19,7 +19,7 @@ from conversations.messages import history
 from conversations.models import Attachment, Conversation, Message, Paste
 from conversations.page import agent_fragments, message_view, thread
 from conversations.page import meter as meters
-from conversations.page.markup.streaming import Growing
+from conversations.page.markup.streaming import StreamedMarkdown
 from conversations.runtime.event_types import EventType
 from conversations.runtime.subscription import Event
 
@@ -58,14 +58,14 @@ def delta(event: Event) -> str:
     return f'<span hx-swap-oob="beforeend:#text-{escape(event.data["id"])}">{escape(event.data["text"])}</span>'
 
 
-def grown(growing: Growing, event: Event) -> str:
-    """The fragment that updates the streaming reply `growing`: complete blocks go before its unfinished tail."""
-    place, done = growing.place, growing.add(event.data["text"])
+def streamed(reply: StreamedMarkdown, event: Event) -> str:
+    """The fragment that updates a streaming reply: complete blocks go before its unfinished tail."""
+    place, done = reply.place, reply.add(event.data["text"])
     if done is None:
         return delta(event)
-    if growing.place == place:
-        return by_itself(f"#{escape(place)}", growing.drawn)
-    instead = by_itself(f"#{escape(place)}", done + growing.framed, swap="beforebegin")
+    if reply.place == place:
+        return by_itself(f"#{escape(place)}", reply.drawn)
+    instead = by_itself(f"#{escape(place)}", done + reply.framed, swap="beforebegin")
     return f'{instead}<div id="{escape(place)}" hx-swap-oob="delete"></div>'
 
 
@@ -76,7 +76,7 @@ def created(conversation_id: UUID, event: Event) -> str:
     row = Message(id=UUID(data["id"]), conversation_id=conversation_id, **fields)
     files = [Attachment(conversation_id=conversation_id, **file) for file in data.get("attachments", ())]
     pastes = [Paste(**paste) for paste in data.get("pastes", ())]
-    item = message_view.Bubble(
+    item = message_view.MessageView(
         history.set_parts(row, tool_calls=[], attachments=files, pastes=pastes), "live", row.content
     )
     html = render_to_string("conversations/_message.html", {"item": item})
@@ -86,7 +86,7 @@ def created(conversation_id: UUID, event: Event) -> str:
 def message(conversation: Conversation, row: Message, *, swap: str = "", waits: str = "") -> SafeString:
     """One message; `swap` is htmx's out-of-band swap, `waits` names the work for which a pending reply waits."""
     history.load_visible_parts(row)
-    item = message_view.bubble(conversation, row, waits=waits)
+    item = message_view.view_of(conversation, row, waits=waits)
     return mark_safe(render_to_string("conversations/_message.html", {"item": item, "swap": swap}))
 
 
@@ -161,10 +161,10 @@ def _reply_ended(conversation: Conversation, data: dict[str, Any]) -> str:
     row = _message_of(data)
     if row is None:
         return ""
-    bubble = message(conversation, row, swap="outerHTML")
+    whole = message(conversation, row, swap="outerHTML")
     if row.tool_calls.all():
-        return bubble  # the turn continues after the tools
-    return bubble + by_itself("#said", "The reply failed." if row.error else "The reply is there.")
+        return whole  # the turn continues after the tools
+    return whole + by_itself("#said", "The reply failed." if row.error else "The reply is there.")
 
 
 def _compaction_status(conversation: Conversation, data: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from conversations.turns import running
 
 
 @dataclass(frozen=True, slots=True)
-class Bubble:
+class MessageView:
     """One message in full; `text` is its content, or the text streamed so far."""
 
     message: Message
@@ -30,7 +30,7 @@ class Bubble:
     template = "conversations/_message.html"
 
     @property
-    def growing(self) -> SafeString:
+    def streamed(self) -> SafeString:
         """The HTML of a streaming reply as far as it is written."""
         return mark_safe(streaming.so_far(str(self.message.pk), self.text)[1])
 
@@ -80,11 +80,11 @@ class Bubble:
         return not self.says_something and bool(self.message.tool_calls.all())
 
 
-def bubble(conversation: Conversation, message: Message, *, waits: str = "") -> Bubble:
+def view_of(conversation: Conversation, message: Message, *, waits: str = "") -> MessageView:
     text = running.text_so_far(message) if message.is_streaming else message.content
     state = state_of(conversation, message)
     elided = str(message.pk) in conversation.elided and state in ("live", "protected")
-    return Bubble(message, state, text, elided, waits)
+    return MessageView(message, state, text, elided, waits)
 
 
 def _call_progress(call: ToolCall) -> str:

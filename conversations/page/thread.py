@@ -16,7 +16,7 @@ from conversations.messages.history import history, with_visible_parts
 from conversations.models import Conversation, Message
 from conversations.page import agent_view, compacted_history
 from conversations.page.compacted_history import REACH, Item
-from conversations.page.message_view import Bubble, bubble
+from conversations.page.message_view import MessageView, view_of
 
 LIMIT = 60
 """The most live messages of one page."""
@@ -35,7 +35,7 @@ def thread_page(conversation: Conversation, *, before: datetime | None = None, l
     """The newest page of the thread, or the page that precedes `before`. The number of queries is constant."""
     live = _live_messages(conversation, before, limit)
     placed, since = compacted_history.dividers(conversation)
-    present: list[Item] = [*_bubbles(conversation, reversed(live[:limit]))]
+    present: list[Item] = [*_message_views(conversation, reversed(live[:limit]))]
     if not before:
         present = [*since, *present]
     if len(live) > limit:
@@ -83,7 +83,7 @@ class Shown:
         """The messages since the last user message."""
         return list(takewhile(lambda key: key.role != Message.Role.USER, self.keys))
 
-    def since(self, version: str) -> list[Bubble] | None:
+    def since(self, version: str) -> list[MessageView] | None:
         """Messages added or changed since `version`; None if more than the end of the thread changed."""
         _, state, seen, last, status, work = version.split(":") if version.count(":") == 5 else [""] * 6
         place = next((place for place, key in enumerate(self.keys) if str(key.id) == last), None)
@@ -97,7 +97,7 @@ class Shown:
         if work != self._work:
             ids |= {key.id for key in self._turn() if key.progress}
         rows = with_visible_parts(Message.objects.filter(pk__in=ids)).order_by("created_at")
-        return _bubbles(self.conversation, rows)
+        return _message_views(self.conversation, rows)
 
 
 def shown_messages(conversation: Conversation) -> Shown:
@@ -116,11 +116,11 @@ def _fingerprint(keys: tuple[Key, ...]) -> str:
     return f"{crc32(''.join(parts).encode()):x}"
 
 
-def _bubbles(conversation: Conversation, rows: Iterable[Message]) -> list[Bubble]:
+def _message_views(conversation: Conversation, rows: Iterable[Message]) -> list[MessageView]:
     """The rows as messages to show; one or two more queries if the last is a streaming reply."""
     rows = list(rows)
     waits = agent_view.waited_for(conversation) if rows and rows[-1].is_streaming else ""
-    return [bubble(conversation, row, waits=waits if row.is_streaming else "") for row in rows]
+    return [view_of(conversation, row, waits=waits if row.is_streaming else "") for row in rows]
 
 
 def later(conversation: Conversation, message: Message) -> int:

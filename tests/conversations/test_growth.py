@@ -51,7 +51,7 @@ IS_WHOLE = os.environ.get("GROWTH") == "whole"
 
 def growing_in_lines(text: str) -> None:
     """As a reply comes in: some words at a time."""
-    tail = streaming.Growing("x")
+    tail = streaming.StreamedMarkdown("x")
     for at in range(0, len(text), 2_000):
         if tail.add(text[at : at + 2_000]) is not None:
             _ = tail.drawn

@@ -12,7 +12,7 @@ from conversations.compaction import compaction
 from conversations.models import Conversation, Message, ToolCall
 from conversations.page import compacted_history, thread
 from conversations.page.compacted_history import CompactedGroup, Divider
-from conversations.page.message_view import Bubble
+from conversations.page.message_view import MessageView
 from conversations.page.thread import ThreadPage
 from tests.conversations.chat import START, fill
 from tests.llm_server import LlmServer
@@ -51,7 +51,7 @@ def describe(item: thread.Item) -> str:
             if not item.compaction.last_message:
                 return f"room{' undo' if item.can_undo else ''}"
             return f"divider {item.compaction.messages_condensed}{' undo' if item.can_undo else ''}"
-        case Bubble():
+        case MessageView():
             return item.state
 
 
@@ -59,7 +59,7 @@ def test_an_uncompressed_thread_is_its_messages(conversation: Conversation) -> N
     fill(conversation, 5)
     page = thread.thread_page(conversation)
     assert shape(page) == ["live"] * 5
-    assert [item.text[:9] for item in page.items if isinstance(item, Bubble)] == [f"Message {n}" for n in range(5)]
+    assert [item.text[:9] for item in page.items if isinstance(item, MessageView)] == [f"Message {n}" for n in range(5)]
     assert page.earlier is None
 
 
@@ -136,10 +136,10 @@ def test_earlier_pages_follow_one_another_without_gap_or_repetition(conversation
     fill(conversation, 25)
     seen: list[str] = []
     page = thread.thread_page(conversation, limit=10)
-    seen = [item.text.split()[1] for item in page.items if isinstance(item, Bubble)]
+    seen = [item.text.split()[1] for item in page.items if isinstance(item, MessageView)]
     while page.earlier:
         page = thread.thread_page(conversation, before=page.earlier, limit=10)
-        seen = [item.text.split()[1] for item in page.items if isinstance(item, Bubble)] + seen
+        seen = [item.text.split()[1] for item in page.items if isinstance(item, MessageView)] + seen
     assert seen == [str(n) for n in range(25)]
 
 

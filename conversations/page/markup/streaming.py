@@ -28,7 +28,7 @@ _FORMULA = re.compile(r" {0,3}(?:\$\$|\\\[)")
 
 
 @dataclass(slots=True)
-class Growing:
+class StreamedMarkdown:
     """The reply `id` of which `read` characters were parsed; `tail` is the text after its complete blocks."""
 
     id: str
@@ -84,11 +84,11 @@ class Growing:
         return any(line.lstrip().startswith(mark[1]) for line in self.tail.split("\n")[max(ended, 1) : -1])
 
 
-def so_far(id: str, text: str) -> tuple[Growing, str]:
+def so_far(id: str, text: str) -> tuple[StreamedMarkdown, str]:
     """The state of a reply with the text so far, and the reply as HTML."""
-    growing = Growing(id)
-    done = growing.add(text) or ""
-    return growing, done + growing.framed
+    reply = StreamedMarkdown(id)
+    done = reply.add(text) or ""
+    return reply, done + reply.framed
 
 
 def split(text: str) -> tuple[int, str]:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from conversations.access import get_conversation
 from conversations.errors import NotFound
 from conversations.messages.history import history, with_visible_parts
-from conversations.page.message_view import bubble
+from conversations.page.message_view import view_of
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 
@@ -35,7 +35,7 @@ def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     context = {
         "conversation": conversation,
         "here": row,
-        "items": [bubble(conversation, message) for message in shown],
+        "items": [view_of(conversation, message) for message in shown],
         "earlier": before[AROUND - 1] if before[AROUND:] else None,
         "later": after[AROUND - 1] if after[AROUND:] else None,
     }

@@ -18,7 +18,7 @@ from conversations.errors import Invalid, Refused
 from conversations.messages.pastes import parse_pasted
 from conversations.models import Conversation, Message
 from conversations.page import thread as threads
-from conversations.page.message_view import bubble
+from conversations.page.message_view import view_of
 from conversations.page.views.guard import Request, member
 from conversations.turns import branches, continue_reply, forks, slash_commands
 
@@ -31,7 +31,7 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     row = _in_history(conversation, message_id, Message.Role.ASSISTANT)
     later = threads.later(conversation, row)
     if later and "sure" not in request.POST:
-        context = {"item": bubble(conversation, row), "later": later}
+        context = {"item": view_of(conversation, row), "later": later}
         response = render(request, "conversations/_sure.html", context)
         return reswap(retarget(response, f"#acts-{row.pk}"), "innerHTML")
     branches.regenerate(conversation, row.pk)
@@ -54,7 +54,7 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     row = _in_history(conversation, message_id, Message.Role.USER)
     if request.method == "GET":
-        context = {"item": bubble(conversation, row), "later": threads.later(conversation, row)}
+        context = {"item": view_of(conversation, row), "later": threads.later(conversation, row)}
         return render(request, "conversations/_edit.html", context)
     try:
         content = request.POST.get("content", "").replace("\r\n", "\n")

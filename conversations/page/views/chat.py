@@ -18,7 +18,7 @@ from conversations.messages.history import with_visible_parts
 from conversations.models import Conversation, ModelProfile
 from conversations.page import agent_fragments, agent_view, compacted_history, fragments
 from conversations.page import thread as threads
-from conversations.page.message_view import bubble
+from conversations.page.message_view import view_of
 from conversations.page.meter import meter
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of, moment
@@ -86,7 +86,7 @@ def message(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     row = get_object_or_404(with_visible_parts(conversation.messages.all()), pk=message_id)
     if "body" in request.GET:
-        item = bubble(conversation, row)
+        item = view_of(conversation, row)
         return render(request, "conversations/_opened.html", {"item": item})
     waits = agent_view.waited_for(conversation) if row.is_streaming else ""
     response = HttpResponse(fragments.message(conversation, row, waits=waits))

@@ -12,7 +12,7 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 
 from conversations.access import get_conversation
 from conversations.page import fragments
-from conversations.page.message_view import Bubble, bubble
+from conversations.page.message_view import MessageView, view_of
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import whole_number
 from conversations.turns import branches, versions
@@ -24,12 +24,12 @@ from conversations.turns import branches, versions
 def version(request: Request, pk: UUID, message_id: UUID, number: int) -> HttpResponse:
     """A version in place of the message; the current version looks like the message itself."""
     conversation = get_conversation(request.user, pk)
-    item = bubble(conversation, branches.message_of(conversation, message_id))
+    item = view_of(conversation, branches.message_of(conversation, message_id))
     shown = versions.version(item.message, number)
     present = "_opened" if item.state == "compressed" else "_message"
     name = present if shown.is_current else "_earlier"
-    bubbles = [Bubble(row, "replaced", row.content) for row in shown.messages]
-    context = {"item": item, "version": shown, "bubbles": bubbles}
+    items = [MessageView(row, "replaced", row.content) for row in shown.messages]
+    context = {"item": item, "version": shown, "items": items}
     response = render(request, f"conversations/{name}.html", context)
     response.write(fragments.by_itself("#said", _announcement(item, shown)))
     return response
@@ -50,7 +50,7 @@ def use(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     return trigger_client_event(HttpResponse(status=204), "converge")
 
 
-def _announcement(item: Bubble, shown: versions.Version) -> str:
+def _announcement(item: MessageView, shown: versions.Version) -> str:
     """A sentence for screen readers that names the shown version."""
     standing = "the current one" if shown.is_current else "not part of the conversation"
     return f"Version {shown.number} of {item.message.versions or 1}, {standing}."

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conversations.page.markup import markdown, streaming
-from conversations.page.markup.streaming import Growing
+from conversations.page.markup.streaming import StreamedMarkdown
 from tests.conftest import real_conversation
 
 pytestmark = pytest.mark.once
@@ -24,9 +24,9 @@ LINES = st.sampled_from(
 )  # fmt: skip
 
 
-def grown(text: str, sizes: random.Random) -> tuple[str, Growing]:
+def grown(text: str, sizes: random.Random) -> tuple[str, StreamedMarkdown]:
     """The whole blocks as HTML, and what is left, of a text that came in pieces."""
-    reply, done, at = Growing("id"), "", 0
+    reply, done, at = StreamedMarkdown("id"), "", 0
     while at < len(text):
         piece = text[at : at + sizes.choice([1, 3, 5, 20, 100])]
         at += len(piece)
@@ -71,7 +71,7 @@ def test_who_comes_later_is_shown_the_same_and_there_is_one_place_that_further_w
 
 
 def test_code_is_in_its_box_while_it_is_written_and_has_its_colours_at_its_end() -> None:
-    reply = Growing("id")
+    reply = StreamedMarkdown("id")
     assert reply.add("Look:\n\n```python\n") == "<p>Look:</p>\n"
     assert reply.add("x = '<b>'\n") is None  # put behind what is there
     assert "<span>python</span>" in reply.drawn
@@ -83,14 +83,14 @@ def test_code_is_in_its_box_while_it_is_written_and_has_its_colours_at_its_end()
 
 
 def test_a_box_that_begins_with_four_marks_is_not_read_again_for_three() -> None:
-    reply = Growing("id")
+    reply = StreamedMarkdown("id")
     assert reply.add("````md\n") == ""
     assert [reply.add(line) for line in ("```py\n", "x\n", "```\n")] == [None, None, None]
     assert (reply.add("````\n") or "").count("<pre") == 1
 
 
 def test_a_list_is_shown_as_far_as_its_lines_have_ended() -> None:
-    reply = Growing("id")
+    reply = StreamedMarkdown("id")
     assert reply.add("- **one**\n- tw") == ""
     assert reply.drawn == (
         '<ul>\n<li><strong>one</strong></li>\n</ul>\n<div class="streaming" id="text-id">- tw</div>'
@@ -102,7 +102,7 @@ def test_a_list_is_shown_as_far_as_its_lines_have_ended() -> None:
 
 
 def test_what_is_written_into_a_place_that_a_page_does_not_have_is_named_by_how_far_it_was_read() -> None:
-    reply = Growing("id")
+    reply = StreamedMarkdown("id")
     before = reply.place
     assert reply.add("one\n\ntwo") == "<p>one</p>\n"
     assert (before, reply.place) == ("tail-id-0", "tail-id-4")
@@ -123,7 +123,7 @@ def test_what_is_written_into_a_place_that_a_page_does_not_have_is_named_by_how_
 )
 def test_a_reply_that_never_ends_a_block_costs_little(line: str) -> None:
     began = time.process_time()
-    reply = Growing("id")
+    reply = StreamedMarkdown("id")
     drawn = 0
     for _ in range(60_000 // len(line)):
         if reply.add(line) is not None:
