@@ -1,4 +1,4 @@
-"""A conversation's own settings of compression: one table, which validation, checks, form and API are made from."""
+"""A conversation's own settings of compaction: one table, which validation, checks, form and API are made from."""
 
 from __future__ import annotations
 

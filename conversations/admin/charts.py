@@ -75,7 +75,7 @@ def of_requests(overview: Overview, days: Days) -> list[Chart]:
                 board.tallies("replies", overview.replies, lambda tally: tally.saved),
                 board.tallies("gateway", overview.calls, lambda tally: tally.saved),
             ),
-            note="What requests would have held without compression, less what they held.",
+            note="What requests would have held without compaction, less what they held.",
         ),
         Chart(
             "Money saved",

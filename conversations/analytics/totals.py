@@ -43,7 +43,7 @@ class Tally:
 
     @property
     def uncompressed(self) -> int:
-        """Tokens that the prompts would have held without compression."""
+        """Tokens that the prompts would have held without compaction."""
         return self.prompt + self.saved
 
     @property

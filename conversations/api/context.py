@@ -198,7 +198,7 @@ def take_snapshot(request: Request, conversation_id: UUID) -> dict[str, Any]:
     "/context/{uuid:conversation_id}/clear",
     operation_id="context_clear",
     response=described(schema.State),
-    summary="Clear compression",
+    summary="Undo all compactions",
     openapi_extra=refuses(409),
 )
 def clear_context(request: Request, conversation_id: UUID) -> dict[str, Any]:

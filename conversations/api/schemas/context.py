@@ -102,7 +102,7 @@ class Context(BaseModel):
 
 
 class Snapshot(BaseModel):
-    """A state of compression that can be gone back to, exactly."""
+    """A state of compaction that can be gone back to, exactly."""
 
     id: UUID = about("Its id, for a rollback.", "0199b3c2-9f41-7e08-9d13-2b7de0f4c8aa")
     purpose: Literal["rollback", "recovery", "emergency", "manual"] = about(

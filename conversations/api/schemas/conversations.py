@@ -36,7 +36,7 @@ SYSTEM_PROMPT = (
     "The person's own instructions, sent whole with each request, to an agent's executors too. Stored without blanks "
     "around them."
 )
-POLICY = "Its own settings of compression; the site's where they are not named."
+POLICY = "Its own settings of compaction; the site's where they are not named."
 RULES = "What the model must always or never do: in every request, and in no summary."
 
 KIND = (

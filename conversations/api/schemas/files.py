@@ -30,7 +30,7 @@ class ExportedConversation(BaseModel):
     model: str | None = about("Name of its model.", "gpt-4.1-mini")
     mode: Mode = about("What a summary must not lose.", "developer")
     system_prompt: str = about("The person's own instructions.", "Answer briefly.")
-    policy: PolicySettings = about("Its own settings of compression.")
+    policy: PolicySettings = about("Its own settings of compaction.")
     kind: Literal["chat", "agent", "executor"] = about("A chat, an agent, or what was said to an executor.", "chat")
     uses_tools: bool = about("Whether its model is offered tools.", True)
     rules: list[str] = about("What the model must always or never do.", ["Never use port 8080"])

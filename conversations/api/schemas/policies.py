@@ -1,4 +1,4 @@
-"""A conversation's own settings of compression."""
+"""A conversation's own settings of compaction."""
 
 from __future__ import annotations
 
