@@ -161,7 +161,8 @@ class Checkpoint(models.Model):
 
     `birth_tokens` is the summary's size at age 0 (0: its present size). `stragglers` are the ids of messages from
     before its run that it covers too. `facts` are (kind, text, was kept) of the most important facts of its messages;
-    null: not looked for yet.
+    null: not looked for yet. `citations` are the sources of its statements (`core.citations.values.as_json`); null: not
+    looked for yet.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -183,6 +184,7 @@ class Checkpoint(models.Model):
     provisional = models.BooleanField(default=False)
     stragglers = models.JSONField(default=list, blank=True)
     facts = models.JSONField(null=True, editable=False)
+    citations = models.JSONField(null=True, editable=False)
     digest = models.CharField(max_length=64)
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

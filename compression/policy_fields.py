@@ -130,6 +130,15 @@ FIELDS = (
         high=MAX_NAME, choices={"extractive": "Extractive: the text's own sentences"}, unset="automatic",
     ),
     PolicyField(
+        "unsupported", "choice", "Not found",
+        "What becomes of a statement in a model's summary with a name, number, date or quotation that no message has.",
+        choices={
+            "mark": "Marked: (not found in the messages)",
+            "drop": "Dropped from the summary",
+            "keep": "Kept as it is",
+        },
+    ),
+    PolicyField(
         "history_tokens", "whole", "History budget",
         "Tokens of history beyond which it is compacted, however large the window. An agent's planner has 2,500, a "
         "chat none.",

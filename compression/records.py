@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import Max
 
+from compression.core.citations.values import as_json, from_json
 from compression.core.values import Checkpoint as CheckpointValue
 from compression.core.values import CountedFact, Draft
 from compression.models import Checkpoint, Compaction
@@ -36,6 +37,7 @@ def value_of(row: Checkpoint) -> CheckpointValue:
         stragglers=tuple(row.stragglers),
         author=row.model,
         facts=facts_of(row.facts),
+        citations=from_json(row.citations),
     )
 
 
@@ -79,5 +81,6 @@ def _row(compaction: Compaction, value: CheckpointValue, *, number: int, model: 
         provisional=value.provisional,
         stragglers=list(value.stragglers),
         facts=None if value.facts is None else list(value.facts),
+        citations=as_json(value.citations),
         digest=value.digest,
     )

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from compression.core.citations.check import cited, doubted_in, marked_within
+from compression.core.citations.marks import without_marks
 from compression.core.counted_facts import merged as merged_facts
 from compression.core.extractive.summariser import Extractive, extract
 from compression.core.sections import DECISIONS, SUMMARY
@@ -102,15 +104,28 @@ def planned(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter
 def shortened(shortening: Shortening, turns: Sequence[Turn], *, count: TokenCounter) -> Checkpoint:
     """The checkpoint that stands for those of `shortening`; `turns` are their messages, () where they are not read."""
     merged = _merged(shortening.checkpoints)
-    limit = max(shortening.limit, MIN_SUMMARY_TOKENS)
+    summary = without_marks(merged.summary)
+    stays = summary if not turns else "" if merged.author in SELECTING else _standing(summary)
     facts = merged.facts or ()
-    if turns:
-        stays = "" if merged.author in SELECTING else _standing(merged.summary)
-        text = extract(turns, earlier=stays, max_tokens=limit, count=count, sparse=True, covers=True, facts=facts)
-    else:
-        text = extract((), earlier=merged.summary, max_tokens=limit, count=count, sparse=True, facts=facts)
-    text = text or _beginning(merged.summary, limit, count)
-    return replace(merged, number=0, summary=text, tokens=count(text), age=min(merged.age + 1, OLDEST_AGE))
+
+    def selected(limit: int) -> str:
+        text = extract(
+            turns, earlier=stays, max_tokens=limit, count=count, sparse=True, covers=bool(turns), facts=facts
+        )
+        return text or _beginning(summary, limit, count)
+
+    unfound = doubted_in(shortening.checkpoints)
+    marked = unfound if summary != merged.summary else frozenset[str]()
+    limit = max(shortening.limit, MIN_SUMMARY_TOKENS)
+    text = marked_within(selected, limit, unfound=marked, count=count)
+    return replace(
+        merged,
+        number=0,
+        summary=text,
+        tokens=count(text),
+        age=min(merged.age + 1, OLDEST_AGE),
+        citations=cited(text, turns, earlier=shortening.checkpoints, unfound=unfound),
+    )
 
 
 def merged_into_one(checkpoints: Sequence[Checkpoint], *, count: TokenCounter) -> Checkpoint:

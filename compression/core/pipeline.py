@@ -41,7 +41,14 @@ async def compact(
     if summariser.fills_budget and 0 < total_original_tokens(draft.folded) <= MAX_REREAD_TOKENS:
         draft = replace(draft, originals=await originals_of(draft.folded, draft, originals))
     draft = await to_thread(prepare, draft, policy, steering, summariser=summariser, count=count)
-    draft = await summarise(draft, summariser=summariser, count=count, on_stage=on_stage, on_part=on_part)
+    draft = await summarise(
+        draft,
+        summariser=summariser,
+        unsupported=policy.unsupported,
+        count=count,
+        on_stage=on_stage,
+        on_part=on_part,
+    )
     await on_stage("checkpoint", TO_PERCENT)
     draft = await to_thread(repaired, draft, count=count)
     draft = await checkpoint(draft, summariser=summariser, originals=originals, count=count)

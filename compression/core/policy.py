@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal, get_args
 
+from compression.core.citations.values import Unsupported
 from compression.core.context import FRAME_TOKENS
 from compression.core.tiers import tier_budget
 from compression.core.values import MESSAGE_OVERHEAD, Usage, Window
@@ -99,7 +100,8 @@ class Policy:
     A flow with its own budget has `history_tokens`, counted as the model does: it is compacted when it exceeds them
     with more than `history_messages` verbatim messages, however large the window; protected messages do not count.
     If a summary keeps less than `min_retention` of the facts, the next summariser is tried and the better one taken.
-    `recall` has passages of what was compacted quoted for each new message, as far as they bear on it.
+    `recall` has passages of what was compacted quoted for each new message, as far as they bear on it. `unsupported`
+    says what becomes of a model's statements that no message supports.
     """
 
     enabled: bool = True
@@ -120,6 +122,7 @@ class Policy:
     summariser: str = ""
     prompt: str = ""
     min_retention: float = 0.0
+    unsupported: Unsupported = "mark"
     history_tokens: int | None = None
     history_messages: int = 0
 

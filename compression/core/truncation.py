@@ -56,6 +56,11 @@ def merge_notes(summary: str) -> str:
     return f"{SUMMARY}\n{_note(sum(map(int, numbers)))}\n{_NOTE.sub('', summary)}" if len(numbers) > 1 else summary
 
 
+def is_note(statement: str) -> bool:
+    """Whether a statement is the note of omitted messages."""
+    return _NOTE.fullmatch(statement) is not None
+
+
 def _noted(omitted: int, earlier: str, max_tokens: int) -> str:
     """A summary of at most `max_tokens`: the note of omitted messages, then sentences selected from `earlier`."""
     omitted += sum(map(int, _NOTE.findall(earlier)))

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from math import ceil
 from typing import Literal, NamedTuple
 
+from compression.core.citations.values import Citations
 from compression.core.goal import Progress
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -104,7 +105,8 @@ class Checkpoint:
     person has edited it ("": not known).
     `stragglers` are ids of older messages that the summary covers too: they were kept when the cut passed them, and
     condensed later. A provisional checkpoint is to be rebuilt from its messages. `facts` are the most important ones of
-    the messages that it covers (None: not known, or not read).
+    the messages that it covers (None: not known, or not read); `citations` are the sources of its statements (None:
+    not looked for yet).
     """
 
     number: int
@@ -122,6 +124,7 @@ class Checkpoint:
     stragglers: tuple[str, ...] = ()
     author: str = ""
     facts: tuple[CountedFact, ...] | None = None
+    citations: Citations | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +289,8 @@ class Draft:
     The new summary takes in the `folded` checkpoints; the `older` ones stay beside it, all within `room` tokens.
     `originals` are the messages of the folded checkpoints, where these are read again instead of their summaries.
     `marks` is the goal's progress as the summariser reported it. The summary is asked for in `max_tokens`, and has at
-    most `limit` with the facts that are put back; more than `target` only for critical ones.
+    most `limit` with the facts that are put back; more than `target` only for critical ones. `unfound` are the texts
+    of the summary's statements that stand in no message, `dropped` is the number of statements left out for such.
     """
 
     transcript: Transcript
@@ -304,6 +308,8 @@ class Draft:
     target: int = 0
     facts: tuple[Fact, ...] = ()
     summary: str = ""
+    unfound: frozenset[str] = frozenset()
+    dropped: int = 0
     marks: Progress = field(default_factory=Progress)
     checkpoints: tuple[Checkpoint, ...] = ()
     context: str = ""

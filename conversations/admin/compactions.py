@@ -11,9 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.admin.base import ReadOnlyAdmin, linked
 from conversations.compaction.progress import eta_seconds
+from conversations.context.citations import citations_of, citations_of_checkpoint
 from conversations.context.facts_kept import facts_kept_of
 from conversations.models import Message
-from conversations.templatetags.chat import duration, stage
+from conversations.templatetags.chat import duration, stage, statements
 
 SOURCES_SHOWN = 500
 
@@ -26,7 +27,7 @@ class CompactionAdmin(ReadOnlyAdmin):
         "created_at", "of", "flow", "trigger", "status", "progress", "summariser", "messages_condensed", "before",
         "after", "reduction_percent", "facts", "duration_ms",
     ]  # fmt: skip
-    readonly_fields = ["of", "progress", "facts_now"]
+    readonly_fields = ["of", "progress", "facts_now", "statements"]
     list_select_related = ["conversation__parent"]
     list_filter = ["flow", "trigger", "status", ("summariser", admin.AllValuesFieldListFilter), "created_at"]
     search_fields = ["conversation__title", "conversation__parent__title", "summary_preview", "error"]
@@ -67,6 +68,11 @@ class CompactionAdmin(ReadOnlyAdmin):
         """The facts of its messages that the next request has now."""
         counted = facts_kept_of(row.conversation, [row]).get(row.pk)
         return f"{counted.now} of {counted.found}" if counted else ""
+
+    @admin.display(description="statements")
+    def statements(self, row: Compaction) -> str:
+        """The statements of its summary, and those of them that no message supports."""
+        return statements(citations_of([row]).get(row.pk))
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         running = Compaction.objects.filter(status__in=Compaction.ACTIVE).exists()
@@ -111,6 +117,12 @@ class CheckpointAdmin(ReadOnlyAdmin):
     list_select_related = ["conversation"]
     list_filter = ["active", "provisional", "level", "created_at"]
     search_fields = ["conversation__title", "summary"]
+    readonly_fields = ["statements"]
+
+    @admin.display(description="statements")
+    def statements(self, row: Checkpoint) -> str:
+        """The statements of the summary, and those of them that no message supports."""
+        return statements(citations_of_checkpoint(row))
 
 
 @admin.register(Snapshot)

@@ -31,6 +31,7 @@ from conversations.compaction import snapshots as states
 from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.compaction.trigger import compacts_at
 from conversations.context import next_request, transcript, usage
+from conversations.context.citations import citations_of, unsupported_in_force
 from conversations.context.facts_kept import facts_kept, facts_kept_of
 from conversations.context.policy import compactions_of_all_flows
 from conversations.errors import Invalid
@@ -58,7 +59,7 @@ def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
     context = next_request.preview(conversation)
     due = compacts_at(transcript.load(conversation.pk), context.usage) if context.usage else None
     checkpoints = Checkpoint.objects.filter(conversation=conversation, active=True)
-    facts = facts_kept(conversation)
+    facts, unsupported = facts_kept(conversation), unsupported_in_force(conversation)
     return {
         "messages": context.messages,
         "usage": usage_json(context.usage) if context.usage else None,
@@ -66,6 +67,7 @@ def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
         "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
         "checkpoints": [checkpoint_json(row) for row in checkpoints],
         "facts": {"found": facts.found, "at_first": facts.at_first, "now": facts.now},
+        "unsupported": unsupported,
     }
 
 
@@ -134,7 +136,8 @@ def _task(request: Request, task_id: UUID) -> Compaction:
 
 def _progress_json(row: Compaction) -> dict[str, Any]:
     counted = facts_kept_of(row.conversation, [row]).get(row.pk)
-    entry = compaction_json(row, facts_now=counted.now if counted else None)
+    cited = citations_of([row]).get(row.pk)
+    entry = compaction_json(row, facts_now=counted.now if counted else None, citations=cited)
     has_result = row.status in (Compaction.Status.SUCCEEDED, Compaction.Status.UNDONE)
     return {
         "status": row.status,
@@ -167,7 +170,9 @@ def list_compactions(
     listed = [item["row"] for item in page["items"]]
     counted = facts_kept_of(conversation, listed)
     now = {pk: facts.now for pk, facts in counted.items()}
-    return page | {"items": [compaction_json(row, facts_now=now.get(row.pk)) for row in listed]}
+    cited = citations_of(listed)
+    items = [compaction_json(row, facts_now=now.get(row.pk), citations=cited.get(row.pk)) for row in listed]
+    return page | {"items": items}
 
 
 @router.get(

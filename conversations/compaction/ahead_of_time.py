@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from compression.core import goal
+from compression.core.citations.values import as_json, from_json
 from compression.core.context import render_context
 from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript
 from compression.leases import expiry
@@ -98,7 +99,10 @@ def _saved(head: Head, draft: Draft) -> dict[str, Any]:
     return {
         "active": [one.number for one in active_checkpoints(head.id)],
         "lasting": len(draft.transcript.checkpoints),
-        "checkpoints": [asdict(one) | {"last_at": one.last_at.isoformat()} for one in draft.checkpoints],
+        "checkpoints": [
+            asdict(one) | {"last_at": one.last_at.isoformat(), "citations": as_json(one.citations)}
+            for one in draft.checkpoints
+        ],
         "context_tokens": draft.context_tokens,
         "verbatim_ids": list(draft.verbatim_ids),
         "marks": goal.as_json(draft.marks),
@@ -127,4 +131,5 @@ def _draft(row: Compaction, head: Head) -> Draft | None:
 
 def _checkpoint(entry: dict[str, Any]) -> Checkpoint:
     last_at, stragglers = datetime.fromisoformat(entry["last_at"]), tuple(entry["stragglers"])
-    return Checkpoint(**entry | {"last_at": last_at, "stragglers": stragglers, "facts": facts_of(entry.get("facts"))})
+    facts, citations = facts_of(entry.get("facts")), from_json(entry.get("citations"))
+    return Checkpoint(**entry | {"last_at": last_at, "stragglers": stragglers, "facts": facts, "citations": citations})

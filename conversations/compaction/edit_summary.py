@@ -9,6 +9,9 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Max
 
+from compression.core.citations.check import marked
+from compression.core.citations.marks import without_marks
+from compression.core.citations.values import Citations, as_json
 from compression.core.context import render_context
 from compression.core.errors import CompactionFailed
 from compression.core.summary_text import clean, require_headings
@@ -19,6 +22,7 @@ from compression.models import Checkpoint, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import lease, snapshots
 from conversations.context import transcript
+from conversations.context.citations import citations_of_edit
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Head
 from conversations.errors import Conflict, Invalid
@@ -45,25 +49,35 @@ def edit(conversation: Conversation, *, number: int, text: str) -> Checkpoint:
     values = active_checkpoints(conversation.pk)
     if number not in [value.number for value in values]:
         raise Conflict("This summary is not in force any more: a later compaction has replaced it.", code="not_active")
+    before = next(value for value in values if value.number == number)
+    summary, citations = _checked(conversation, before, summary, head)
     context = render_context(_with(values, number, summary))
     tokens = count_tokens(context) + MESSAGE_OVERHEAD
     _require_room(head, tokens)
     with transaction.atomic():
         _claim_version(head, context=context, tokens=tokens)
         snapshots.keep(head, Snapshot.Purpose.RECOVERY)
-        row = _replaced(conversation, number, summary)
+        row = _replaced(conversation, number, summary, citations)
         transaction.on_commit(partial(publish, conversation.pk, EventType.RESYNC))
     conversation.refresh_from_db()
     return row
 
 
 def _cleaned(text: str) -> str:
-    summary = clean(clean_text("summary", text.replace("\r\n", "\n")))
+    summary = without_marks(clean(clean_text("summary", text.replace("\r\n", "\n"))))
     try:
         require_headings(summary)
     except CompactionFailed as failure:
         raise Invalid(f"summary: {failure.reason}.", field="summary") from None
     return summary
+
+
+def _checked(conversation: Conversation, before: CheckpointValue, summary: str, head: Head) -> tuple[str, Citations]:
+    """The summary with its marks, and the sources of its statements; nothing that a person wrote is left out."""
+    row = Checkpoint.objects.get(conversation=conversation, number=before.number)
+    citations = citations_of_edit(summary, row, before=before)
+    is_marked = policy_of(head).unsupported != "keep"
+    return marked(summary, citations.unfound) if is_marked else summary, citations
 
 
 def _with(values: Sequence[CheckpointValue], number: int, summary: str) -> list[CheckpointValue]:
@@ -93,7 +107,7 @@ def _claim_version(head: Head, *, context: str, tokens: int) -> None:
         raise Conflict("The conversation was changed meanwhile. Nothing was saved: try again.")
 
 
-def _replaced(conversation: Conversation, number: int, summary: str) -> Checkpoint:
+def _replaced(conversation: Conversation, number: int, summary: str, citations: Citations) -> Checkpoint:
     """Store the new checkpoint and deactivate the old one, which is kept; returns the new one."""
     rows = Checkpoint.objects.filter(conversation=conversation)
     row = rows.get(number=number, active=True)
@@ -106,6 +120,7 @@ def _replaced(conversation: Conversation, number: int, summary: str) -> Checkpoi
         number=(rows.aggregate(last=Max("number"))["last"] or 0) + 1,
         stragglers=row.stragglers,
         digest=row.digest,
+        citations=as_json(citations),
         **{name: getattr(row, name) for name in kept},
         **fresh,
     )

@@ -16,6 +16,7 @@ from compression.core.policy import STRATEGIES
 from compression.core.values import ToolUse, Turn
 from compression.models import Checkpoint
 from conversations.context.transcript import BEGINNING, images_of
+from conversations.exchange.citations import read_citations
 from conversations.exchange.document import Line, Source, State, Summary
 from conversations.exchange.fields import (
     fault,
@@ -134,6 +135,7 @@ def _summary(where: str, entry: dict[str, Any], first: int, last: int, places: P
         model=read_text(f"{where}.model", entry.get("model"), limit=200),
         is_provisional=read_flag(f"{where}.provisional", entry.get("provisional")),
         created_at=read_date(f"{where}.created_at", entry.get("created_at")),
+        citations=read_citations(where, entry, text, places),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from compression.core.citations.values import Citations
 from compression.core.goal import Progress
 from compression.core.values import Image, ToolUse
 from conversations.messages.pastes import Pasted
@@ -97,6 +98,7 @@ class Summary:
     model: str
     is_provisional: bool
     created_at: datetime | None
+    citations: Citations | None = None
 
 
 @dataclass(frozen=True, slots=True)

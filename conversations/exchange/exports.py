@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from compression.models import Checkpoint, Compaction
 from conversations.context import goals
+from conversations.context.citations import citations_json
 from conversations.context.transcript import HISTORY
 from conversations.exchange.agent_runs import run_entry, runs_of
 from conversations.exchange.attachments import bytes_to_tell, files_json, pastes_json
@@ -125,4 +126,4 @@ def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "last_message_at": checkpoint.last_message_at.isoformat(),
         "model": checkpoint.model,
         "created_at": checkpoint.created_at.isoformat(),
-    }
+    } | citations_json(checkpoint)

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from compression.core import goal as core_goal
+from compression.core.citations.values import as_json
 from compression.core.context import FRAME
 from compression.core.tokens import count_tokens
 from compression.core.values import ToolUse
@@ -17,6 +18,7 @@ from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.context import goals, prompt, usage
 from conversations.context.policy import flow_of
 from conversations.context.transcript import bare_tokens, message_tokens, truncated
+from conversations.exchange.citations import with_ids
 from conversations.exchange.compression_state import running_digests, turn_of
 from conversations.exchange.document import Line, Source, State, Summary
 from conversations.exchange.fields import fault
@@ -151,6 +153,7 @@ def _checkpoint(compaction: Compaction, summary: Summary, tokens: int, digest: s
         model=summary.model,
         provisional=summary.is_provisional,
         stragglers=[str(rows[at][0]) for at in summary.stragglers],
+        citations=as_json(with_ids(summary.citations, [id for id, _ in rows])),
         digest=digest,
         created_at=summary.created_at or compaction.created_at,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compression.core.citations.values import Citations
 from compression.core.policy import Due
 from compression.core.values import FlowUsage, Usage
 from compression.models import Compaction
@@ -212,8 +213,13 @@ def completed_json(compaction: Compaction) -> dict[str, Any]:
     }
 
 
-def compaction_json(compaction: Compaction, *, facts_now: int | None = None) -> dict[str, Any]:
-    """The compaction; `facts_now` are the facts of its messages that the next request has (None: not counted)."""
+def compaction_json(
+    compaction: Compaction, *, facts_now: int | None = None, citations: Citations | None = None
+) -> dict[str, Any]:
+    """The compaction; `facts_now` are the facts of its messages that the next request has (None: not counted).
+
+    `citations` are those of its summary (None: not looked at).
+    """
     return {
         "id": str(compaction.id),
         "conversation_id": str(compaction.conversation_id),
@@ -233,6 +239,9 @@ def compaction_json(compaction: Compaction, *, facts_now: int | None = None) -> 
         "facts_kept": compaction.facts_kept,
         "facts_repaired": compaction.facts_repaired,
         "facts_now": facts_now,
+        "statements": citations and citations.said,
+        "unsupported": citations and citations.unsupported,
+        "dropped": citations and citations.dropped,
         "duration_ms": compaction.duration_ms,
         "prompt_tokens": compaction.prompt_tokens,
         "completion_tokens": compaction.completion_tokens,

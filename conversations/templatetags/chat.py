@@ -10,6 +10,7 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
+from compression.core.citations.values import Citations
 from compression.core.extractive.summariser import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction
@@ -116,6 +117,17 @@ def cause(compaction: Compaction) -> str:
 def standing(state: str) -> str:
     """A message's state in the model's context, in words."""
     return STANDINGS.get(state, state)
+
+
+@register.filter
+def statements(citations: Citations | None) -> str:
+    """The number of a summary's statements, of those that no message supports, and of those left out for that."""
+    if citations is None:
+        return ""
+    parts = [(citations.unsupported, "not found in the messages"), (citations.dropped, "left out as not found")]
+    return ", ".join(
+        (thousands(citations.said), *(f"{thousands(number)} {words}" for number, words in parts if number))
+    )
 
 
 @register.filter

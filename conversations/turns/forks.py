@@ -233,6 +233,8 @@ def _copy_checkpoints(chosen: set[str], copy: Conversation, ids: Ids, *, active:
         row.compaction_id = UUID(ids[str(row.compaction_id)])
         row.first_message, row.last_message = UUID(ids[str(row.first_message)]), UUID(ids[str(row.last_message)])
         row.stragglers = _of_copies(row.stragglers, ids)
+        if row.citations:
+            row.citations |= {"messages": [ids.get(id, id) for id in row.citations["messages"]]}
     Checkpoint.objects.bulk_create(rows, BATCH)
 
 

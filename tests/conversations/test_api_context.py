@@ -250,13 +250,15 @@ async def test_a_summary_is_edited_and_the_state_of_before_comes_back(
             refused(put(api, address, bad), 400, "invalid")
         long = put(api, address, EDITED + " and more" * 5_000)
         assert refused(long, 400, "invalid")["overage"] > 0
-        assert put(api, address, EDITED).json()["summary"] == EDITED
+        saved = put(api, address, EDITED).json()
+        assert saved["summary"] == EDITED.replace("6543 now.", "6543 now (not found in the messages).")
+        assert saved["unsupported"] == 1 and saved["citations"][0]["missing"] == ["6543"]
         refused(put(api, address, EDITED), 409, "not_active")
         refused(put(api, f"{context}/checkpoints/999", EDITED), 409, "not_active")
 
     await sync_to_async(edit)()
     await chat.say("which port?")
-    assert "The port is 6543 now." in chat.llm.last_request.text
+    assert "The port is 6543 now" in chat.llm.last_request.text
     await chat.check()
     items = (await sync_to_async(api.get)(f"{context}/snapshots")).json()["items"]
     recovery = next(item for item in items if item["purpose"] == "recovery")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 
+from compression.core.citations.check import cited
+from compression.core.citations.claims import claims_in
+from compression.core.citations.source_matching import sources_of
 from compression.core.extractive.summariser import extract
 from compression.core.extractive.terms import terms_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
 from conversations.page.markup import citations
-from conversations.page.markup.markdown import parser
-from conversations.page.markup.source_matching import sources_of
 from tests.conftest import real_conversation
 from tests.conversations.chat import START
 
@@ -26,6 +28,13 @@ SOURCES = (
     "The review by Priya is on Thursday; the pool of 20 may be too small then.",
     "Deploy on Thursday? Never restart it on Fridays.",
 )
+
+
+def rendered(summary: str, sources: Sequence[str]) -> str:
+    """The summary with the numbers of its sources, as a compaction's page has it."""
+    turns = [Turn(str(at), "user", text, START, count_tokens(text)) for at, text in enumerate(sources)]
+    shown = {turn.id: (number, turn.content) for number, turn in enumerate(turns, start=1)}
+    return citations.rendered(summary, cited(summary, turns), shown)
 
 
 def test_a_statement_comes_from_the_message_that_has_its_facts() -> None:
@@ -70,7 +79,7 @@ def test_statements_of_a_real_conversations_summary_are_cited_and_rightly_so(nam
     ]
     summary = extract(turns, earlier="", max_tokens=500, count=count_tokens)
     sources = [{term.text for term in terms_of(text)} for text in texts]
-    statements = [one.text for line in citations._lines(parser.parse(summary)) for one in citations._statements(line)]
+    statements = [claim.text for claim in claims_in(summary)]
     # The rarest of a statement's terms that any message has; what shares nothing with them cannot be cited.
     rarest: dict[str, str] = {}
     for statement in statements:
@@ -96,7 +105,7 @@ def test_a_thousand_sources_are_looked_through_in_no_time() -> None:
 
 
 def test_each_bullet_and_each_sentence_has_its_numbers() -> None:
-    html = citations.rendered(
+    html = rendered(
         "## Archive\nIt is in **/var/backups/alpha/wal**. Retries stay at 4!\nNothing else.\n\n- Priya reviews\n- –\n",
         SOURCES,
     )
@@ -120,7 +129,7 @@ def test_each_bullet_and_each_sentence_has_its_numbers() -> None:
     ],
 )
 def test_neither_a_summary_nor_its_sources_bring_in_what_is_not_safe(words: str) -> None:
-    html = citations.rendered(f"- {words} and port 5433\n- <i>{words}</i>\n", [f"{words} on port 5433", words * 40])
+    html = rendered(f"- {words} and port 5433\n- <i>{words}</i>\n", [f"{words} on port 5433", words * 40])
     for tag, attributes in re.findall(r'<([a-z]+)((?:\s[a-z]+="[^"]*")*)\s?>', html):
         assert tag in ("ul", "li", "a", "span", "strong", "code", "pre", "p", "div", "button")
         assert set(re.findall(r'\s([a-z]+)="', attributes)) <= {"href", "title", "class", "rel", "target", "type"}
@@ -129,7 +138,7 @@ def test_neither_a_summary_nor_its_sources_bring_in_what_is_not_safe(words: str)
 
 
 def test_a_very_long_summary_is_shown_as_it_is() -> None:
-    assert 'class="plain"' in citations.rendered("- port 5433\n" * 5_000, ["port 5433"])
+    assert 'class="plain"' in rendered("- port 5433\n" * 5_000, ["port 5433"])
 
 
 @pytest.mark.parametrize(
@@ -140,7 +149,7 @@ def test_a_very_long_summary_is_shown_as_it_is() -> None:
 def test_a_section_that_holds_none_has_no_source(nothing: str) -> None:
     said = re.sub(r"\*", "", nothing)
     sources = (f"{said} is what we have of files: none, no decisions were made", "Retries stay at 4.")
-    html = citations.rendered(f"## Files\n- {nothing}\n- Retries stay at 4.\n", sources)
+    html = rendered(f"## Files\n- {nothing}\n- Retries stay at 4.\n", sources)
     assert re.findall(r'href="(#source-\d)"', html) == ["#source-2"]
 
 
@@ -148,4 +157,4 @@ def test_a_section_that_holds_none_has_no_source(nothing: str) -> None:
     "claim", ["None of the retries may be removed", "No files changed but /etc/hosts was lost", "Deployed it: no"]
 )
 def test_what_begins_like_none_and_says_something_has_its_source(claim: str) -> None:
-    assert 'href="#source-1"' in citations.rendered(f"- {claim}\n", (claim, "Another thing."))
+    assert 'href="#source-1"' in rendered(f"- {claim}\n", (claim, "Another thing."))

@@ -13,7 +13,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from compression.core import recall
+from compression.core.citations.check import cited, marked, unfound_in
 from compression.core.index_terms import index_terms
+from compression.core.values import Turn
 from conversations.agents.tools import calculator
 from conversations.errors import Invalid
 from conversations.exchange.json_stream import entries
@@ -62,10 +64,24 @@ def passages_of(text: str) -> None:
     recall.chosen([said], {"needle": 1.0}, counts={}, among=9, budget=2_000, count=len)
 
 
+def rendered_summary(text: str) -> str:
+    turns = [Turn(word, "user", word, START, 4) for word in ("a port", "b")]
+    return citations.rendered(text, cited(text, turns), {turn.id: (1, turn.content) for turn in turns})
+
+
+def check_summary(text: str) -> None:
+    """As a model's summary of itself and another text is accepted."""
+    turns = [Turn("1", "user", text, START, 4), Turn("2", "user", "port 9999", START, 4)]
+    unfound = unfound_in(text, turns, beside=("port 9998",), doubted=frozenset(("9998",)))
+    summary = marked(text, unfound | {"9998"})
+    cited(summary, turns, unfound=unfound)
+
+
 READERS: dict[str, tuple[Callable[[str], Any], int]] = {
     "Markdown": (html_of, MAX_MARKDOWN),
     "a reply as it grows": (growing_in_lines, MAX_MARKDOWN),
-    "a summary with its sources": (lambda text: citations.rendered(text, ["a port", "b"]), MAX_MARKDOWN),
+    "a summary with its sources": (rendered_summary, MAX_MARKDOWN),
+    "a summary that is checked": (check_summary, MESSAGE),
     "a line of a list": (in_a_line, MESSAGE),
     "a text file": (lambda text: read_text_file(text.encode()), MESSAGE),
     "the words of a search": (terms_of, MESSAGE),

@@ -9,7 +9,7 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SMALL = {
     "a": 1,
     "an": 1,
@@ -25,7 +25,7 @@ _SMALL = {
 }
 _RELATIVE = re.compile(
     r"\b(?:(?P<day>the day before yesterday|yesterday|tomorrow)(?: (?P<part>morning|afternoon|evening|night))?"
-    r"|(?P<which>last|next|this past) (?P<unit>month|year|" + "|".join(_WEEKDAYS) + r")"
+    r"|(?P<which>last|next|this past) (?P<unit>month|year|" + "|".join(WEEKDAYS) + r")"
     r"|(?P<this>this) (?P<now>month|year)"
     r"|(?P<number>\d{1,3}|a couple of|an?|one|two|three|four|five|six|seven|ten) (?P<units>day|month|year)s? ago)\b",
     re.IGNORECASE,
@@ -72,7 +72,7 @@ def _neighbour(unit: str, step: int, said: date) -> str:
         return str(said.year + step)
     if unit == "month":
         return _month(said, step)
-    ahead = (_WEEKDAYS.index(unit) - said.weekday()) % 7
+    ahead = (WEEKDAYS.index(unit) - said.weekday()) % 7
     days = ahead or 7 if step > 0 else ahead - 7
     return f"{unit.capitalize()} {_short(said + timedelta(days=days), said)}"
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from compression.core.aging import SEPARATOR_TOKENS, Shortening, planned, shortened
+from compression.core.citations.check import cited
 from compression.core.context import FRAME
 from compression.core.digest import extend_digest
 from compression.core.ports import Originals, Summariser
@@ -64,6 +65,13 @@ def _newest(draft: Draft, summariser: Summariser, count: TokenCounter) -> Checkp
         provisional=summariser.provisional,
         stragglers=_stragglers(draft),
         author=summariser.name,
+        citations=cited(
+            draft.summary,
+            draft.originals + draft.condensed,
+            earlier=() if draft.originals else folded,
+            unfound=draft.unfound,
+            dropped=draft.dropped,
+        ),
     )
 
 

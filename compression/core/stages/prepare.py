@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compression.core.aging import LEAST_TOKENS, SEPARATOR_TOKENS, cost, least_cost, total_original_tokens
+from compression.core.citations.marks import without_marks
 from compression.core.context import FRAME, FRAME_TOKENS, join_summaries
 from compression.core.counted_facts import most_important
 from compression.core.error_codes import ErrorCode
@@ -43,7 +44,7 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
 
     Raises CompactionSkipped if no tokens can be saved, CompactionFailed if the summariser's window is too small.
     """
-    earlier = "" if draft.originals else join_summaries(draft.folded)
+    earlier = "" if draft.originals else without_marks(join_summaries(draft.folded))
     turns = draft.originals + draft.condensed
     facts = find_facts(
         [*statements_in_summary(earlier), *(statement for turn in turns for statement in statements_of(turn))]

@@ -58,6 +58,16 @@ class Compaction(BaseModel):
         41,
         ge=0,
     )
+    statements: int | None = about(
+        "Statements of its summary. Null where they were not looked at: outside the list of compactions and a task's "
+        "result, and where it was never in force.",
+        23,
+        ge=0,
+    )
+    unsupported: int | None = about(
+        "Those of them with a name, number, date or quotation that no message has.", 1, ge=0
+    )
+    dropped: int | None = about("Such statements that were left out of it, as the policy says.", 0, ge=0)
     duration_ms: int | None = about("Milliseconds that it took.", 3_140, ge=0)
     prompt_tokens: Tokens = about("Tokens sent to the summariser.", 8_120)
     completion_tokens: Tokens = about("Tokens that it wrote.", 512)

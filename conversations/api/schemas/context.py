@@ -64,6 +64,17 @@ class SentMessage(BaseModel):
     tool_call_id: str | None = Field(default=None, description="Of a tool's message: the call that it answers.")
 
 
+class Citation(BaseModel):
+    """A statement of a summary, and the messages that it comes from."""
+
+    statement: str = about("Its words.", "The billing service moved to port 8443.")
+    messages: list[UUID] = about(
+        "The messages that it comes from: none where none could be told, or none supports it.",
+        ["0199b3c2-8b11-7000-8b6e-2d9d1e6b2f01"],
+    )
+    missing: list[str] = about("Its names, numbers, dates and quotations that no message has.", [])
+
+
 class Checkpoint(BaseModel):
     """One summary of a run of messages."""
 
@@ -79,6 +90,15 @@ class Checkpoint(BaseModel):
     last_message_at: datetime = about("When that was written.", CUT)
     model: str = about("Who wrote it.", "gpt-4.1-nano")
     created_at: datetime = about("When it was written.", "2026-11-20T09:12:43+00:00")
+    statements: int | None = about("Its statements; null: they were not looked at.", 23, ge=0)
+    unsupported: int | None = about(
+        "Those with a name, number, date or quotation that no message has; in the text they are marked "
+        '"(not found in the messages)", unless the policy says otherwise.',
+        0,
+        ge=0,
+    )
+    dropped: int | None = about("Such statements that were left out of it.", 0, ge=0)
+    citations: list[Citation] | None = about("All of them, in order; null: they were not looked at.")
 
 
 class Facts(BaseModel):
@@ -99,6 +119,7 @@ class Context(BaseModel):
     compressed_at: datetime | None = about("Where history is cut; null: nothing is compacted.", CUT)
     checkpoints: list[Checkpoint] = about("The summaries in force, in order.")
     facts: Facts = about("What is told of the facts of all that is compacted.")
+    unsupported: int = about("Statements of these summaries that no message supports.", 0, ge=0)
 
 
 class Snapshot(BaseModel):

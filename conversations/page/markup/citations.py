@@ -3,107 +3,123 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from itertools import pairwise
+from urllib.parse import quote
 
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it.token import Token
 
+from compression.core.citations.claims import Claim, claims_in
+from compression.core.citations.marks import without_marks
+from compression.core.citations.values import Citations
 from conversations.page.markup import markdown
 from conversations.page.markup.markdown import MAX_MARKDOWN, clean, parser
-from conversations.page.markup.source_matching import sources_of
 
 TITLE_CHARS = 90
 """Characters of a source in the title of its links."""
-_NEXT_SENTENCE = re.compile(r"(?<=[.!?;。！？；])(?=\s)")
-_LABEL = r"(?:[^\W\d_][\w /&-]{0,40}:\s*)?"
-_EMPTY_SECTION = re.compile(
-    rf"\W*+{_LABEL}\W*+(?:none|nothing|nil|n/?a|not applicable|unknown|tbd|no(?= )|not any)"
-    r"(?: (?:yet|so far|at all|at present|currently|known|open|pending|new|further|else|were|was|are|is|have|has|been|"
-    r"mentioned|stated|given|noted|recorded|specified|discussed|made|decided|changed|identified|provided|remaining|"
-    r"files?|facts?|decisions?|goals?|tasks?|questions?|steps?|items?|artifacts?|constraints?|preferences?))*+\W*+",
-    re.IGNORECASE,
-)
-"""Matches a statement that its section is empty ("None yet.", "No open questions"), with or without a label."""
-BREAKS = ("softbreak", "hardbreak")
-ENDS = (".", "!", "?", ";", "。", "！", "？", "；")
+MISSING_SHOWN, MISSING_CHARS = 3, 40
+"""So many texts that no message has are named at their statement, with so many characters of each."""
+SIGN = "\U00016fe2"
+"""Stands around a statement's number, at its end, while its Markdown is parsed.
+
+It is a punctuation mark, beside which emphasis ends as beside a full stop, of a script that is not in use.
+"""
+_PLACE = re.compile(rf"{SIGN}(\d+){SIGN}")
+_ENCODED = re.compile(rf"(?:{re.escape(quote(SIGN))}\d+{re.escape(quote(SIGN))})+")
+
+Sources = Mapping[str, tuple[int, str]]
+"""The number and the text of each message that is shown beside the summary, by its id."""
+Note = Callable[[int], str]
+"""The HTML at the end of the statement with a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence of a line of Markdown, as inline tokens; its source numbers are appended to them."""
-
-    pieces: list[Token]
-
-    @property
-    def text(self) -> str:
-        return "".join(" " if piece.type in BREAKS else piece.content for piece in self.pieces)
-
-    @property
-    def claim(self) -> str:
-        """The text to look for in the sources; "" if the statement only says that there is nothing."""
-        return "" if _EMPTY_SECTION.fullmatch(self.text) else self.text
-
-
-def rendered(summary: str, sources: Sequence[str]) -> SafeString:
-    """Sanitised HTML, in which the number n links to `#source-n`, the n-th of `sources`.
+def rendered(summary: str, citations: Citations | None, sources: Sources) -> SafeString:
+    """Sanitised HTML, in which the number n links to `#source-n`; what no message supports is said at its statement.
 
     Numbers are inserted before sanitising, so they allow no markup that a model's own Markdown could not have.
     """
-    if len(summary) > MAX_MARKDOWN:
+    text = without_marks(summary).replace(SIGN, "")
+    claims = claims_in(text)
+    if citations is None or len(summary) > MAX_MARKDOWN or len(claims) != len(citations.places):
         return markdown.render_markdown(summary)
-    tokens = parser.parse(summary)
-    lines = [(line, list(_statements(line))) for line in _lines(tokens)]
-    statements = [statement for _, line in lines for statement in line]
-    for statement, places in zip(
-        statements, sources_of([statement.claim for statement in statements], sources), strict=True
-    ):
-        if places:
-            statement.pieces.append(_source_links(places, sources))
-    for token, line in lines:
-        token.children = [piece for statement in line for piece in statement.pieces]
+
+    def note(number: int) -> str:
+        shown = [sources[id] for id in citations.ids_of(number) if id in sources]
+        return _unfound(citations.missing[number]) if number in citations.missing else _links(shown)
+
+    tokens = parser.parse(_numbered(text, claims))
+    for token in tokens:
+        if token.type == "inline":
+            token.children = list(_noted(token.children or [], note))
+        else:
+            _strip(token)
     return mark_safe(clean(parser.renderer.render(tokens, parser.options, {})))
 
 
-def _lines(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The inline tokens that can hold statements: all text except headings."""
-    for before, token in pairwise(tokens):
-        if token.type == "inline" and before.type != "heading_open":
-            yield token
+def _numbered(text: str, claims: Sequence[Claim]) -> str:
+    """The text with its number at the end of each statement."""
+    parts: list[str] = []
+    at = 0
+    for number, claim in enumerate(claims):
+        parts += [text[at : claim.end], f"{SIGN}{number}{SIGN}"]
+        at = claim.end
+    return "".join([*parts, text[at:]])
 
 
-def _statements(line: Token) -> Iterator[Statement]:
-    run: list[Token] = []
-    for piece in (part for child in line.children or () for part in _sentences(child)):
-        if run and (piece.type in BREAKS or _ends_sentence(run[-1])):
-            yield Statement(run)
-            run = []
-        run.append(piece)
-    yield Statement(run)
+def _noted(pieces: Sequence[Token], note: Note) -> Iterator[Token]:
+    """The inline tokens with notes in place of numbers; those within a link stand after it."""
+    waiting: list[Token] = []
+    links = 0
+    for piece in pieces:
+        links += (piece.type == "link_open") - (piece.type == "link_close")
+        parts = _PLACE.split(piece.content)
+        notes = [_note(note(int(number))) for number in parts[1::2]]
+        if piece.type == "text" and not links:
+            for at, part in enumerate(parts):
+                yield notes[at // 2] if at % 2 else piece.copy(content=part)
+            notes = []
+        else:
+            _strip(piece)
+            yield piece
+        waiting += notes
+        if not links:
+            yield from waiting
+            waiting = []
+    yield from waiting
 
 
-def _sentences(piece: Token) -> list[Token]:
-    """The sentences of a text token. A sentence never ends within a link or emphasis."""
-    if piece.type != "text" or piece.level:
-        return [piece]
-    return [piece.copy(content=part) for part in _NEXT_SENTENCE.split(piece.content)]
+def _note(html: str) -> Token:
+    return Token("html_inline", "", 0, content=html)
 
 
-def _ends_sentence(piece: Token) -> bool:
-    return piece.type == "text" and not piece.level and piece.content.endswith(ENDS)
+def _strip(token: Token) -> None:
+    """Take the numbers out of a token whose text is no prose."""
+    token.content = _PLACE.sub("", token.content)
+    token.info = _PLACE.sub("", token.info)
+    for name, value in token.attrs.items():
+        token.attrs[name] = _ENCODED.sub("", _PLACE.sub("", str(value)))
+    for child in token.children or ():
+        _strip(child)
 
 
-def _source_links(places: Sequence[int], sources: Sequence[str]) -> Token:
+def _links(shown: Sequence[tuple[int, str]]) -> str:
     links = "".join(
-        f'<a href="#source-{place + 1}" title="{escape(_title(sources[place]))}">'
-        f'<span class="unseen">Source </span>{place + 1}</a>'
-        for place in places
+        f'<a href="#source-{number}" title="{escape(_title(text))}"><span class="unseen">Source </span>{number}</a>'
+        for number, text in shown
     )
-    return Token("html_inline", "", 0, content=f'<span class="cites">{links}</span>')
+    return f'<span class="cites">{links}</span>' if links else ""
+
+
+def _unfound(texts: Sequence[str]) -> str:
+    """The words at a statement that no message supports."""
+    named = ", ".join(_cut(text, MISSING_CHARS) for text in texts[:MISSING_SHOWN])
+    return f' <span class="unfound">not found in the messages: {escape(named)}</span>'
 
 
 def _title(source: str) -> str:
-    words = " ".join(source[: 2 * TITLE_CHARS].split())
-    return words if len(words) <= TITLE_CHARS else f"{words[:TITLE_CHARS]}…"
+    return _cut(" ".join(source[: 2 * TITLE_CHARS].split()), TITLE_CHARS)
+
+
+def _cut(words: str, limit: int) -> str:
+    return words if len(words) <= limit else f"{words[:limit]}…"

@@ -13,9 +13,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget
 
+from compression.core.citations.marks import without_marks
 from compression.models import Checkpoint, Compaction
 from conversations.access import CHATS, TO_READ, get_conversation
 from conversations.compaction import edit_summary as summaries
+from conversations.context.citations import citations_of_checkpoint
 from conversations.context.facts_kept import facts_kept_of
 from conversations.errors import Refused
 from conversations.messages.history import with_parts
@@ -85,14 +87,15 @@ def edit_summary(request: Request, pk: UUID, compaction_id: UUID) -> HttpRespons
 
 def _compaction_context(conversation: Conversation, row: Compaction) -> dict[str, Any]:
     checkpoint, sources = _checkpoints_of(row).first(), _sources(conversation, row)
+    statements = citations_of_checkpoint(checkpoint) if checkpoint else None
+    numbered = {str(message.pk): (number, _source_text(message)) for number, message in enumerate(sources, start=1)}
     return {
         "conversation": conversation,
         "is_chat": conversation.kind in CHATS,
         "compaction": row,
         "checkpoint": checkpoint,
-        "summary": citations.rendered(checkpoint.summary, [_source_text(message) for message in sources])
-        if checkpoint
-        else "",
+        "summary": citations.rendered(checkpoint.summary, statements, numbered) if checkpoint else "",
+        "statements": statements,
         "sources": sources,
         "left_out": _left_out(conversation, row),
         "diff": _context_diff(conversation, row),
@@ -104,7 +107,7 @@ def _edit(context: dict[str, Any]) -> None:
     """Put the summary, if there is one, into a form in the template context of a compaction."""
     checkpoint = context["checkpoint"]
     if checkpoint:
-        context |= {"editing": True, "summary_form": partial(SummaryForm, checkpoint.summary)}
+        context |= {"editing": True, "summary_form": partial(SummaryForm, without_marks(checkpoint.summary))}
 
 
 def _context_diff(conversation: Conversation, row: Compaction) -> Diff | None:
@@ -113,9 +116,8 @@ def _context_diff(conversation: Conversation, row: Compaction) -> Diff | None:
 
 
 def _source_text(message: Message) -> str:
-    """The message's text with its tool calls and results, from which a summary may quote."""
-    calls = (f"{call.name} {call.arguments} {call.result or ''}" for call in message.tool_calls.all())
-    return " ".join((message.content, *calls))
+    """The message's text with its tool calls, for the title of the links to it."""
+    return " ".join((message.content, *(f"{call.name} {call.arguments}" for call in message.tool_calls.all())))
 
 
 def _checkpoints_of(row: Compaction) -> QuerySet[Checkpoint]:

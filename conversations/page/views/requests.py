@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET
 
 from conversations.access import CHATS, TO_READ, get_conversation, readable_conversation
 from conversations.context import replay
+from conversations.context.citations import unsupported_in_force
 from conversations.context.facts_kept import facts_kept
 from conversations.context.next_request import build_next_request
 from conversations.context.replay import Changes, Replayed
@@ -89,6 +90,7 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
         "coming": coming,
         "meter": meter(conversation),
         "facts": facts_kept(conversation),
+        "unsupported": unsupported_in_force(conversation),
         "rows": [Row(part, cost=price(conversation, part.tokens)) for part in parts],
         "hidden": hidden,
     }
@@ -104,7 +106,8 @@ def next_request(request: Request, pk: UUID) -> HttpResponse:
 def facts(request: Request, pk: UUID) -> HttpResponse:
     """The line of the meter that says what the next request has of the facts of all that was compacted."""
     conversation = get_conversation(request.user, pk, kinds=TO_READ)
-    return render(request, "conversations/_facts_kept.html", {"facts": facts_kept(conversation)})
+    context = {"facts": facts_kept(conversation), "unsupported": unsupported_in_force(conversation)}
+    return render(request, "conversations/_facts_kept.html", context)
 
 
 def _limited(parts: Sequence[Part]) -> tuple[Sequence[Part], int]:

@@ -13,9 +13,11 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from compression.core.citations.values import Citations
 from compression.core.counted_facts import FactsKept
 from compression.models import Compaction
 from conversations.access import get_conversation
+from conversations.context.citations import citations_of
 from conversations.context.facts_kept import facts_kept_of
 from conversations.context.policy import compactions_of_all_flows
 from conversations.models import Conversation
@@ -38,6 +40,8 @@ class Entry:
     can_undo: bool
     facts: FactsKept | None
     """What the next request has of the facts of its messages."""
+    statements: Citations | None
+    """The statements of its summary, and those that no message supports."""
 
     @property
     def changed(self) -> bool:
@@ -63,6 +67,7 @@ def _entries(conversation: Conversation) -> list[Entry]:
     last = done.order_by("-created_at", "-id").values_list("pk", flat=True).first()
     most = max((row.before or 0 for row in rows), default=0) or 1
     facts = facts_kept_of(conversation, rows)
+    statements = citations_of(rows)
     return [
         Entry(
             row,
@@ -70,6 +75,7 @@ def _entries(conversation: Conversation) -> list[Entry]:
             100 * (row.after or 0) / most,
             can_undo=row.pk == last,
             facts=facts.get(row.pk),
+            statements=statements.get(row.pk),
         )
         for row in rows
     ]

@@ -26,6 +26,8 @@ MAX_READ_CHARS = 2_000_000
 """The most characters read of all sources together, divided evenly, from the start of each."""
 MIN_VERBATIM_CHARS = 12
 """The least characters of a statement whose word-for-word match counts."""
+MAX_VERBATIM = 1_000
+"""So many statements are looked for word for word, the first ones; the others by their terms alone."""
 
 Index = Mapping[str, Sequence[int]]
 """For each term, the indexes of the sources that contain it, in order."""
@@ -51,8 +53,10 @@ def _verbatim_sources(statements: Sequence[str], sources: Sequence[str]) -> list
     lines = [normalised(source) for source in sources]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     whole = "\n".join(lines)
-    starts_at = [whole.find(text) if len(text := normalised(line)) >= MIN_VERBATIM_CHARS else -1 for line in statements]
-    return [bisect_right(starts, at) - 1 if at >= 0 else None for at in starts_at]
+    looked_for = [normalised(line) for line in statements[:MAX_VERBATIM]]
+    found = [whole.find(text) if len(text) >= MIN_VERBATIM_CHARS else -1 for text in looked_for]
+    places = [bisect_right(starts, at) - 1 if at >= 0 else None for at in found]
+    return places + [None] * (len(statements) - len(places))
 
 
 def _index(sources: Sequence[str], wanted: set[str]) -> Index:

@@ -1,0 +1,160 @@
+"""What the messages of a summary say: looks up names, numbers, dates, paths and quotations in all of their text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from functools import cached_property
+
+from compression.core.citations import numbers
+from compression.core.citations.dates import Days
+from compression.core.citations.hard_facts import HardFact
+from compression.core.extractive.dates import resolve
+
+LOOKED_FOR = 1_000
+"""So many texts are looked for letter by letter; what a longer summary has beyond them counts as said."""
+MAX_OCCURRENCES = 8
+"""Occurrences of a number in the text that are looked at, as it may be a part of others."""
+BEGINNING = 4
+"""Words that begin with so many equal letters count as forms of one word."""
+MAX_COUNT = 20
+"""A number of things up to this one may be counted by the summary itself."""
+LEAST_OF_QUOTATION = 0.5
+"""A quotation whose words are said at least by this share may be shortened or joined from several messages."""
+
+_WORD = re.compile(r"[^\W_]+")
+_NOT_ALNUM = re.compile(r"[\W_]+")
+_TIMED = re.compile(
+    r"(?:ms|milliseconds?|s|secs?|seconds?|min|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|years?)\Z"
+)
+_COUNTED = re.compile(
+    r"(?:users?|people|items?|rows?|lines?|files?|requests?|times|pages?|days?|weeks?|months?|years?)\Z"
+)
+_PLAIN = re.compile(r"[\d.,'’\s]+\Z")
+
+
+class Said:
+    """All that was said in the texts, each with the day that it was said on (None: not known)."""
+
+    def __init__(self, texts: Iterable[tuple[str, date | None]]) -> None:
+        given = [(text, day) for text, day in texts if text]
+        self._texts = [folded(text) for text, _ in given]
+        self._text = "\n".join(self._texts)
+        self._dated = [(text, day) for text, day in given if day]
+        self._looked_for = 0
+        self._found: dict[str, bool] = {}
+
+    def has(self, fact: HardFact) -> bool:
+        """Whether a fact of a statement is said anywhere, in this form or in another."""
+        look: Mapping[str, Callable[[str], bool]] = {
+            "name": self._has_name,
+            "number": self._has_number,
+            "date": self._has_date,
+            "quoted": self._has_quotation,
+            "path": self._has_path,
+        }
+        is_exact = fact.kind in ("number", "date") and self._has_exactly(folded(fact.text))
+        return is_exact or look.get(fact.kind, self._has_letters)(fact.text)
+
+    @cached_property
+    def _words(self) -> set[str]:
+        return set(_WORD.findall(self._text))
+
+    @cached_property
+    def _beginnings(self) -> set[str]:
+        return {word[:BEGINNING] for word in self._words if len(word) >= BEGINNING}
+
+    @cached_property
+    def _letters(self) -> str:
+        return "\n".join(letters_of(text) for text in self._texts)
+
+    @cached_property
+    def _values(self) -> set[float]:
+        return numbers.values_in(self._text)
+
+    @cached_property
+    def _roundings(self) -> set[float]:
+        return numbers.roundings(self._values)
+
+    @cached_property
+    def _seconds(self) -> set[float]:
+        return numbers.seconds_in(self._text)
+
+    @cached_property
+    def _days(self) -> Days:
+        resolved = (new for text, day in self._dated if (new := resolve(text, day)) != text)
+        texts = (text for text, _ in self._dated)
+        return Days("\n".join((*texts, *resolved)), (day for _, day in self._dated))
+
+    def _has_exactly(self, text: str) -> bool:
+        """Whether a number or date stands in the text as it is, not as a part of another."""
+        at = self._text.find(text)
+        for _ in range(MAX_OCCURRENCES):
+            if at < 0:
+                break
+            before, after = self._text[max(0, at - 1) : at], self._text[at + len(text) : at + len(text) + 1]
+            if not (before.isalnum() or before in (".", ",", ":") or after.isalnum()):
+                return True
+            at = self._text.find(text, at + 1)
+        return False
+
+    def _has_date(self, text: str) -> bool:
+        return self._days.have(text)
+
+    def _has_word(self, word: str) -> bool:
+        return word in self._words or (len(word) > BEGINNING and word[:BEGINNING] in self._beginnings)
+
+    def _has_name(self, name: str) -> bool:
+        return all(self._has_word(word) or self._has_letters(word) for word in _WORD.findall(folded(name)))
+
+    def _has_number(self, text: str) -> bool:
+        text = folded(text)
+        if text.count(".") > 1 and not any(map(str.isalpha, text)):
+            return False  # a version or an address, which stands nowhere as it is
+        if any(map(str.isalpha, text)) and not re.match(r"[$€£¥₹]?\s?\d[\d.,]*\s?\D*\Z", text):
+            return self._has_parts(text)
+        values = numbers.values_of(text)
+        if not values or not values.isdisjoint(self._values):
+            return True
+        (least, *_) = sorted(values)
+        if _COUNTED.search(text) and least <= MAX_COUNT:
+            return True
+        if _PLAIN.match(text):
+            return least.is_integer() and self._days.have_year(int(least)) and len(text) == 4
+        if not numbers.seconds_in(text).isdisjoint(self._seconds):
+            return True
+        return not values.isdisjoint(self._roundings)
+
+    def _has_parts(self, text: str) -> bool:
+        """Whether all words and numbers of an address or version are said, or the whole of it."""
+        return all(part in self._words for part in _WORD.findall(text)) or self._has_letters(text)
+
+    def _has_quotation(self, text: str) -> bool:
+        if self._has_letters(text):
+            return True
+        words = [word for word in _WORD.findall(folded(text)) if len(word) > 2]
+        return sum(map(self._has_word, words)) >= LEAST_OF_QUOTATION * len(words)
+
+    def _has_path(self, text: str) -> bool:
+        name = re.split(r"[/\\]", text.rstrip("/\\"))[-1]
+        return self._has_letters(name) or self._has_letters(text)
+
+    def _has_letters(self, text: str) -> bool:
+        """Whether the letters and digits of a text follow each other in a message, whatever is between them."""
+        letters = letters_of(folded(text))
+        if letters not in self._found:
+            self._looked_for += 1
+            self._found[letters] = self._looked_for > LOOKED_FOR or letters in self._letters
+        return self._found[letters]
+
+
+def folded(text: str) -> str:
+    """The text in lower case, its letters and digits in their usual forms, without accents' variants."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def letters_of(text: str) -> str:
+    """The letters and digits of a text alone."""
+    return _NOT_ALNUM.sub("", text)
