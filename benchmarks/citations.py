@@ -23,6 +23,14 @@ from tests.core.conversations import SHARED, real
 
 UNANSWERED = ("abstention", "contradiction_resolution", 5)
 """Kinds of questions whose answers say that there is none, or two."""
+KINDS = {
+    "name": "name",
+    "number": "number",
+    "date": "date",
+    "quoted": "quotation",
+    "identifier": "identifier",
+    "path": "path",
+}
 BUDGETS = (200, 500, 1_500, 4_000)
 
 
@@ -88,9 +96,9 @@ def main() -> None:
         print(f"{name:<24}{len(true):>6}{marked:>8}{len(false):>8}{len(seen):>8}{selected:>21}{wrong:>8}{spent:>11.1f}")
     print(f"true paraphrases marked: {totals['marked']} of {totals['true']}")
     print(f"selected sentences marked: {totals['wrong']} of {totals['selected']}")
-    for kind in ("name", "number", "date", "quoted", "identifier", "path"):
+    for kind, words in KINDS.items():
         if totals[kind]:
-            print(f"false {kind}s marked: {totals[f'{kind} marked']} of {totals[kind]}")
+            print(f"statements with a false {words} marked: {totals[f'{kind} marked']} of {totals[kind]}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ Summaries from before they were noted, and those that came in with a file, are l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -23,21 +23,25 @@ from conversations.models import Conversation, Goal, Message
 
 MAX_TOKENS = 1_000_000
 """Tokens of messages that are read to look at the statements of a single summary."""
+LONG = ("summary", "facts")
+"""Columns that are read of summaries alone that are looked at."""
 TICK = timedelta(microseconds=1)
 
 
 def citations_of(compactions: Iterable[Compaction]) -> dict[UUID, Citations]:
     """The citations of each compaction's own summary in its latest version, by the compaction's id."""
     done = [row.pk for row in compactions if row.was_in_force]
+    if not done:
+        return {}
     rows = Checkpoint.objects.filter(compaction__in=done).order_by("last_message_at", "number")
-    own = dict(rows.values_list("compaction", "pk")) if done else {}
-    return {row.compaction_id: found for row in _looked_at(own.values()) if (found := from_json(row.citations))}
+    own = {row.compaction_id: row for row in rows.defer(*LONG)}
+    return _looked_at(own)
 
 
 def citations_in_force(conversation: Conversation) -> dict[UUID, Citations]:
     """The citations of all summaries in force, by their checkpoint's id."""
-    active = Checkpoint.objects.filter(conversation=conversation, active=True).values_list("pk", flat=True)
-    return {row.pk: found for row in _looked_at(active) if (found := from_json(row.citations))}
+    active = Checkpoint.objects.filter(conversation=conversation, active=True)
+    return _looked_at({row.pk: row for row in active.defer(*LONG)})
 
 
 def unsupported_in_force(conversation: Conversation) -> int:
@@ -91,15 +95,14 @@ def _all_of(before: CheckpointValue) -> frozenset[str]:
     return doubted_in((before,))
 
 
-def _looked_at(ids: Iterable[UUID]) -> Sequence[Checkpoint]:
-    """The checkpoints; of those without citations, as many are looked at as MAX_REREAD_TOKENS allow."""
-    rows = list(Checkpoint.objects.filter(pk__in=list(ids)).select_related("compaction"))
+def _looked_at(rows: Mapping[UUID, Checkpoint]) -> dict[UUID, Citations]:
+    """The citations of checkpoints, by their keys; as many as MAX_REREAD_TOKENS allow are looked at that have none."""
     left = MAX_REREAD_TOKENS
-    for row in rows:
+    for row in rows.values():
         if row.citations is None and row.original_tokens <= left:
             left -= row.original_tokens
             _look_at(row)
-    return rows
+    return {key: found for key, row in rows.items() if (found := from_json(row.citations))}
 
 
 def _look_at(row: Checkpoint) -> None:

@@ -11,6 +11,7 @@ from compression.core.citations.marks import without_marks
 from compression.core.citations.values import Citations
 from conversations.exchange.fields import read_list, read_number, read_object, read_text
 
+MAX_STATEMENTS = 100_000
 MAX_CITED = 10
 """The most messages of one statement."""
 MAX_MISSING, MAX_MISSING_CHARS = 1_000, 1_000
@@ -26,7 +27,7 @@ def read_citations(where: str, entry: Mapping[str, Any], summary: str, places: M
         return None
     claims = claims_in(without_marks(summary))
     told = [number for number, claim in enumerate(claims) if claim.text]
-    listed = read_list(f"{where}.citations", entry["citations"], limit=max(1, len(claims)))
+    listed = read_list(f"{where}.citations", entry["citations"], limit=MAX_STATEMENTS)
     if len(listed) != len(told):
         return None  # of another text: the summary was changed in the file
     cited: dict[int, list[str]] = {}

@@ -83,7 +83,7 @@ def _found(statement: str) -> tuple[HardFact, ...]:
         if fact.kind in KINDS
         and _is_hard(fact.kind, fact.text)
         and not (fact.kind == "name" and (is_title or fact.text in labelled))
-        and not (fact.kind == "number" and not stands(normalised(fact.text), whole, words))
+        and not (fact.kind in ("number", "date") and not stands(normalised(fact.text), whole, words))
         and not (is_between and fact.kind == "number" and _DURATION.search(fact.text))
     )
 

@@ -10,6 +10,8 @@ from compression.core.citations.claims import Claim
 MARK = "(not found in the messages)"
 """Stands after an unsupported statement in the text that the model sees."""
 _MARKS = re.compile(rf" ?{re.escape(MARK)}")
+MAX_BLANKS = 8
+"""So many blanks after a statement that is left out go with it."""
 _CLOSE = re.compile(r"[.!?…;。！？；｡]{0,9}[*_]{0,4}\Z")
 _BLANK_LINE = re.compile(r"[ \t>*+•·–—|-]*+(?:\d{1,3}[.)][ \t]*+)?+(?:\*\*)?+(?:[^\W\d_][\w /&-]{0,40}:)?+[ \t*|]*+")
 """Matches a line that has nothing but a list item's sign and a label."""
@@ -45,6 +47,8 @@ def without_statements(summary: str, claims: Sequence[Claim], chosen: Collection
         lines += before.count("\n")
         touched.add(lines)
         at = claim.end
+        if not before or before[-1].isspace():
+            at += len(summary[at : at + MAX_BLANKS]) - len(summary[at : at + MAX_BLANKS].lstrip(" "))
     text = "".join([*parts, summary[at:]])
     kept = [
         line.rstrip() if number in touched else line

@@ -64,6 +64,8 @@ def values_in(text: str) -> set[float]:
     found: set[float] = set()
     for number in _NUMBER.finditer(text):
         found.update(_of(number))
+        if not number[1].isdigit():  # a pair or a list may be written like a number
+            found.update(map(float, _PART.findall(number[1])))
     found.update(_worded(text))
     found.update(map(_han, _HAN.findall(text)))
     return found
@@ -82,6 +84,11 @@ def seconds_in(text: str) -> set[float]:
         unit = next(scale for scale, name in zip(_TIME_UNITS, match.groups()[1:], strict=True) if name)
         found.update(_rounded(value * unit) for value in _readings(match[1].rstrip(".,")))
     return found
+
+
+def in_other_units(seconds: float) -> set[float]:
+    """The number of each unit of time that a duration is."""
+    return {_rounded(seconds / unit) for unit in _TIME_UNITS}
 
 
 def roundings(values: set[float]) -> set[float]:
@@ -108,8 +115,6 @@ def _readings(digits: str) -> Iterator[float]:
     plain = re.sub(r"['’_\u00a0\u202f]", "", digits)
     if len(plain) > MAX_DIGITS + 5:
         return
-    if plain != digits or not plain.isdigit():  # a pair or list may be written like a number
-        yield from (float(part) for part in _PART.findall(digits))
     for text in {plain.replace(",", ""), plain.replace(".", "").replace(",", ".")}:
         try:
             yield _rounded(float(text))

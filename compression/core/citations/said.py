@@ -123,9 +123,13 @@ class Said:
             return True
         if _PLAIN.match(text):
             return least.is_integer() and self._days.have_year(int(least)) and len(text) == 4
-        if not numbers.seconds_in(text).isdisjoint(self._seconds):
+        if any(self._takes(seconds) for seconds in numbers.seconds_in(text)):
             return True
         return not values.isdisjoint(self._roundings)
+
+    def _takes(self, seconds: float) -> bool:
+        """Whether a duration is said, in any unit."""
+        return seconds in self._seconds or not numbers.in_other_units(seconds).isdisjoint(self._values)
 
     def _has_parts(self, text: str) -> bool:
         """Whether all words and numbers of an address or version are said, or the whole of it."""
