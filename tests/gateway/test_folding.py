@@ -52,6 +52,19 @@ def test_a_history_that_grows_is_folded_once(caller: Caller) -> None:
     assert row["tokens_before"] > row["tokens_after"]
 
 
+def test_a_made_up_statement_of_its_summary_is_marked(caller: Caller) -> None:
+    said = f"Topic {caller.topic}, message 0: port 5000"
+    text = f"## Summary\n{said}. They gave it to Gwendolyn at port 9999.\n\n## State\n- Done: message 1, port 5001"
+    caller.served.llm.enqueue_summary(text, times=5)  # one for each passage, at most
+    messages = caller.history(LONG)
+    assert checkpoint(caller.ask(messages)) == "made"
+    caller.served.llm.forget_scripted_summaries()
+    (summary,) = [message["content"] for message in caller.sent if message["content"].startswith(MARK)]
+    assert f"{said}. They gave it to Gwendolyn at port 9999 (not found in the messages).\n" in summary
+    assert checkpoint(caller.ask(goes_on(messages))) == "hit"
+    assert summary in [message["content"] for message in caller.sent], "the same, byte for byte"
+
+
 def test_it_is_folded_again_when_it_is_full_again(caller: Caller) -> None:
     messages = caller.history(LONG)
     caller.ask(messages)

@@ -37,7 +37,7 @@ def test_a_statement_that_nobody_said_is_seen_and_told_to_the_model(
     box = noted.bounding_box()
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= width
     expect(reader.locator(".unfound")).to_have_count(1)
-    expect(reader.locator(".figures")).to_contain_text("1 not found in the messages")
+    expect(reader.locator("header .figures")).to_contain_text("1 not found in the messages")
     statement.get_by_role("link", name="Source 1", exact=True).click()
     expect(reader.locator("#source-1")).to_be_in_viewport()
     reader.get_by_role("button", name="Edit this summary").click()
