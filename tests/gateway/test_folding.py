@@ -55,7 +55,7 @@ def test_a_history_that_grows_is_folded_once(caller: Caller) -> None:
 def test_a_made_up_statement_of_its_summary_is_marked(caller: Caller) -> None:
     said = f"Topic {caller.topic}, message 0: port 5000"
     text = f"## Summary\n{said}. They gave it to Gwendolyn at port 9999.\n\n## State\n- Done: message 1, port 5001"
-    caller.served.llm.enqueue_summary(text, times=5)  # one for each passage, at most
+    caller.served.llm.enqueue_summary(text, times=20)  # more than there are passages
     messages = caller.history(LONG)
     assert checkpoint(caller.ask(messages)) == "made"
     caller.served.llm.forget_scripted_summaries()
