@@ -62,6 +62,7 @@ def usual_template() -> str:
 RANGES = {
     **{field.setting: (field.low, field.high) for field in FIELDS if field.setting and field.high},
     "COMPRESSION_MIN_RETENTION": (0, 1),
+    "COMPRESSION_PARTS_AT_ONCE": (1, 16),
     "COMPACTION_LOG_DAYS": (1, 36_500),
     "TOOL_RESULT_MAX_CHARS": (100, 1_000_000),
 }

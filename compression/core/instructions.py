@@ -42,6 +42,10 @@ MARKS_REQUEST = (
     "[ARTIFACT] Created (or Modified, or Deleted) path"
 )
 """The request to report a goal's progress as marks, which `compression.core.goal` parses."""
+MERGE_REQUEST = (
+    "The conversation is long: these are the summaries of its parts, from the oldest to the newest. Make one of them. "
+    "Where they differ, the later part holds:"
+)
 
 
 def summary_request(passage: Passage, *, template: str, mode: str, delimiter: str) -> tuple[str, str]:
@@ -85,7 +89,7 @@ def _request(passage: Passage, delimiter: str) -> list[str]:
         ]
     if passage.goal:
         parts += [f"The goal of this conversation:\n{delimiter}\n{passage.goal}\n{delimiter}", MARKS_REQUEST]
-    parts += ["The conversation to condense:", f"{delimiter}\n{passage.text}\n{delimiter}"]
+    parts += [MERGE_REQUEST if passage.merges else "The conversation to condense:", f"{delimiter}\n{passage.text}\n{delimiter}"]
     if passage.instructions:
         parts.append(f"The person asks of this summary: {passage.instructions}")
     parts.append("Now write the summary of all of it, with the headings as given.")

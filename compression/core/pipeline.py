@@ -8,7 +8,7 @@ from dataclasses import replace
 from compression.core.aging import MAX_REREAD_TOKENS, total_original_tokens
 from compression.core.counted_facts import counted
 from compression.core.policy import Policy
-from compression.core.ports import OnPart, OnStage, Originals, Summariser, ignore_parts, no_originals
+from compression.core.ports import OnStage, Originals, PartWatch, Summariser, no_originals
 from compression.core.retention import repaired
 from compression.core.stages.checkpoint import checkpoint, originals_of
 from compression.core.stages.identify import identify
@@ -28,12 +28,14 @@ async def compact(
     summariser: Summariser,
     count: TokenCounter,
     on_stage: OnStage,
-    on_part: OnPart = ignore_parts,
+    watch: PartWatch | None = None,
+    at_once: int = 1,
     originals: Originals = no_originals,
 ) -> Draft:
     """Condense the older part of `transcript` into a summary, and return the new state without storing it.
 
-    Raises CompactionSkipped (nothing to gain) or CompactionFailed (naming the stage).
+    Of a text in several parts, `at_once` are summarised at a time. Raises CompactionSkipped (nothing to gain) or
+    CompactionFailed (naming the stage).
     """
     await on_stage("identify", 5)
     draft = await to_thread(identify, Draft(transcript), policy, steering)
@@ -47,7 +49,8 @@ async def compact(
         unsupported=policy.unsupported,
         count=count,
         on_stage=on_stage,
-        on_part=on_part,
+        watch=watch,
+        at_once=at_once,
     )
     await on_stage("checkpoint", TO_PERCENT)
     draft = await to_thread(repaired, draft, count=count)

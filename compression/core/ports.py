@@ -11,13 +11,37 @@ from compression.core.values import Passage, Turn, Written
 OnStage = Callable[[str, int], Awaitable[None]]
 """Called when a stage begins, with the stage's name and the percentage that is done."""
 
-OnPart = Callable[[int, int, int], Awaitable[None]]
-"""Called when the summary of a passage begins, with the passage's number (from 0), the number of passages, and the
-tokens that the whole summary replaces. At the end it is called with the number of passages twice."""
+
+class PartWatch(Protocol):
+    """Follows the requests of a summary, each with its number (from 0)."""
+
+    async def planned(self, steps: Sequence[Sequence[float]], *, at_once: int, tokens: int) -> None:
+        """All the requests are known, or known better than before, by how long they take: their weights.
+
+        Those of one step are made `at_once` at a time, after those of the step before. The summary replaces `tokens`.
+        """
+        ...
+
+    async def begun(self, number: int) -> None:
+        """A summary is asked for."""
+        ...
+
+    async def ended(self, passage: Passage) -> None:
+        """The summary of a passage is there, and accepted."""
+        ...
 
 
-async def ignore_parts(*_: object) -> None:
-    """The callback for callers that need no progress of parts."""
+class Unwatched:
+    """The PartWatch of callers that need no progress of parts."""
+
+    async def planned(self, steps: Sequence[Sequence[float]], *, at_once: int, tokens: int) -> None:
+        pass
+
+    async def begun(self, number: int) -> None:
+        pass
+
+    async def ended(self, passage: Passage) -> None:
+        pass
 
 
 Originals = Callable[[datetime | None, datetime, Sequence[str]], Awaitable[tuple[Turn, ...]]]

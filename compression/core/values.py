@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from compression.core.citations.values import Citations
 from compression.core.goal import Progress
+from compression.core.merging import Merging
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -240,7 +241,8 @@ class Passage:
 
     `text` is the rendering of `turns`; `earlier` is the summary to be folded in ("": none). `prompt` is a template
     that replaces the default one ("": the default). `facts` are those that the summary should keep, for summarisers
-    that select by them.
+    that select by them. `number` is its place among the requests of the whole summary. One that `merges` has the
+    summaries of parts as its turns and text.
     """
 
     turns: tuple[Turn, ...]
@@ -252,6 +254,8 @@ class Passage:
     goal: str = ""
     prompt: str = ""
     facts: tuple[Fact, ...] = ()
+    number: int = 0
+    merges: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +292,7 @@ class Draft:
 
     The new summary takes in the `folded` checkpoints; the `older` ones stay beside it, all within `room` tokens.
     `originals` are the messages of the folded checkpoints, where these are read again instead of their summaries.
+    Independent passages have a `merging`; without one, each is summarised with the summary of the one before it.
     `marks` is the goal's progress as the summariser reported it. The summary is asked for in `max_tokens`, and has at
     most `limit` with the facts that are put back; more than `target` only for critical ones. `unfound` are the texts
     of the summary's statements that stand in no message, `dropped` is the number of statements left out for such.
@@ -302,6 +307,7 @@ class Draft:
     folded: tuple[Checkpoint, ...] = ()
     originals: tuple[Turn, ...] = ()
     passages: tuple[Passage, ...] = ()
+    merging: Merging | None = None
     level: int = 0
     max_tokens: int = 0
     limit: int = 0

@@ -11,6 +11,7 @@ from functools import partial
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.utils import timezone
 
 from compression.core import pipeline
@@ -29,6 +30,7 @@ from conversations.compaction.fallback import fallback_chain, first_good_draft
 from conversations.compaction.lease import BY_HAND, claim, finish, renewed, start
 from conversations.compaction.model_summariser import ModelSummariser
 from conversations.compaction.outcome import figures_of, record_spending
+from conversations.compaction.parts import Parts
 from conversations.compaction.progress import Progress, eta_seconds
 from conversations.compaction.snapshots import Superseded, rollback, undo
 from conversations.context import prompt, transcript
@@ -198,7 +200,8 @@ async def _drafted(
             summariser=rung,
             count=count_tokens,
             on_stage=progress.on_stage,
-            on_part=progress.on_part,
+            watch=Parts(progress, rung),
+            at_once=settings.COMPRESSION_PARTS_AT_ONCE,
             originals=originals,
         )
     except CompactionFailed:

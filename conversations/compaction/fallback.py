@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.utils import timezone
 
 from compression import conf
@@ -28,6 +29,7 @@ from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
+from conversations.compaction.at_once import AtOnce
 from conversations.compaction.model_summariser import KeptAnswers, ModelSummariser
 from conversations.context.transcript import HISTORY, Head
 from conversations.llm.profiles import connect, enabled, named, summary_profiles
@@ -183,12 +185,26 @@ def _models(
         "attempts": Attempts(),
         "quality": steering.quality,
     }
+    limits: dict[str, AtOnce] = {}
     models = [
-        ModelSummariser(profile, connect(profile), others=number, **shared)
+        ModelSummariser(profile, connect(profile), others=number, at_once=_at_once(profile, limits), **shared)
         for number, profile in zip(reversed(range(len(profiles))), profiles, strict=True)
     ]
-    larger = ModelSummariser(before, connect(before), others=len(models), **shared) if before else None
+    if before is None:
+        return models, None, unknown
+    at_once = _at_once(before, limits)
+    larger = ModelSummariser(before, connect(before), others=len(models), at_once=at_once, **shared)
     return models, larger, unknown
+
+
+def _at_once(profile: ModelProfile, limits: dict[str, AtOnce]) -> AtOnce:
+    """How many requests at a time the profile's server is sent; all models of a server share that in a run.
+
+    The built-in model answers one at a time.
+    """
+    is_builtin = profile.provider == ModelProfile.Provider.BUILTIN
+    most = 1 if is_builtin else settings.COMPRESSION_PARTS_AT_ONCE
+    return limits.setdefault(profile.base_url or profile.provider, AtOnce(most))
 
 
 def _usual(head: Head, steering: Steering) -> tuple[list[ModelProfile], ModelProfile | None]:

@@ -20,10 +20,11 @@ from compression.core.instructions import summary_request
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
 from compression.models import KeptSummary
+from conversations.compaction.at_once import AtOnce
 from conversations.llm import request
 from conversations.llm.errors import ModelError
 from conversations.llm.port import Model, Reply, Spent
-from conversations.llm.retries import ATTEMPTS, Attempts
+from conversations.llm.retries import ATTEMPTS, Attempts, pause_before_next
 from conversations.models import ModelProfile
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,9 @@ REPLY_SHARE = 2
 
 A summary that was cut off is refused; a longer one than requested is trimmed.
 """
+
+CROWDED = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.SILENCE})
+"""Errors by which a provider refuses several requests at a time: by a limit, or by a queue that is too long."""
 
 
 class Answers(Protocol):
@@ -87,8 +91,8 @@ class KeptAnswers:
 class ModelSummariser:
     """Asks the model of `profile` for summaries. `window` is in the site's own tokens; `spent` is its usage so far.
 
-    A summariser makes at most ATTEMPTS requests in all, and one more for each passage after the first. Summarisers
-    that share `attempts` share this limit, and one request is left for each of the `others` that come after this one.
+    A summariser makes at most ATTEMPTS requests in all, and one more for each passage after the first. It makes them
+    `at_once` at a time; one that is refused for that is made again, and not counted. Summarisers that share `attempts` share this limit, and one request is left for each of the `others` that come after this one.
     `template` replaces the usual template; a passage's own prompt replaces both. A request whose answer is among the
     `answers` is not made again; `has_asked` is True once any request was made.
     """
@@ -106,6 +110,7 @@ class ModelSummariser:
         template: str = "",
         answers: Answers | None = None,
         attempts: Attempts | None = None,
+        at_once: AtOnce | None = None,
         others: int = 0,
         quality: str = "",
     ) -> None:
@@ -120,13 +125,16 @@ class ModelSummariser:
         self._template = template or conf.usual_template()
         self._answers = NoAnswers() if answers is None else answers
         self._attempts = attempts or Attempts()
+        self._at_once = at_once or AtOnce(1)
         self._others = others
         self._quality = quality
         self._passages = 0
-        self._written = 0
-        self.on_share: Callable[[float], None] | None = None
-        """Called with the written share of a passage's expected summary, while the model writes."""
+        self.on_share: Callable[[int, float], None] | None = None
+        """Called with a passage's number and the written share of its expected summary, while the model writes."""
         self._given: dict[str, str] = {}
+        self._kept: set[str] = set()
+        self._stored: set[str] = set()
+        self._has_failed = False
         self._accepted: list[str] = []
 
     async def summarise(self, passage: Passage) -> Written:
@@ -137,55 +145,96 @@ class ModelSummariser:
         key = self._key(passage)
         if kept := await self._answers.get(key):
             self._given[key] = kept
+            self._stored.add(key)
             return Written(kept)
-        reply = await self._asked(passage)
+        try:
+            reply = await self._answered(passage)
+        except ModelError as fault:
+            self._has_failed = True
+            raise CompactionFailed("summarise", fault.reason, code=fault.code) from fault
+        if reply.refused:
+            self._has_failed = True
+            raise CompactionFailed("summarise", f"{self.name} refused to summarise", code=ErrorCode.REFUSAL)
         self._given[key] = reply.text
         return Written(reply.text, finished=reply.finish_reason != "length")
 
+    async def keep(self, passage: Passage) -> None:
+        """Keep a passage's answer, which was accepted: whatever becomes of the whole summary, it is not paid again."""
+        key = self._key(passage)
+        self._kept.add(key)
+        if key not in self._stored:
+            self._stored.add(key)
+            await self._answers.put(key, self._given[key])
+
     async def settle(self, *, accepted: bool) -> None:
-        """Keep the answers of an accepted summary; forget those of a rejected one, kept ones included."""
+        """Keep the answers of an accepted summary; forget those of a rejected one, kept ones included.
+
+        Where a passage has no answer, or none that was accepted, only the answers that were not are forgotten.
+        """
         self._accepted = list(self._given) if accepted else []
         if accepted:
             for key, text in self._given.items():
-                await self._answers.put(key, text)
-        elif self._given:
-            await self._answers.forget(self._given)
-        self._given = {}
+                if key not in self._stored:
+                    await self._answers.put(key, text)
+        else:
+            refused = self._given.keys() - self._kept
+            rejected = refused if refused or self._has_failed else self._given.keys()
+            if rejected:
+                await self._answers.forget(list(rejected))
+        self._given, self._kept, self._stored, self._has_failed = {}, set(), set(), False
 
     @property
     def answers(self) -> list[str]:
         """The keys of the answers that the last accepted summary was made of."""
         return self._accepted
 
-    async def _asked(self, passage: Passage) -> Reply:
+    async def _answered(self, passage: Passage) -> Reply:
+        """The reply to a passage's request, asked for again with fewer others where the provider refuses so many."""
+        failed = 0
+        while True:
+            async with self._at_once.slot() as slot:
+                is_alone = slot.limit == 1
+                try:
+                    return await self._asked(passage, returned=frozenset() if is_alone else CROWDED)
+                except ModelError as fault:
+                    failed += not slot.shared
+                    pause = pause_before_next(fault, failed=max(failed, 1))
+                    if is_alone or fault.code not in CROWDED or pause is None or failed == ATTEMPTS:
+                        raise
+                    if slot.shared:
+                        self._attempts.add()
+                        self._at_once.halve(slot)
+                    elif not self._attempts.left:
+                        raise
+                    self._at_once.pause(pause)
+
+    async def _asked(self, passage: Passage, *, returned: frozenset[str]) -> Reply:
         self.has_asked = True
-        asked, made = self._wording(passage, _delimiter()), self._attempts.made
+        asked = self._wording(passage, _delimiter())
+        own = Attempts(self._attempts.most, within=self._attempts, returned=returned)
         expected = passage.max_tokens * _characters_a_token(passage)
-        self._written = 0
+        written = 0
 
         def on_written(characters: int) -> None:
-            self._written = characters
+            nonlocal written
+            written = characters
             if self.on_share:
-                self.on_share(characters / expected)
+                self.on_share(passage.number, characters / expected)
 
         try:
             reply = await self._model.complete(
                 request.for_summary(*asked),
                 max_tokens=REPLY_SHARE * passage.max_tokens,
-                attempts=self._attempts,
+                attempts=own,
                 on_written=on_written,
             )
-        except ModelError as fault:
-            raise CompactionFailed("summarise", fault.reason, code=fault.code) from fault
         except asyncio.CancelledError:
-            if self._attempts.made > made:
-                written = self._written / _characters_a_token(passage)
-                self.spent += self._estimated(sum(map(count_tokens, asked)), written)
+            if own.made:
+                tokens = written / _characters_a_token(passage)
+                self.spent += self._estimated(sum(map(count_tokens, asked)), tokens)
             raise
         if reply.spent:
             self.spent = self.spent + reply.spent
-        if reply.refused:
-            raise CompactionFailed("summarise", f"{self.name} refused to summarise", code=ErrorCode.REFUSAL)
         return reply
 
     def _estimated(self, prompt_tokens: int, completion_tokens: float) -> Spent:

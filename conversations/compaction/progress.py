@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from math import ceil
 from statistics import median
@@ -29,7 +30,7 @@ class Progress:
 
     def __init__(self, row: Compaction) -> None:
         self._row = row
-        self._pace = Pace()
+        self.pace = Pace()
         self._name = ""
         self._stage = ""
         self._percent = row.percent
@@ -38,7 +39,7 @@ class Progress:
 
     def begin(self, summariser: Summariser) -> None:
         """Start measuring the next summariser of the fallback chain."""
-        self._from, self._pace, self._name = self._percent, Pace(), summariser.name
+        self._from, self.pace, self._name = self._percent, Pace(), summariser.name
         if isinstance(summariser, ModelSummariser):
             summariser.on_share = self._write
 
@@ -50,10 +51,11 @@ class Progress:
         self._go_to(percent)
         await advance(self._row, self._stage, self._percent, summariser=self._name, **self._figures())
 
-    async def on_part(self, number: int, of: int, tokens: int) -> None:
-        if number == 0:
-            self._pace = Pace(usual=await sync_to_async(usual_seconds)(self._name, tokens))
-        self._pace.begin(number, of)
+    async def planned(self, steps: Sequence[Sequence[float]], *, at_once: int, tokens: int) -> None:
+        """Take the requests of a summary that replaces `tokens`, by their weights, as the measure of its progress."""
+        if not self.pace.parts:
+            self.pace = Pace(usual=await sync_to_async(usual_seconds)(self._name, tokens))
+        self.pace.plan(steps, at_once=at_once)
 
     def news(self) -> dict[str, Any]:
         """The columns that have changed since they were last stored; empty if the percent is the same."""
@@ -61,23 +63,23 @@ class Progress:
             return {}
         return {"percent": self._percent, **self._figures()}
 
-    def _write(self, share: float) -> None:
-        self._pace.write(share)
+    def _write(self, number: int, share: float) -> None:
+        self.pace.write(number, share)
         self._go_to(self._at_parts)
 
     @property
     def _at_parts(self) -> int:
-        return FROM_PERCENT + int((TO_PERCENT - FROM_PERCENT) * self._pace.share)
+        return FROM_PERCENT + int((TO_PERCENT - FROM_PERCENT) * self.pace.share)
 
     def _go_to(self, percent: int) -> None:
         self._percent = max(self._percent, self._from + (100 - self._from) * percent // 100)
 
     def _figures(self) -> dict[str, Any]:
         self._told = self._percent
-        left = self._pace.remaining
+        left = self.pace.remaining
         return {
-            "parts": self._pace.parts,
-            "parts_done": self._pace.done,
+            "parts": self.pace.parts,
+            "parts_done": self.pace.done,
             "eta_ms": None if left is None else round(1000 * left),
             "advanced_at": timezone.now(),
         }

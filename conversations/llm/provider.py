@@ -172,7 +172,8 @@ class Provider(ABC):
 
     async def _pause(self, error: ModelError, failed: int, budget: Attempts) -> None:
         """Wait before the next attempt; raises `error` if there is none, even if a shared budget has requests left."""
-        seconds = pause_before_next(error, failed=failed) if budget.left and failed < self._attempts else None
+        is_last = not budget.left or failed >= self._attempts or error.code in budget.returned
+        seconds = None if is_last else pause_before_next(error, failed=failed)
         if seconds is None:
             raise error
         await self._sleep(seconds)
@@ -250,7 +251,7 @@ class Provider(ABC):
                 if other is None:
                     raise
                 if other.template != way.template:
-                    budget.most += 1  # happens at most twice, as templates only become stricter
+                    budget.add()  # happens at most twice, as templates only become stricter
                 elif not budget.left:
                     raise
                 way = other

@@ -23,23 +23,35 @@ MAX_PAUSE_SECONDS = 20.0
 class Attempts:
     """A budget of requests for one or several calls: every request to a provider takes one of it.
 
-    `reserved` requests are kept for calls that have not begun yet.
+    `reserved` requests are kept for calls that have not begun yet. Requests of a budget `within` another one count in
+    both. After an error with a code in `returned`, the caller decides whether to ask again, not the model.
     """
 
     most: int = ATTEMPTS
     made: int = 0
     reserved: int = 0
+    within: Attempts | None = None
+    returned: frozenset[str] = frozenset()
 
     @property
     def left(self) -> int:
-        return max(0, self.most - self.made - self.reserved)
+        left = max(0, self.most - self.made - self.reserved)
+        return min(left, self.within.left) if self.within else left
 
     def take(self) -> bool:
         """Take one request from the budget; False if none is left."""
         if not self.left:
             return False
         self.made += 1
+        if self.within:
+            self.within.take()
         return True
+
+    def add(self, requests: int = 1) -> None:
+        """Raise the budget, and the one that it is within, by so many requests."""
+        self.most += requests
+        if self.within:
+            self.within.add(requests)
 
     def allow(self, most: int) -> None:
         """Raise the budget to at least `most` requests, including those already made."""

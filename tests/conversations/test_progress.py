@@ -128,7 +128,7 @@ async def test_the_row_says_who_is_at_it_and_percent_moves_as_the_summary_is_wri
     assert percents == sorted(percents) and percents[0] == 20 and percents[-1] > 60
     within = {percent for percent, done, _ in seen if done == 0}
     assert len(within) > 1, "it moves while the first part is written"
-    assert row.parts > 1 and {done for _, done, _ in seen} >= {0, 1}
+    assert row.parts > 1 and {done for _, done, _ in seen} >= {0, row.parts - 1}
     known = [eta for _, _, eta in seen if eta is not None]
     assert known and min(known) >= 1
     published = [event.data["percent"] for event in told if event.type == "compression.progress"]

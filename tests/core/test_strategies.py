@@ -163,14 +163,17 @@ def test_a_new_checkpoint_stands_for_the_newly_condensed_messages_alone() -> Non
     assert [turn.id for turn in summariser.shown[-1].turns] == [str(number) for number in range(16, 26)]
 
 
-def test_chunks_of_one_compaction_fold_into_one_another() -> None:
+def test_parts_of_one_compaction_are_merged() -> None:
     chat, summariser = Chat(window=window(32_000)), Scripted(window=4_000)
     chat.say(20)
     chat.compact(Scripted())
     chat.say(120)
     chat.compact(summariser)
-    assert len(summariser.shown) > 1
-    assert [passage.earlier for passage in summariser.shown] == ["", *[GOOD] * (len(summariser.shown) - 1)]
+    parts = len(summariser.shown) - 1
+    assert parts > 1
+    assert [passage.earlier for passage in summariser.shown] == [""] * (parts + 1)
+    assert [passage.merges for passage in summariser.shown] == [False] * parts + [True]
+    assert summariser.shown[-1].text.count(GOOD) == parts
 
 
 DECISIONS = tuple(

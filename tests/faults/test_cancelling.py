@@ -14,7 +14,6 @@ from django.test import Client
 from compression.core import pipeline
 from compression.core.extractive.summariser import Extractive
 from compression.core.policy import Policy
-from compression.core.ports import ignore_parts
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
@@ -40,6 +39,10 @@ def filled(conversation: Conversation) -> Conversation:
     ModelProfile.objects.update(price_input=1, price_output=2)
     fill(conversation, 20)
     return conversation
+
+
+async def unheard(stage: str, percent: int) -> None:
+    """The callback of a caller that needs no stages."""
 
 
 async def thinking(chat: Chat, trigger: str = "manual") -> Compaction:
@@ -84,9 +87,10 @@ async def test_what_was_paid_until_then_is_recorded(conversation: Conversation, 
     chat.llm.enqueue_summary()
     chat.llm.summary_takes(seconds=60)
     row = await chat.start_compaction()
-    await asyncio.to_thread(chat.llm.wait_for, lambda llm: len(llm.summaries) == 2)
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: len(llm.summaries) == 4)
+    await asyncio.sleep(0.3)  # the first of the four is answered at once
     await sync_to_async(cancel.cancel)(row)
-    await closed(chat.llm)
+    await asyncio.to_thread(chat.llm.wait_for, lambda llm: llm.aborted == 3, seconds=20)
     asked = sum(request.tokens for request in chat.llm.summaries)
     async with asyncio.timeout(5):
         while not (row := await Compaction.objects.aget(pk=row.pk)).prompt_tokens:
@@ -166,7 +170,7 @@ async def test_a_cancel_within_the_commit_leaves_nothing_of_it(filled: Conversat
     loaded = await sync_to_async(transcript.load)(filled.pk)
     source = await sync_to_async(compaction.source)(loaded, rebuild=True)
     draft = await pipeline.compact(
-        source, Policy(), steering=Steering(), summariser=Extractive(), count=count_tokens, on_stage=ignore_parts
+        source, Policy(), steering=Steering(), summariser=Extractive(), count=count_tokens, on_stage=unheard
     )
     row = await sync_to_async(lease.start)(row.pk, row.lease_token)
     assert row is not None

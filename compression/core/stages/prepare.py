@@ -12,6 +12,7 @@ from compression.core.counted_facts import most_important
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.facts import find_facts
+from compression.core.merging import MIN_PARTS, Merging, packed
 from compression.core.policy import Policy
 from compression.core.ports import Summariser
 from compression.core.quoting import escaped, is_plain, quoted
@@ -35,8 +36,6 @@ USUAL_DENSITY = 4
 
 ORIGINS = {"import": "imported", "planner": "for the planner", "summary": "from an earlier conversation"}
 """The label in a transcript for messages of a turn's origin, which nobody typed in this conversation."""
-HEADER_TOKENS = 20
-"""Tokens that the rendering adds to a message: the line with its speaker and date."""
 
 
 def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Summariser, count: TokenCounter) -> Draft:
@@ -57,11 +56,17 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     target = least if policy.has_budget else _left_by_target(draft, policy)  # a flow's own budget is its target
     limit = min(limit, max(least, target))
     level = policy.level or level_for(draft.condensed_tokens)
-    # Each passage is sent with a summary to fold in: the earlier one, then that of the passages before it.
+    # Each passage may be sent with a summary to fold in: the earlier one, then that of the passages before it.
     instructions = "\n".join((steering.instructions, draft.transcript.goal, steering.prompt or policy.prompt))
     beside = max(count(earlier), max_tokens) + count(instructions)
     room = _room(summariser, max_tokens, beside=beside)
     pieces = [piece for turn in turns for piece in _pieces(_whole(turn, count), room, count)]
+    parts, part_tokens, merging = list(packed(pieces, room)), max_tokens, None
+    if summariser.window is not None and len(parts) >= MIN_PARTS:
+        beside_text = WORDING_TOKENS + count(instructions)
+        independent = Merging(summariser.window - beside_text, max_tokens, earlier, count(earlier))
+        if (divided := independent.divided(pieces)) and len(divided[1]) > 1:
+            (part_tokens, parts), merging = divided, independent
     counted = most_important(
         facts,
         draft.condensed_tokens + total_original_tokens(draft.folded),
@@ -71,18 +76,26 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
         Passage(
             turns=part,
             text=render_transcript(part),
-            earlier=earlier if number == 0 else "",
-            max_tokens=max_tokens,
+            earlier=earlier if number == 0 and not merging else "",
+            max_tokens=part_tokens,
             level=level,
             instructions=steering.instructions,
             goal=draft.transcript.goal,
             prompt=steering.prompt or policy.prompt,
             facts=counted,
+            number=number,
         )
-        for number, part in enumerate(_packed(pieces, room, count))
+        for number, part in enumerate(parts)
     )
     return replace(
-        draft, level=level, passages=passages, max_tokens=max_tokens, limit=limit, target=target, facts=counted
+        draft,
+        level=level,
+        passages=passages,
+        merging=merging,
+        max_tokens=max_tokens,
+        limit=limit,
+        target=target,
+        facts=counted,
     )
 
 
@@ -221,17 +234,3 @@ def _parts(text: str, limit: int, count: TokenCounter) -> Iterator[str]:
     cut = text.rfind("\n", quarter, middle) + 1 or text.rfind(" ", quarter, middle) + 1 or middle
     yield from _parts(text[:cut], limit, count)
     yield from _parts(text[cut:], limit, count)
-
-
-def _packed(pieces: list[Turn], room: int | None, count: TokenCounter) -> Iterator[tuple[Turn, ...]]:
-    """The pieces in order, joined into passages of at most `room` tokens."""
-    passage: list[Turn] = []
-    taken = 0
-    for piece in pieces:
-        tokens = piece.tokens + HEADER_TOKENS
-        if passage and room is not None and taken + tokens > room:
-            yield tuple(passage)
-            passage, taken = [], 0
-        passage.append(piece)
-        taken += tokens
-    yield tuple(passage)
