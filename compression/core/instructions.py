@@ -89,7 +89,8 @@ def _request(passage: Passage, delimiter: str) -> list[str]:
         ]
     if passage.goal:
         parts += [f"The goal of this conversation:\n{delimiter}\n{passage.goal}\n{delimiter}", MARKS_REQUEST]
-    parts += [MERGE_REQUEST if passage.merges else "The conversation to condense:", f"{delimiter}\n{passage.text}\n{delimiter}"]
+    parts.append(MERGE_REQUEST if passage.merges else "The conversation to condense:")
+    parts.append(f"{delimiter}\n{passage.text}\n{delimiter}")
     if passage.instructions:
         parts.append(f"The person asks of this summary: {passage.instructions}")
     parts.append("Now write the summary of all of it, with the headings as given.")

@@ -29,17 +29,8 @@ class AtOnce:
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Slot]:
         """Hold a place, once there is one and no pause is asked for."""
-        async with self._freed:
-            await self._freed.wait_for(lambda: len(self._slots) < self.limit)
-            slot = Slot(self.limit)
-            self._slots.add(slot)
+        slot = await self._taken()
         try:
-            while (pause := self._resumes_at - asyncio.get_running_loop().time()) > 0:
-                await self._sleep(pause)
-            slot.limit = self.limit
-            if len(self._slots) > 1:
-                for one in self._slots:
-                    one.shared = True
             yield slot
         finally:
             self._slots.discard(slot)
@@ -53,6 +44,20 @@ class AtOnce:
     def pause(self, seconds: float) -> None:
         """Send nothing for so long."""
         self._resumes_at = max(self._resumes_at, asyncio.get_running_loop().time() + seconds)
+
+    async def _taken(self) -> Slot:
+        while True:
+            async with self._freed:
+                await self._freed.wait_for(lambda: len(self._slots) < self.limit)
+                pause = self._resumes_at - asyncio.get_running_loop().time()
+                if pause <= 0:
+                    slot = Slot(self.limit)
+                    self._slots.add(slot)
+                    if len(self._slots) > 1:
+                        for one in self._slots:
+                            one.shared = True
+                    return slot
+            await self._sleep(pause)
 
     async def _tell(self) -> None:
         async with self._freed:

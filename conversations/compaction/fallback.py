@@ -30,7 +30,8 @@ from compression.core.truncation import Truncation
 from compression.core.values import Draft, Steering, Transcript
 from compression.models import Compaction
 from conversations.compaction.at_once import AtOnce
-from conversations.compaction.model_summariser import KeptAnswers, ModelSummariser
+from conversations.compaction.kept_answers import KeptAnswers
+from conversations.compaction.model_summariser import ModelSummariser
 from conversations.context.transcript import HISTORY, Head
 from conversations.llm.profiles import connect, enabled, named, summary_profiles
 from conversations.llm.retries import EXHAUSTED, Attempts

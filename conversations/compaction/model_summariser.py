@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from hashlib import sha256
-from typing import Protocol
-from uuid import UUID
-
-from django.db import DatabaseError
 
 from compression import conf
 from compression.core.error_codes import ErrorCode
@@ -19,15 +14,13 @@ from compression.core.errors import CompactionFailed
 from compression.core.instructions import summary_request
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
-from compression.models import KeptSummary
-from conversations.compaction.at_once import AtOnce
+from conversations.compaction.at_once import AtOnce, Slot
+from conversations.compaction.kept_answers import Answers, NoAnswers
 from conversations.llm import request
 from conversations.llm.errors import ModelError
 from conversations.llm.port import Model, Reply, Spent
 from conversations.llm.retries import ATTEMPTS, Attempts, pause_before_next
 from conversations.models import ModelProfile
-
-logger = logging.getLogger(__name__)
 
 REPLY_SHARE = 2
 """How many times the requested length a summary may reach before it is cut off.
@@ -39,62 +32,14 @@ CROWDED = frozenset({ErrorCode.RATE_LIMITED, ErrorCode.SILENCE})
 """Errors by which a provider refuses several requests at a time: by a limit, or by a queue that is too long."""
 
 
-class Answers(Protocol):
-    """A store of accepted answers, by a key made of the model and the request."""
-
-    async def get(self, key: str) -> str | None: ...
-
-    async def put(self, key: str, text: str) -> None: ...
-
-    async def forget(self, keys: Collection[str]) -> None: ...
-
-
-class NoAnswers:
-    """A store that keeps nothing, so that every request is made."""
-
-    async def get(self, key: str) -> str | None:
-        return None
-
-    async def put(self, key: str, text: str) -> None:
-        pass
-
-    async def forget(self, keys: Collection[str]) -> None:
-        pass
-
-
-class KeptAnswers:
-    """Keeps one person's answers as database rows; no other person is ever given them.
-
-    An answer is deleted together with the conversation that it was first made for.
-    """
-
-    def __init__(self, owner_id: int, conversation_id: UUID) -> None:
-        self._owner_id = owner_id
-        self._conversation_id = conversation_id
-
-    async def get(self, key: str) -> str | None:
-        rows = KeptSummary.objects.filter(owner_id=self._owner_id, key=key)
-        return await rows.values_list("text", flat=True).afirst()
-
-    async def put(self, key: str, text: str) -> None:
-        row = KeptSummary(owner_id=self._owner_id, conversation_id=self._conversation_id, key=key, text=text)
-        try:
-            # Another run may have made the same request meanwhile: the first answer stays.
-            await KeptSummary.objects.abulk_create([row], ignore_conflicts=True)
-        except DatabaseError:
-            logger.exception("an answer could not be kept")
-
-    async def forget(self, keys: Collection[str]) -> None:
-        await KeptSummary.objects.filter(owner_id=self._owner_id, key__in=keys).adelete()
-
-
 class ModelSummariser:
     """Asks the model of `profile` for summaries. `window` is in the site's own tokens; `spent` is its usage so far.
 
     A summariser makes at most ATTEMPTS requests in all, and one more for each passage after the first. It makes them
-    `at_once` at a time; one that is refused for that is made again, and not counted. Summarisers that share `attempts` share this limit, and one request is left for each of the `others` that come after this one.
-    `template` replaces the usual template; a passage's own prompt replaces both. A request whose answer is among the
-    `answers` is not made again; `has_asked` is True once any request was made.
+    `at_once` at a time; one that is refused for that is made again, and not counted. Summarisers that share `attempts`
+    share this limit, and one request is left for each of the `others` that come after this one. `template` replaces the
+    usual template; a passage's own prompt replaces both. A request whose answer is among the `answers` is not made
+    again; `has_asked` is True once any request was made.
     """
 
     provisional = False
@@ -129,6 +74,8 @@ class ModelSummariser:
         self._others = others
         self._quality = quality
         self._passages = 0
+        self._refused = 0
+        self._has_words = False
         self.on_share: Callable[[int, float], None] | None = None
         """Called with a passage's number and the written share of its expected summary, while the model writes."""
         self._given: dict[str, str] = {}
@@ -140,7 +87,7 @@ class ModelSummariser:
     async def summarise(self, passage: Passage) -> Written:
         """Summarise a passage. Raises CompactionFailed for every fault of the provider."""
         self._passages += 1
-        self._attempts.allow(ATTEMPTS + self._passages - 1)
+        self._allow()
         self._attempts.reserved = self._others
         key = self._key(passage)
         if kept := await self._answers.get(key):
@@ -150,7 +97,6 @@ class ModelSummariser:
         try:
             reply = await self._answered(passage)
         except ModelError as fault:
-            self._has_failed = True
             raise CompactionFailed("summarise", fault.reason, code=fault.code) from fault
         if reply.refused:
             self._has_failed = True
@@ -193,20 +139,43 @@ class ModelSummariser:
         failed = 0
         while True:
             async with self._at_once.slot() as slot:
-                is_alone = slot.limit == 1
+                if self._has_failed:  # meanwhile: the summary that this passage is a part of will not be made
+                    raise ModelError("another part could not be summarised")
                 try:
-                    return await self._asked(passage, returned=frozenset() if is_alone else CROWDED)
+                    return await self._asked(passage, returned=CROWDED if slot.limit > 1 else frozenset())
                 except ModelError as fault:
-                    failed += not slot.shared
-                    pause = pause_before_next(fault, failed=max(failed, 1))
-                    if is_alone or fault.code not in CROWDED or pause is None or failed == ATTEMPTS:
-                        raise
-                    if slot.shared:
-                        self._attempts.add()
-                        self._at_once.halve(slot)
-                    elif not self._attempts.left:
-                        raise
-                    self._at_once.pause(pause)
+                    if not self._is_crowded(fault, slot):
+                        failed += 1
+                        self._pause_or_raise(fault, slot, failed)
+
+    def _is_crowded(self, fault: ModelError, slot: Slot) -> bool:
+        """Whether the provider refused a request for the others at the same time; from now on it is sent fewer.
+
+        Silence is taken for a queue only where the provider has answered others, as another time-out is a long wait.
+        """
+        if not slot.shared:
+            return False
+        if fault.code == ErrorCode.SILENCE and self._has_words:
+            self._at_once.limit = 1
+        elif fault.code == ErrorCode.RATE_LIMITED and (pause := pause_before_next(fault, failed=1)) is not None:
+            self._at_once.halve(slot)
+            self._at_once.pause(pause)
+        else:
+            return False
+        self._refused += 1
+        self._allow()
+        return True
+
+    def _pause_or_raise(self, fault: ModelError, slot: Slot, failed: int) -> None:
+        """Have the request made again after a pause if the model has left that to us; else raise its fault."""
+        pause = pause_before_next(fault, failed=failed) if self._attempts.left and failed < ATTEMPTS else None
+        if slot.limit == 1 or fault.code not in CROWDED or pause is None:
+            self._has_failed = True
+            raise fault
+        self._at_once.pause(pause)
+
+    def _allow(self) -> None:
+        self._attempts.allow(ATTEMPTS + self._passages - 1 + self._refused)
 
     async def _asked(self, passage: Passage, *, returned: frozenset[str]) -> Reply:
         self.has_asked = True
@@ -218,6 +187,7 @@ class ModelSummariser:
         def on_written(characters: int) -> None:
             nonlocal written
             written = characters
+            self._has_words = True
             if self.on_share:
                 self.on_share(passage.number, characters / expected)
 

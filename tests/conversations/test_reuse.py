@@ -16,7 +16,8 @@ from django.utils import timezone
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, KeptSummary, PromptTemplate
 from conversations.compaction import ahead_of_time, compaction, lease, snapshots
-from conversations.compaction.model_summariser import KeptAnswers, ModelSummariser
+from conversations.compaction.kept_answers import KeptAnswers
+from conversations.compaction.model_summariser import ModelSummariser
 from conversations.llm.profiles import connect
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.ops import maintenance

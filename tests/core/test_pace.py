@@ -125,9 +125,7 @@ SPANS = {
 @pytest.mark.parametrize("spans", SPANS)
 @pytest.mark.parametrize("at_once", [1, 2, 4, 8])
 @pytest.mark.parametrize("sizes", ["equal", "different"])
-def test_after_the_first_part_the_remaining_time_is_right_within_a_third(
-    spans: str, at_once: int, sizes: str
-) -> None:
+def test_after_the_first_part_the_remaining_time_is_right_within_a_third(spans: str, at_once: int, sizes: str) -> None:
     """The parts of 140,000 tokens for a summariser that reads 8,192, in a simulation of the whole run."""
     luck = random.Random(7)
     for _ in range(20):

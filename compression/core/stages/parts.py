@@ -54,12 +54,12 @@ def _merging(first: Passage, summaries: Sequence[Turn], *, number: int, max_toke
 async def _written(passages: Sequence[Passage], write: Write, at_once: int) -> tuple[list[Turn], Progress]:
     """The passages' summaries in order, and the progress that they report; `at_once` are asked for at a time.
 
-    After a failure no further one is begun; those that are asked for already are waited for, as they are paid for. The
-    failure of the earliest passage is raised.
+    After a failure no further one is begun; those that are asked for already are waited for, as they are paid for. Then
+    the first failure is raised.
     """
     waiting = iter(enumerate(passages))
     done: dict[int, tuple[Turn, Progress]] = {}
-    failed: dict[int, CompactionFailed] = {}
+    failed: list[CompactionFailed] = []
 
     async def work() -> None:
         for number, passage in waiting:
@@ -68,7 +68,7 @@ async def _written(passages: Sequence[Passage], write: Write, at_once: int) -> t
             try:
                 done[number] = await write(passage)
             except CompactionFailed as failure:
-                failed[number] = failure
+                failed.append(failure)
 
     try:
         async with TaskGroup() as group:
@@ -77,6 +77,6 @@ async def _written(passages: Sequence[Passage], write: Write, at_once: int) -> t
     except BaseExceptionGroup as faults:
         raise faults.exceptions[0] from None
     if failed:
-        raise failed[min(failed)]
+        raise failed[0]
     in_order = [done[number] for number in range(len(passages))]
     return [summary for summary, _ in in_order], sum((marks for _, marks in in_order), Progress())

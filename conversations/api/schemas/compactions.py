@@ -93,7 +93,11 @@ class Progress(BaseModel):
     status: Status = about("`pending` and `running` go on; all others are the end.", "succeeded")
     stage: str = about("The stage that it is at.", "validate")
     percent: int = about("How far it is.", 100, ge=0, le=100)
-    parts: int = about("Passages that are summarised one after the other; 0: not known yet.", 3, ge=0)
+    parts: int = about(
+        "Requests for the summary: those for the parts of a long text, and those that merge theirs; 0: not known yet.",
+        3,
+        ge=0,
+    )
     parts_done: int = about("Those of them that are.", 3, ge=0)
     elapsed_seconds: int = about("Seconds since it was asked for, until it was over.", 14, ge=0)
     eta_seconds: int | None = about(
