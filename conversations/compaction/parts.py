@@ -25,6 +25,7 @@ class Parts:
         self.progress.pace.begin(number)
 
     async def ended(self, passage: Passage) -> None:
-        self.progress.pace.end(passage.number)
+        """Note the end of a part and keep its answer. Raises LeaseLost: a worker without its lease keeps nothing."""
+        await self.progress.ended(passage.number)
         if isinstance(self.summariser, ModelSummariser):
             await self.summariser.keep(passage)

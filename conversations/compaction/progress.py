@@ -57,6 +57,11 @@ class Progress:
             self.pace = Pace(usual=await sync_to_async(usual_seconds)(self._name, tokens))
         self.pace.plan(steps, at_once=at_once)
 
+    async def ended(self, number: int) -> None:
+        """Store and publish that a part is done. Raises LeaseLost."""
+        self.pace.end(number)
+        await self.on_stage("summarise", FROM_PERCENT)
+
     def news(self) -> dict[str, Any]:
         """The columns that have changed since they were last stored; empty if the percent is the same."""
         if self._percent == self._told:

@@ -31,7 +31,7 @@ def test_a_server_that_stops_leaves_no_lock_and_no_traceback(server: str, tmp_pa
         stream = pool.submit(said, caller, {"messages": short, "stream": True})
         served.llm.wait_for(lambda llm: len(llm.chats) == 1)
         others = [pool.submit(said, caller, {"messages": messages}) for messages in (short, long, long)]
-        served.llm.wait_for(lambda llm: len(llm.chats) == 2 and len(llm.summaries) == 1)
+        served.llm.wait_for(lambda llm: len(llm.chats) == 2 and len(llm.summaries) >= 1)
         began = time.monotonic()
         served.site.process.send_signal(signal.SIGTERM)
         served.site.process.wait(20)
