@@ -6,6 +6,7 @@ from asgiref.sync import sync_to_async
 
 from conversations.compaction import compaction
 from conversations.context import message_index
+from conversations.llm import window_probe, windows
 from conversations.ops import maintenance
 from conversations.runtime import log_context
 from conversations.turns import recovery, titles, turn
@@ -23,6 +24,14 @@ async def compact(compaction_id: str) -> None:
 async def suggest_title(conversation_id: str, reply_id: str) -> None:
     with log_context.bound(conversation_id=conversation_id, reply_id=reply_id):
         await titles.suggest(UUID(conversation_id), UUID(reply_id))
+
+
+async def ask_window(profile_id: str) -> None:
+    await windows.ask(int(profile_id))
+
+
+async def check_window(profile_id: str, tokens: str) -> None:
+    await window_probe.check(int(profile_id), int(tokens))
 
 
 async def sweep() -> None:

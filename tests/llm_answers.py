@@ -61,6 +61,7 @@ class Answer:
     calls: Sequence[tuple[str, str]] = ()
     events: Sequence[dict[str, Any]] = ()
     holds: Mapping[str, Event] = field(default_factory=dict)
+    facts: Any = None  # of its models: JSON, or bytes as they are
 
     @property
     def pieces(self) -> list[str]:
@@ -96,6 +97,11 @@ class Request:
     body: dict[str, Any]
     headers: dict[str, str] = field(default_factory=dict)
     path: str = "/v1/chat/completions"
+
+    @property
+    def is_about_model(self) -> bool:
+        """Whether it asks a server of one's own what it knows of its models, by that server's own address."""
+        return self.path.partition("?")[0] in ("/api/ps", "/api/show", "/api/v0/models", "/props", "/model/info")
 
     @property
     def in_blocks(self) -> bool:

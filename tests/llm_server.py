@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
 
-from tests import llm_templates
+from tests import llm_templates, llm_windows
 from tests.llm_answers import Answer, Request, assert_every_message_represented, count_tokens, summary_of
 from tests.llm_wire import read, send
 
@@ -36,13 +36,21 @@ class LlmServer:
     opened, `open` those that still are, `aborted` the answers that a client did not wait for. `models` are the ids that
     it lists; who asks for those is not recorded. `template` is the chat template by which chat completions are refused
     (`tests.llm_templates`), "" for none; refused requests are recorded and take no scripted answer. `counts` is
-    how many times our own count it reports as used (chat completions).
+    how many times our own count it reports as used (chat completions). `facts` are its answers about models by path
+    (`tests.llm_windows`), bytes as they are; without one it answers 404. `reads` is how many tokens of a request its
+    model reads, 0 for all: what is longer loses its front, and no error says so. `half_of_long`: only half of that is
+    left, as with Ollama. `repeats` is whether its model repeats the mark at the head of what it read.
     """
 
     def __init__(self, *, port: int = 0, default: Answer | None = None) -> None:
         self.port = port
         self.template = ""
         self.counts = 1.0
+        self.facts: dict[str, Any] = {}
+        self.asked: list[str] = []
+        self.reads = 0
+        self.half_of_long = False
+        self.repeats = True
         self.default = default or Answer()
         self.default_summary: Callable[[Request], str] = summary_of
         self.summary_delay = 0.0
@@ -112,6 +120,7 @@ class LlmServer:
         self.summary_delay = 0.0
         self.template = ""
         self.counts = 1.0
+        self.facts, self.asked, self.reads, self.half_of_long, self.repeats = {}, [], 0, False, True
 
     def wait_for(self, done: Callable[[LlmServer], bool], *, seconds: float = 30.0) -> None:
         """Block until `done(self)`; fails after `seconds`."""
@@ -175,6 +184,10 @@ class LlmServer:
             await asyncio.gather(sending, more, return_exceptions=True)
 
     def _answer(self, request: Request) -> Answer:
+        path = request.path.partition("?")[0]
+        if request.is_about_model or path in self.facts:
+            self.asked.append(path)
+            return Answer(status=200 if path in self.facts else 404, facts=self.facts.get(path))
         if request.is_listing:
             return Answer("\n".join(self.models))
         with self._lock:
@@ -182,14 +195,23 @@ class LlmServer:
             if refusal := llm_templates.refusal(self.template, request):
                 return refusal
             if not request.is_summary:
-                return self._chats.popleft() if self._chats else self.default
+                answer = self._chats.popleft() if self._chats else self.default
+                return llm_windows.with_mark(answer, request, self._read(request)) if self.repeats else answer
             answer = self._summaries.popleft() if self._summaries else Answer("", delay=self.summary_delay)
         return answer if answer.text else replace(answer, text=self.default_summary(request))
 
+    def _read(self, request: Request) -> int:
+        """The tokens of a request that its model reads."""
+        if not self.reads or request.tokens <= self.reads:
+            return request.tokens
+        return self.reads // 2 + 2 if self.half_of_long else self.reads
+
     def _counted(self, answer: Answer, request: Request) -> Answer:
-        if self.counts == 1 or answer.usage != "counted" or request.is_listing:
+        if answer.usage != "counted" or request.is_listing or request.is_about_model or answer.status != 200:
             return answer
-        prompt, completion = round(self.counts * request.tokens), round(self.counts * answer.tokens)
+        if self.counts == 1 and not self.reads:
+            return answer
+        prompt, completion = round(self.counts * self._read(request)), round(self.counts * answer.tokens)
         return replace(answer, usage={"prompt_tokens": prompt, "completion_tokens": completion})
 
 

@@ -32,6 +32,8 @@ async def send(writer: asyncio.StreamWriter, answer: Answer, request: Request) -
     await asyncio.sleep(answer.delay)
     if answer.fault == "reset":
         return _reset(writer)
+    if answer.facts is not None:
+        return await _send_whole(writer, answer.facts, answer)
     if request.is_listing:
         return await _send_whole(writer, {"data": [{"id": id} for id in answer.text.split("\n")]}, answer)
     if request.in_blocks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from functools import partial
@@ -19,6 +20,7 @@ from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from conversations.llm import window_words, windows
 from conversations.llm.connection_test import ConnectionTest, test_connections
 from conversations.models import ModelProfile
 from conversations.templatetags.chat import money, seconds
@@ -66,7 +68,7 @@ class ModelProfileForm(forms.ModelForm):
             "provider": "Which API it speaks. Nearly every server speaks OpenAI's: vLLM, Ollama, llama.cpp, LM Studio.",
             "base_url": "Empty: the provider's own. Else with its version, as http://127.0.0.1:11434/v1 for Ollama.",
             "model_id": "As the server calls it. A test of the connection finds out what the server offers.",
-            "window": "In tokens, as the model's maker names it. Conversations are compacted before they outgrow it.",
+            "window": "In tokens, as its server reads them. Conversations are compacted before they outgrow it.",
             "max_reply_tokens": "What a reply may take, kept free of the window. Empty: all it can, and 1,000 kept.",
             "is_local": "Only 85 % of the window is used then: how such a server counts tokens is not known exactly.",
             "price_cached": "Empty: as input.",
@@ -113,14 +115,14 @@ class ModelProfileAdmin(admin.ModelAdmin):
 
     form = ModelProfileForm
     save_on_top = True
-    list_display = ["name", "provider", "model_id", "window", "role", "enabled", "from_environment"]
+    list_display = ["name", "provider", "model_id", "window", "window_source", "role", "enabled", "from_environment"]
     list_filter = ["provider", "role", "enabled"]
     actions = ["test_connection"]
-    readonly_fields = ["from_environment", "token_correction"]
+    readonly_fields = ["from_environment", "token_correction", "window_known"]
     fieldsets = [
         (None, {"fields": ["name", "role", "enabled", "from_environment"]}),
         ("Connection", {"fields": ["provider", "base_url", "api_key", "model_id"]}),
-        ("Window", {"fields": ["window", "max_reply_tokens", "is_local", "token_correction"]}),
+        ("Window", {"fields": ["window", "window_known", "max_reply_tokens", "is_local", "token_correction"]}),
         (
             "Prices",
             {
@@ -130,6 +132,27 @@ class ModelProfileAdmin(admin.ModelAdmin):
         ),
         ("Abilities", {"fields": ["sees_images", "calls_tools", "chat_template", "parameters_billion"]}),
     ]
+
+    @admin.display(description="Known")
+    def window_known(self, profile: ModelProfile) -> str:
+        if profile.pk is None:
+            return "Asked of the server, if it is one of your own; a window that you change here is set by hand."
+        return window_words.how_known(profile)
+
+    def save_model(self, request: HttpRequest, obj: ModelProfile, form: forms.ModelForm, change: bool) -> None:
+        """Save the profile; a changed window is set by hand, and one of a new server or model is learned anew."""
+        if "window" in form.changed_data:
+            windows.set_by_hand(obj)
+        elif not change:
+            obj.window_source = ModelProfile.WindowSource.DEFAULT
+            windows.guess(obj)
+        elif {"provider", "base_url", "model_id"} & set(form.changed_data):
+            windows.guess(obj)
+        super().save_model(request, obj, form, change)
+        if obj.role == ModelProfile.Role.CHAT:
+            windows.inherit(obj)
+        if obj.enabled and "_test" not in request.POST:
+            windows.ask_later(obj)
 
     @admin.action(description="Test the connection", permissions=["change"])
     def test_connection(self, request: HttpRequest, profiles: QuerySet[ModelProfile]) -> None:
@@ -154,11 +177,19 @@ class ModelProfileAdmin(admin.ModelAdmin):
         return redirect("admin:conversations_modelprofile_change", profile.pk)
 
     def _test(self, request: HttpRequest, profiles: Sequence[ModelProfile]) -> None:
-        for trial in async_to_sync(test_connections)(profiles):
+        for trial in async_to_sync(_tried)(profiles):
+            trial.profile.refresh_from_db()
             cache.set(OFFERED_KEY.format(trial.profile.pk), list(trial.offered), KEPT_SECONDS)
             status = "failed" if trial.fault else "answered"
             logger.info("model tested", extra={"model": trial.profile.name, "status": status, "ms": trial.ms})
             self.message_user(request, connection_notice(trial), messages.ERROR if trial.fault else messages.SUCCESS)
+
+
+async def _tried(profiles: Sequence[ModelProfile]) -> list[ConnectionTest]:
+    """The models' answers; then, as a server has loaded its model, the windows that the servers name are stored."""
+    trials = await test_connections(profiles)
+    await asyncio.gather(*(windows.ask(trial.profile.pk) for trial in trials))
+    return trials
 
 
 def connection_notice(trial: ConnectionTest) -> SafeString:
@@ -170,7 +201,12 @@ def connection_notice(trial: ConnectionTest) -> SafeString:
     answer = f": “{trial.words}”" if trial.words else ", but spent all the tokens of this test on thoughts."
     answered = format_html("<b>{}</b> answered in {}{}", name, seconds(trial.ms), answer)
     return format_html(
-        "{} {} {}{}", answered, _tokens_sentence(trial), _price_sentence(trial), _template_sentence(trial)
+        "{} {} {}{} {}",
+        answered,
+        _tokens_sentence(trial),
+        _price_sentence(trial),
+        _template_sentence(trial),
+        _window_sentence(trial),
     )
 
 
@@ -179,6 +215,10 @@ def _tokens_sentence(trial: ConnectionTest) -> str:
     report = f"{spent.prompt:,} tokens in and {spent.completion:,} out, it reports" if spent else "It reports no tokens"
     ours = f"{trial.estimated}, corrected (× {window.correction:g}) {window.corrected(trial.estimated)}"
     return f"{report}; our count is {ours}."
+
+
+def _window_sentence(trial: ConnectionTest) -> str:
+    return f"Window: {trial.profile.window:,} tokens. {window_words.how_known(trial.profile)}"
 
 
 def _template_sentence(trial: ConnectionTest) -> str:

@@ -78,7 +78,7 @@ def _store(work: Work, run: AgentRun, answer: Answer) -> None:
         )
         tool_calls.store(message, answer.calls)
         runs.answer(run, _kind(run, answer), message)
-    answer.teach_correction()
+    answer.teach_profile()
 
 
 def _kind(run: AgentRun, answer: Answer) -> str:

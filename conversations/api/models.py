@@ -29,6 +29,7 @@ def _told(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:
         "name": profile.name,
         "provider": profile.provider,
         "window": window.size,
+        "window_source": profile.window_source,
         "budget": window.budget,
         "max_reply_tokens": profile.max_reply_tokens,
         "prices": {

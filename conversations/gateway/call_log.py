@@ -11,8 +11,8 @@ from uuid import UUID
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from conversations.gateway.checkpoints import State
+from conversations.llm import window_reports, windows
 from conversations.llm.port import Spent
-from conversations.llm.profiles import learn_correction
 from conversations.models import ApiKey, GatewayCall, ModelProfile
 from conversations.runtime import metrics
 
@@ -118,7 +118,10 @@ def _store(call: Call, model: str, ended: float) -> None:
         duration_ms=round(1000 * (ended - call.began)),
     )
     if call.profile and spent:
-        learn_correction(call.profile, call.owner_id, estimated=call.estimated, reported=spent.prompt)
+        window_reports.learn(
+            call.profile, call.owner_id, thread=call.conversation_id, estimated=call.estimated, reported=spent.prompt
+        )
+        windows.ask_if_unknown(call.profile)
 
 
 def _cost(call: Call) -> Decimal | None:

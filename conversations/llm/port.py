@@ -41,6 +41,7 @@ class Delta:
 
     `finish_reason` is the reason why the reply ended; `spent` are the tokens that the provider reports. `refused`: the
     model declined, and the text is its refusal or the rest that a filter left. `calls` are the model's tool calls.
+    `heard`: the model repeated the mark at the head of its request (`llm.canary`); None if there was none.
     """
 
     text: str = ""
@@ -48,6 +49,7 @@ class Delta:
     spent: Spent | None = None
     refused: bool = False
     calls: tuple[ToolRequest, ...] = ()
+    heard: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

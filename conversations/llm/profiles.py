@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
-from conversations.llm import builtin, chat_templates, reply_lengths, token_correction
+from conversations.llm import builtin, chat_templates, reply_lengths, token_correction, windows
 from conversations.llm.anthropic import Anthropic
 from conversations.llm.errors import NotConfigured
 from conversations.llm.known_models import (
@@ -35,7 +35,7 @@ from conversations.llm.retries import ATTEMPTS
 from conversations.models import ModelProfile
 
 Quality = Literal["fast", "standard"]
-Provider, Role = ModelProfile.Provider, ModelProfile.Role
+Provider, Role, Source = ModelProfile.Provider, ModelProfile.Role, ModelProfile.WindowSource
 
 HOMES: dict[str, str] = {Provider.OPENAI: OPENAI_URL, Provider.ANTHROPIC: ANTHROPIC_URL}
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
@@ -51,7 +51,8 @@ NO_MODEL = (
 def sync_profiles() -> None:
     """Update the profiles that come from the environment to its present variables.
 
-    Learned and edited values stay: the token correction, and window, prices and limits unless a variable names them.
+    Learned and edited values stay: the token correction, and window, prices and limits unless a variable names them. A
+    named window does not come back where its server was found to read less.
     A profile of the same name that an administrator made does not change.
     """
     with transaction.atomic():
@@ -150,6 +151,7 @@ def connect(profile: ModelProfile, *, used: int = 0, timeout: float | None = Non
         "attempts": attempts,
         "chat_template": profile.chat_template,
         "remember": partial(chat_templates.remember, profile),
+        "mark": windows.mark_for(profile),
     }
     library = Anthropic if profile.provider == Provider.ANTHROPIC else OpenAICompatible
     return library(max_tokens=reply_limit(profile, used=used), most=_most(profile, used=used), **options)
@@ -209,7 +211,7 @@ def _openai() -> list[dict[str, Any]]:
         standard=settings.OPENAI_STANDARD_MODEL,
     )
     if window:
-        rows[0]["always"]["window"] = window
+        rows[0]["always"] |= {"window": window, "window_source": Source.HAND}
     return _inheriting(rows)
 
 
@@ -234,7 +236,8 @@ def _inheriting(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     window = chat["always"].get("window") or stored.first() or chat["first"]["window"]
     for row in summaries:
         if known_window(row["always"]["model_id"]) is None:
-            row["first"]["window"] = row["instead_of_unknown"] = window
+            row["first"] |= {"window": window, "window_source": Source.INHERITED}
+            row["instead_of_unknown"] = window
     return rows
 
 
@@ -252,6 +255,7 @@ def _row(name: str, model: str, role: ModelProfile.Role, access: dict[str, str])
     price = price_of(model, url)
     first: dict[str, Any] = {
         "window": window_of(model),
+        "window_source": Source.NAME if known_window(model) else Source.DEFAULT,
         "parameters_billion": parameters_of(model),
         "sees_images": sees_images(model),
         "calls_tools": calls_tools(model),
@@ -272,6 +276,7 @@ def _builtin() -> list[dict[str, Any]]:
     always = {"provider": Provider.BUILTIN, "model_id": builtin.MODEL_ID, "role": Role.CHAT, "is_local": True}
     first = {
         "window": builtin.WINDOW,
+        "window_source": Source.NAME,
         "max_reply_tokens": builtin.MAX_REPLY_TOKENS,
         "parameters_billion": 0.135,
         "token_correction": token_correction.INITIAL["other"],
@@ -288,10 +293,13 @@ def _upsert(*, name: str, always: dict[str, Any], first: dict[str, Any], instead
     row, is_new = ModelProfile.objects.get_or_create(name=name, defaults=first | always | {"from_environment": True})
     if not is_new and row.from_environment:
         if instead_of_unknown and row.window == UNKNOWN_WINDOW:
-            always["window"] = instead_of_unknown
+            always |= {"window": instead_of_unknown, "window_source": Source.INHERITED}
         if any(getattr(row, field) != always[field] for field in ("base_url", "model_id") if field in always):
-            # The chat template was learned from another server.
+            # The chat template and the window were learned from another server.
             always["chat_template"] = ModelProfile.ChatTemplate.FREE
+            always |= windows.forgotten(row, first) | {name: always[name] for name in always if name in first}
+        elif windows.is_disproved(row, always.get("window")):
+            always = {name: value for name, value in always.items() if name not in ("window", "window_source")}
         for field, value in always.items():
             setattr(row, field, value)
         row.save(update_fields=always)

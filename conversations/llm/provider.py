@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 from compression.core.error_codes import ErrorCode
-from conversations.llm import reply_lengths, unsupported_options
+from conversations.llm import canary, reply_lengths, unsupported_options
 from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn_dialect
@@ -63,8 +63,8 @@ class Provider(ABC):
     the thoughts before it at most `most`; None: no limit is known. Each call makes at most `attempts` requests, or as
     many as its budget has left, with short pauses (`sleep`); `stream` makes no further request once it has yielded a
     piece. A request repeated in another form for the model's chat template does not count; `remember` is called with
-    the accepted template. Closing the iterator of `stream`, or cancelling the task that reads it, closes the
-    connection, which stops the model.
+    the accepted template. With a `mark`, a stream's request begins with it (`llm.canary`). Closing the iterator of
+    `stream`, or cancelling the task that reads it, closes the connection, which stops the model.
     """
 
     library: ClassVar[Library]
@@ -89,6 +89,7 @@ class Provider(ABC):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chat_template: str = ChatTemplate.FREE,
         remember: Callable[[str], Awaitable[None]] | None = None,
+        mark: str = "",
     ) -> None:
         self.name = name
         self._endpoint = Endpoint(name, model, base_url or self.home, timeout, self.library)
@@ -98,6 +99,7 @@ class Provider(ABC):
         self._sleep = sleep
         self._template = chat_template
         self._remember = remember
+        self._mark = mark
 
     @abstractmethod
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
@@ -112,10 +114,11 @@ class Provider(ABC):
         """Whether the server is the provider's own, not another one with its API."""
 
     async def stream(self, prompt: Prompt, *, attempts: Attempts | None = None) -> AsyncGenerator[Delta]:
-        body = self.body(await with_bytes(sendable(prompt)), recurs=True)
+        prompt = canary.marked(sendable(prompt), self._mark) if self._mark else sendable(prompt)
+        body = self.body(await with_bytes(prompt), recurs=True)
         budget = attempts or Attempts(self._attempts)
         for failed in count(1):
-            begun = False
+            begun, listener = False, canary.Listener(self._mark) if self._mark else None
             try:
                 async with aclosing(self._ask(prompt, body, self._max_tokens, budget)) as deltas:
                     async for delta in deltas:
@@ -123,7 +126,7 @@ class Provider(ABC):
                             words = f"{self.name}: the provider's content filter stopped the reply."
                             raise RequestRefused(words, code=ErrorCode.REFUSAL)
                         begun = True
-                        yield delta
+                        yield listener.take(delta) if listener else delta
                 return
             except ModelError as error:
                 metrics.provider_failed(self.name, error.kind)

@@ -9,8 +9,8 @@ from uuid import UUID
 from compression.ids import milliseconds_since
 from conversations.context import request_log
 from conversations.context.request_log import Sent
+from conversations.llm import window_reports, windows
 from conversations.llm.port import Delta, Spent
-from conversations.llm.profiles import learn_correction
 from conversations.llm.tools import ToolRequest
 from conversations.messages import tool_calls
 from conversations.runtime import endings
@@ -32,6 +32,8 @@ class Answer:
     spent: Spent | None = None
     first_token_ms: int | None = None
     finish_reason: str = ""
+    heard: bool | None = None
+    """Whether the model repeated the mark at the head of its request; None if there was none."""
 
     @property
     def text(self) -> str:
@@ -46,11 +48,12 @@ class Answer:
         self.calls = delta.calls or self.calls
         self.spent = delta.spent or self.spent
         self.finish_reason = delta.finish_reason or self.finish_reason
+        self.heard = delta.heard if delta.heard is not None else self.heard
 
     def restart(self) -> None:
         """Drop the answer so far, before the model is asked once more."""
         self.pieces, self.length, self.calls, self.spent = [], 0, (), None
-        self.first_token_ms, self.finish_reason = None, ""
+        self.first_token_ms, self.finish_reason, self.heard = None, "", None
 
     def tokens(self) -> int:
         """The message's tokens with its tool calls, by the site's own count; takes time linear in its length."""
@@ -72,8 +75,16 @@ class Answer:
             ),
         }
 
-    def teach_correction(self) -> None:
-        """Update the profile's token correction from the usage that the provider reported for this request."""
-        if self.sent and self.spent:
-            owner_id = self.sent.loaded.head.owner_id
-            learn_correction(self.sent.profile, owner_id, estimated=self.sent.estimated, reported=self.spent.prompt)
+    def teach_profile(self) -> None:
+        """Update the profile's token correction and window from what the provider reported for this request."""
+        if not self.sent:
+            return
+        head, estimated, profile = self.sent.loaded.head, self.sent.estimated, self.sent.profile
+        if self.spent:
+            window_reports.learn(
+                profile, head.owner_id, thread=head.id, estimated=estimated, reported=self.spent.prompt
+            )
+        elif self.heard is not None and self.finish_reason == "stop":
+            window_reports.learn_mark(profile, estimated=estimated, heard=self.heard)
+        if self.finish_reason:
+            windows.ask_if_unknown(profile)

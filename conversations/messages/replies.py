@@ -115,7 +115,7 @@ def finish(
                 also()
     else:
         ended = reply_lease.held(answer.id, token).update(**columns)
-    answer.teach_correction()
+    answer.teach_profile()
     if not ended:
         return None
     reply = Message.objects.get(pk=answer.id)

@@ -55,6 +55,17 @@ class ModelProfile(models.Model):
         STRICT = "strict", "strict: one system message, then user and assistant in turn"
         NO_SYSTEM = "no_system", "no system role: the same, the system message within the first of the user"
 
+    class WindowSource(models.TextChoices):
+        """How the context window is known."""
+
+        HAND = "hand", "set by hand"
+        NAME = "name", "known by the model's name"
+        ASKED = "asked", "asked of its server"
+        COUNTED = "counted", "found by the tokens that its server counts"
+        MARK = "mark", "found by a mark at the head of requests, which the model no longer repeats"
+        INHERITED = "inherited", "as the chat model of its server"
+        DEFAULT = "default", "not known: the smallest usual one"
+
     name = models.CharField(max_length=100, unique=True)
     provider = models.CharField(max_length=16, choices=Provider, default=Provider.OPENAI)
     model_id = models.CharField(max_length=200)
@@ -63,6 +74,14 @@ class ModelProfile(models.Model):
     window = models.PositiveIntegerField(
         default=8_192, validators=[MinValueValidator(1_024), MaxValueValidator(100_000_000)]
     )
+    window_source = models.CharField(max_length=16, choices=WindowSource, default=WindowSource.HAND, editable=False)
+    window_server = models.CharField(max_length=40, blank=True, editable=False)
+    """The kind of server that was asked for the window; "" for other sources."""
+    window_known_at = models.DateTimeField(null=True, blank=True, editable=False)
+    window_replaced = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    """The larger window that the profile had before its server was found to read less; None if it was not."""
+    window_evidence = models.JSONField(default=dict, editable=False)
+    """What suggests that the server reads less: see `conversations.llm.window_reports`."""
     max_reply_tokens = models.PositiveIntegerField(null=True, blank=True)
     price_input = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)
     price_output = models.DecimalField(max_digits=10, decimal_places=4, null=True, blank=True)

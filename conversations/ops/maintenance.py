@@ -18,9 +18,10 @@ from django.utils import timezone
 from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
 from conversations.context import message_index
+from conversations.llm import windows
 from conversations.llm.profiles import sync_profiles
 from conversations.models import Attachment, Errand, Folding, GatewayCall
-from conversations.runtime import database
+from conversations.runtime import database, queue
 from conversations.turns import recovery
 
 logger = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ def begin(*, alone: bool) -> None:
 async def run() -> None:
     """Keep the site up as long as the server lives."""
     tidied = time.monotonic()
+    queue.keep(asyncio.create_task(windows.ask_all()))
     while True:
         try:
             await sync_to_async(_sweep)()

@@ -16,7 +16,7 @@ from compression.models import Checkpoint
 from conversations.context import prompt, recall, usage
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
-from conversations.llm import tools
+from conversations.llm import tools, window_words
 from conversations.models import Conversation
 
 MIN_WIDTH_PERCENT = 2.5
@@ -79,6 +79,8 @@ class Meter:
     """The use that an agent's planner makes of its own budget."""
     target: int
     """Percent of the window that a compaction which nobody asked for comes out at."""
+    lowered: str
+    """That the model's server was found to read less than its window was, in words; "" if it was not."""
     left: int | None
     """About how many tokens a compaction by hand would leave; None where it would find nothing to compact."""
 
@@ -105,6 +107,7 @@ def meter(conversation: Conversation) -> Meter | None:
         is_near=_is_near(conversation, policy, used, due.tokens),
         flow=usage.flow_usage(loaded),
         target=round(100 * policy.target(window) / window.size),
+        lowered=window_words.lowered(conversation.model),
         left=outlook.tokens_left(prompt.request_transcript(loaded), policy),
     )
 

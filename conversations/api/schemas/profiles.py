@@ -28,6 +28,11 @@ class Model(BaseModel):
     name: str = about("How conversations name it.", "gpt-4.1-mini")
     provider: Literal["openai", "anthropic", "builtin"] = about("What it is spoken to as.", "openai")
     window: Tokens = about("Tokens of its usable context window.", 1_047_576)
+    window_source: Literal["hand", "name", "asked", "counted", "mark", "inherited", "default"] = about(
+        "How the window is known: set by hand, by the model's name, asked of its server, found by the tokens that the "
+        "server counts or by a mark at the head of requests, as the chat model of its server, or not at all.",
+        "name",
+    )
     budget: Tokens = about("Tokens that a request may take: the window less what is kept for the reply.", 1_046_576)
     max_reply_tokens: Tokens | None = about("Tokens of a reply at most; null: the provider's own limit.", None)
     prices: Prices
