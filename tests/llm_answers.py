@@ -61,6 +61,7 @@ class Answer:
     calls: Sequence[tuple[str, str]] = ()
     events: Sequence[dict[str, Any]] = ()
     holds: Mapping[str, Event] = field(default_factory=dict)
+    location: str | None = None  # of a redirection
     facts: Any = None  # of its models: JSON, or bytes as they are
 
     @property

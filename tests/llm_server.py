@@ -37,7 +37,8 @@ class LlmServer:
     it lists; who asks for those is not recorded. `template` is the chat template by which chat completions are refused
     (`tests.llm_templates`), "" for none; refused requests are recorded and take no scripted answer. `counts` is
     how many times our own count it reports as used (chat completions). `facts` are its answers about models by path
-    (`tests.llm_windows`), bytes as they are; without one it answers 404. `reads` is how many tokens of a request its
+    (`tests.llm_windows`), bytes as they are, after `facts_delay` seconds; without one it answers 404,
+    and with `redirects` it sends those who ask to that address. `reads` is how many tokens of a request its
     model reads, 0 for all: what is longer loses its front, and no error says so. `half_of_long`: only half of that is
     left, as with Ollama. `repeats` is whether its model repeats the mark at the head of what it read.
     """
@@ -48,6 +49,9 @@ class LlmServer:
         self.counts = 1.0
         self.facts: dict[str, Any] = {}
         self.asked: list[str] = []
+        self.asked_keys: list[str] = []
+        self.facts_delay = 0.0
+        self.redirects = ""
         self.reads = 0
         self.half_of_long = False
         self.repeats = True
@@ -120,6 +124,7 @@ class LlmServer:
         self.summary_delay = 0.0
         self.template = ""
         self.counts = 1.0
+        self.facts_delay, self.redirects, self.asked_keys = 0.0, "", []
         self.facts, self.asked, self.reads, self.half_of_long, self.repeats = {}, [], 0, False, True
 
     def wait_for(self, done: Callable[[LlmServer], bool], *, seconds: float = 30.0) -> None:
@@ -187,7 +192,11 @@ class LlmServer:
         path = request.path.partition("?")[0]
         if request.is_about_model or path in self.facts:
             self.asked.append(path)
-            return Answer(status=200 if path in self.facts else 404, facts=self.facts.get(path))
+            self.asked_keys.append(request.headers.get("authorization", ""))
+            status = 307 if self.redirects else 200 if path in self.facts else 404
+            return Answer(
+                status=status, facts=self.facts.get(path), delay=self.facts_delay, location=self.redirects or None
+            )
         if request.is_listing:
             return Answer("\n".join(self.models))
         with self._lock:

@@ -166,6 +166,8 @@ def _head(answer: Answer, kind: str, *more: str) -> bytes:
     lines = [f"HTTP/1.1 {answer.status} {REASONS.get(answer.status, 'Scripted')}", f"Content-Type: {kind}", *more]
     if answer.retry_after is not None:
         lines.append(f"Retry-After: {answer.retry_after}")
+    if answer.location:
+        lines.append(f"Location: {answer.location}")
     return "\r\n".join([*lines, "", ""]).encode()
 
 

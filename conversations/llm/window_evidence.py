@@ -1,7 +1,7 @@
 """Judges, by the tokens that a server counts, whether the server dropped the front of a request.
 
 Such a server answers as if nothing were wrong, and its usage counts only what it read. A count that is too low once can
-have other reasons; two in a row, of requests larger than any that the server has read whole, cannot be overlooked.
+have other reasons; two in a row, of requests larger than any that the server has read whole, prove a smaller window.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ GROWTH_SHARE, MIN_GROWTH_SHARE, MIN_GROWTH = 0.5, 0.05, 64
 """A thread that grew by at least MIN_GROWTH tokens and MIN_GROWTH_SHARE must be counted as grown by GROWTH_SHARE."""
 PART_OF_READ = 0.45
 """A count below this share of what was read before counts something else, as tokens that no cache had."""
+MIN_CAPPED = 8
+"""A thread that grew by so many tokens and is counted as before, to the token, is cut at that count: proof enough."""
 STRIKES = 2
 """The requests in a row that must be counted too low before the window is taken to be smaller."""
 
@@ -52,17 +54,29 @@ def judged(evidence: Evidence, report: Report, *, correction: float, is_learned:
     if report.estimated <= 0 or report.reported <= 0:
         return evidence, False
     factor = correction if is_learned else 1.0
-    if not _is_low(evidence.last, report, factor):
+    is_capped = _is_capped(evidence.last, report)
+    if not is_capped and not _is_low(evidence.last, report, factor):
         most = max(evidence.most_read, report.reported)
         return Evidence(most, report), True
     before = replace(evidence, last=report)
     if report.estimated * factor <= evidence.most_read or report.reported < PART_OF_READ * evidence.most_read:
         return before, False  # it read as much before: it counts something else
-    return replace(before, low=(*evidence.low[-(STRIKES - 1) :], report.reported)), False
+    strikes = STRIKES if is_capped else 1
+    return replace(before, low=(*evidence.low, *[report.reported] * strikes)[-STRIKES:]), False
+
+
+def _is_capped(last: Report | None, report: Report) -> bool:
+    if last is None or report.thread is None or last.thread != report.thread or not _is_telling(report):
+        return False
+    return report.estimated - last.estimated >= MIN_CAPPED and report.reported == last.reported
+
+
+def _is_telling(report: Report) -> bool:
+    return report.estimated >= MIN_ESTIMATED and report.reported >= MIN_REPORTED
 
 
 def _is_low(last: Report | None, report: Report, factor: float) -> bool:
-    if report.estimated < MIN_ESTIMATED or report.reported < MIN_REPORTED:
+    if not _is_telling(report):
         return False
     if report.reported < LOW_SHARE * factor * report.estimated:
         return True
