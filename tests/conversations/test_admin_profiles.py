@@ -18,6 +18,7 @@ from conversations.llm import connection_test
 from conversations.llm.connection_test import ConnectionTest
 from conversations.llm.port import Spent
 from conversations.models import ModelProfile
+from tests import llm_windows
 from tests.llm_server import LlmServer, closed_port
 
 pytestmark = pytest.mark.once
@@ -269,3 +270,40 @@ def test_what_was_learned_of_a_model_is_forgotten_with_it(
     client.post(path_of(profile), posted(profile, model_id="third", chat_template="no_system"))
     profile.refresh_from_db()
     assert profile.chat_template == "no_system", "said for the new one"
+
+
+def test_the_page_says_how_and_when_the_window_became_known(
+    client: Client, profile: ModelProfile, llm: LlmServer
+) -> None:
+    assert "Set by hand" in client.get(path_of(profile)).content.decode()
+    llm.facts = llm_windows.ollama("scripted", loaded=3_000)
+    page = outcome(client, profile)
+    assert "Window: 3,000 tokens. Asked of Ollama, in place of 4,000, " in page
+    profile.refresh_from_db()
+    assert (profile.window, profile.window_source) == (3_000, "asked")
+    assert "Asked of Ollama, in place of 4,000" in client.get(path_of(profile)).content.decode()
+    assert "Asked of its server" in unescape(client.get(LIST).content.decode()).replace("asked", "Asked")
+    assert "Asked of the server, if it is one" in client.get(f"{LIST}add/").content.decode()
+
+
+def test_a_window_that_is_changed_is_set_by_hand_and_one_of_another_model_is_learned_anew(
+    client: Client, profile: ModelProfile, llm: LlmServer
+) -> None:
+    ModelProfile.objects.update(window_source="counted", window_replaced=9_000, window_evidence={"low": [4_000]})
+    client.post(path_of(profile), posted(profile, window="6000"))
+    profile.refresh_from_db()
+    assert (profile.window, profile.window_source) == (6_000, "hand")
+    assert (profile.window_replaced, profile.window_evidence) == (None, {})
+    ModelProfile.objects.update(window_source="counted", window_replaced=9_000)
+    client.post(path_of(profile), posted(profile, model_id="llama-3.1-8b-instruct"))
+    profile.refresh_from_db()
+    assert (profile.window, profile.window_source, profile.window_replaced) == (131_072, "name", None)
+    assert llm.asked and not llm.chats
+
+
+def test_a_new_model_without_a_window_of_its_own_is_asked_for_it(client: Client, llm: LlmServer, db: None) -> None:
+    llm.facts = llm_windows.llama_cpp(20_000)
+    new = ModelProfile(name="new", model_id="unknown", base_url=llm.url)
+    client.post(f"{LIST}add/", posted(new))
+    made = ModelProfile.objects.get(name="new")
+    assert (made.window, made.window_source) == (20_000, "asked")

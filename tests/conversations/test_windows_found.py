@@ -19,7 +19,6 @@ from conversations.models import Message, ModelProfile
 from conversations.page.meter import meter
 from tests import llm_windows
 from tests.conversations.chat import Chat, fill
-from tests.llm_server import LlmServer
 
 Source = ModelProfile.WindowSource
 
