@@ -86,14 +86,15 @@ def test_numbers_that_no_window_has_are_no_answer(own: ModelProfile, llm: LlmSer
         assert asked(own) == (8_192, "default", "")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [b"", b"{", b"\xff\xfe", b"<!doctype html>", "text", 7, [], [1], {}, {"models": 1, "data": "x"}]
-    + [{"models": [None, 3, {}], "data": [None, [], {"id": 4}], "default_generation_settings": []}]
-    + [{"models": [{"name": 3, "model": []}], "parameters": 4, "model_info": [], "default_generation_settings": None}]
-    + [{"data": [{"id": MODEL, "model_name": MODEL, "model_info": 3, "owned_by": []}], "parameters": "num_ctx x"}],
-    ids=str,
-)
+SHAPES: list[Any] = [
+    *(b"", b"{", b"\xff\xfe", b"<!doctype html>", "text", 7, [], [1], {}, {"models": 1, "data": "x"}),
+    {"models": [None, 3, {}], "data": [None, [], {"id": 4}], "default_generation_settings": []},
+    {"models": [{"name": 3, "model": []}], "parameters": 4, "model_info": [], "default_generation_settings": None},
+    {"data": [{"id": MODEL, "model_name": MODEL, "model_info": 3, "owned_by": []}], "parameters": "num_ctx x"},
+]
+
+
+@pytest.mark.parametrize("body", SHAPES, ids=str)
 def test_an_answer_of_another_shape_is_none(own: ModelProfile, llm: LlmServer, body: Any) -> None:
     llm.facts = dict.fromkeys(("/api/ps", "/api/show", "/props", "/api/v0/models", "/model/info", "/v1/models"), body)
     assert asked(own) == (8_192, "default", "")
