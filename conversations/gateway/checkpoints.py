@@ -5,30 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import batched
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q
 
 from compression.core.measure import usage
 from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
-from conversations.access import CHATS
-from conversations.compaction import snapshots as states
+from conversations.compaction.shared_states import Asker, SharedState, covering, current
 from conversations.compaction.snapshots import Superseded
 from conversations.context.transcript import ELIDED, HISTORY
 from conversations.gateway.history import History
 from conversations.gateway.messages import Raw
 from conversations.models import Conversation, Message
 from conversations.runtime.bounded import BoundedCache
-
-ASKED_AT_ONCE = 500
-SHARED = Q(conversation__kind=Conversation.Kind.GATEWAY) | Q(
-    conversation__kind__in=CHATS, conversation__rules=[], conversation__noted=[], conversation__goal_text=""
-)
-"""The checkpoints that stand for a caller's history: of chats, those without rules, noted entries and a goal, which a
-chat's summary leaves to its system prompt."""
 
 _hints: BoundedCache[tuple[int, str], UUID] = BoundedCache(10_000)
 """The conversation that was found for a person and a digest, remembered by this process."""
@@ -71,9 +61,9 @@ class State:
 def find_checkpoint(owner_id: int, history: History) -> State | None:
     """The state that covers most of the history; None if none of it was ever compacted."""
     places = history.places
-    for digest, ids in _covering(owner_id, list(places)):
-        if found := _current(ids, digest, places[digest]) or _earlier(ids, digest, places[digest]):
-            _hints.put((owner_id, digest), found.conversation_id)
+    for shared in covering(Asker(owner_id), list(places)):
+        if found := _shared(shared, places[shared.digest]):
+            _hints.put((owner_id, shared.digest), found.conversation_id)
             return found
     return None
 
@@ -83,7 +73,8 @@ def recall(owner_id: int, history: History) -> State | None:
     for place in range(len(history.lines), 0, -1):
         digest = history.lines[place - 1].digest
         if id := _hints.get((owner_id, digest)):
-            return _current({id}, digest, place)
+            shared = current(Asker(owner_id), id, digest)
+            return _shared(shared, place) if shared else None
     return None
 
 
@@ -132,41 +123,14 @@ def _without_results(raw: tuple[Raw, ...]) -> Iterator[Raw]:
         yield message | {"content": ELIDED} if message["role"] in ("tool", "function") else message
 
 
-def _covering(owner_id: int, digests: list[str]) -> Iterator[tuple[str, set[UUID]]]:
-    """Digests at which this person's checkpoints end, the longest first, each with its conversations."""
-    rows = Checkpoint.objects.filter(SHARED, conversation__owner_id=owner_id)
-    for chunk in batched(reversed(digests), ASKED_AT_ONCE):
-        found: dict[str, set[UUID]] = {}
-        for digest, id in rows.filter(digest__in=chunk).values_list("digest", "conversation_id"):
-            found.setdefault(digest, set()).add(id)
-        yield from ((digest, found[digest]) for digest in chunk if digest in found)
-
-
-def _current(ids: set[UUID], digest: str, place: int) -> State | None:
-    """The state of a conversation whose summary ends at the digest now."""
-    for id in sorted(ids):
-        last = _last_checkpoint(id)
-        if last is None or last.digest != digest or last.conversation.compressed_at is None:
-            continue
-        if found := _state(last.conversation, last.conversation, digest, place):
-            return found
-    return None
-
-
 def _last_checkpoint(conversation_id: UUID) -> Checkpoint | None:
     """The conversation's last active checkpoint, with the conversation; None if it has none."""
     active = Checkpoint.objects.filter(conversation=conversation_id, active=True).select_related("conversation")
     return active.order_by("-last_message_at", "-number").first()
 
 
-def _earlier(ids: set[UUID], digest: str, place: int) -> State | None:
-    """The state of a conversation that has gone on since, if all its later compactions are in effect."""
-    for id in sorted(ids):
-        snapshots = states.in_effect(id).filter(digest=digest).exclude(compressed_at=None)
-        snapshot = snapshots.select_related("conversation").first()
-        if snapshot and (found := _state(snapshot.conversation, snapshot, digest, place, is_current=False)):
-            return found
-    return None
+def _shared(shared: SharedState, place: int) -> State | None:
+    return _state(shared.conversation, shared.state, shared.digest, place, is_current=shared.is_current)
 
 
 def _state(
