@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from compression.core.digest import extend_digest
 from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
-from conversations.context import goals, transcript, usage
+from conversations.context import goals, transcript, usage, version
 from conversations.errors import Conflict, NotFound
 from conversations.models import Conversation, Message
 from conversations.runtime.event_types import EventType
@@ -96,10 +96,22 @@ def clear(conversation: Conversation) -> None:
 
 
 def _forget_summaries(conversation: Conversation, snapshot: Snapshot) -> None:
-    """Delete the kept answers of the compactions that restoring `snapshot` undoes, so that the model is asked anew."""
+    """Delete the kept answers of the compactions that restoring `snapshot` undoes, so that the model is asked anew.
+
+    What is prepared from these answers, here or in another conversation of the person, is discarded.
+    """
     done = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.SUCCEEDED)
-    keys = done.exclude(pk__in=snapshot.compaction_ids).values_list("answers", flat=True)
-    KeptSummary.objects.filter(owner_id=conversation.owner_id, key__in={key for some in keys for key in some}).delete()
+    lists = done.exclude(pk__in=snapshot.compaction_ids).values_list("answers", flat=True)
+    keys = {key for some in lists for key in some}
+    if not keys:
+        return
+    KeptSummary.objects.filter(owner_id=conversation.owner_id, key__in=keys).delete()
+    prepared = Compaction.objects.filter(
+        conversation__owner_id=conversation.owner_id, status=Compaction.Status.READY
+    ).values_list("conversation_id", "answers")
+    for id, answers in prepared:
+        if keys.intersection(answers):
+            version.discard_ready(id)
 
 
 def lock(conversation_id: UUID) -> None:
