@@ -73,7 +73,7 @@ def _cleaned(text: str) -> str:
 
 
 def _checked(conversation: Conversation, before: CheckpointValue, summary: str, head: Head) -> tuple[str, Citations]:
-    """The summary with its marks, and the sources of its statements; nothing that a person wrote is left out."""
+    """The summary with the marks that it had, and the sources of its statements."""
     row = Checkpoint.objects.get(conversation=conversation, number=before.number)
     citations = citations_of_edit(summary, row, before=before)
     is_marked = policy_of(head).unsupported != "keep"

@@ -77,22 +77,12 @@ def citations_of_checkpoint(row: Checkpoint) -> Citations | None:
 def citations_of_edit(summary: str, row: Checkpoint, *, before: CheckpointValue) -> Citations:
     """The citations of a text that a person puts in place of a checkpoint's summary.
 
-    The text is checked against the messages and the summary `before`, where all the messages can be read.
+    A person's words need no message: unsupported are only statements of the summary `before` that were, and still are.
     """
-    if row.original_tokens > MAX_TOKENS:
-        return cited(summary, (), earlier=(before,), unfound=_doubted(summary, before))
-    turns = _covered(row)
-    unfound = unfound_in(summary, turns, beside=(without_marks(before.summary), *_goals(row)), doubted=_all_of(before))
+    turns = _covered(row) if row.original_tokens <= MAX_TOKENS else ()
+    doubted = doubted_in((before,))
+    unfound = unfound_in(summary, turns, doubted=doubted) & doubted
     return cited(summary, turns, earlier=(before,), unfound=unfound)
-
-
-def _doubted(summary: str, before: CheckpointValue) -> frozenset[str]:
-    """The texts of a summary that were in no message when the one before was checked."""
-    return unfound_in(summary, (), doubted=_all_of(before)) & _all_of(before)
-
-
-def _all_of(before: CheckpointValue) -> frozenset[str]:
-    return doubted_in((before,))
 
 
 def _looked_at(rows: Mapping[UUID, Checkpoint]) -> dict[UUID, Citations]:

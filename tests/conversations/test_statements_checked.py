@@ -160,16 +160,15 @@ def _looked_at(conversation: Conversation, row: Compaction, pages: Pages, api: A
     assert not any(query["sql"].startswith("UPDATE") for query in queries), "it is looked at once"
 
 
-async def test_what_a_person_writes_is_checked_and_never_left_out(filled: Chat) -> None:
+async def test_what_a_person_writes_needs_no_message_and_a_doubt_of_before_stays(filled: Chat) -> None:
+    await filled.compact()
     for policy, mark in (("mark", f" {MARK}"), ("drop", f" {MARK}"), ("keep", "")):
         filled.conversation.policy = {"unsupported": policy}
         await filled.conversation.asave(update_fields=["policy"])
-        if policy == "mark":
-            await filled.compact()
         row = await sync_to_async(newest)(filled.conversation)
-        written = f"## Summary\nPort 5000 it was. Ask Archibald at 7777 {MARK}.\n\n## State\n- Done: {policy}"
+        written = f"## Summary\nGwendolyn took port 9999. Ask Archibald at 7777 {MARK}.\n\n## State\n- Done: {policy}"
         saved = await sync_to_async(edit_summary.edit)(filled.conversation, number=row.number, text=written)
-        assert f"Port 5000 it was. Ask Archibald at 7777{mark}." in saved.summary
+        assert f"Gwendolyn took port 9999{mark}. Ask Archibald at 7777." in saved.summary
         assert (saved.citations["said"], len(saved.citations["missing"]), saved.citations["dropped"]) == (3, 1, 0)
         await filled.refresh()
         assert saved.summary in filled.conversation.compressed_context
