@@ -34,6 +34,8 @@ OFFERED_KEY, KEPT_SECONDS = "offered-models:{}", 3_600
 MAX_NAMED = 12
 """The most offered model ids in a message; the form's model id field suggests all of them."""
 NOT_NEGATIVE = {"price_input", "price_cached", "price_output", "parameters_billion"}
+LEARNED = ("window", "chat_template")
+"""Fields that are learned in the background too, while a form is open."""
 SET_AGAIN = "From the environment: at each start its variables set this again, and the role, and that it is enabled."
 
 
@@ -82,15 +84,23 @@ class ModelProfileForm(forms.ModelForm):
         # The form of a person with view permission alone has none of these fields.
         for name in self.fields.keys() & NOT_NEGATIVE:
             self.fields[name].validators.append(MinValueValidator(0))
+        for name in self.fields.keys() & set(LEARNED):
+            self.fields[name].show_hidden_initial = True
         if "chat_template" in self.fields:
             self.fields["chat_template"].required = False
         if "model_id" in self.fields:
             self.fields["model_id"].widget.attrs["list"] = "offered-models"
 
     def clean(self) -> dict[str, Any]:
-        """Keep a stored key only for its own address, and reset the learned chat template when the model changes."""
+        """Keep a stored key only for its own address, and reset the learned chat template when the model changes.
+
+        Nothing that was learned since the form was opened is overwritten by a field that nobody changed.
+        """
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         self._keep_key(cleaned)
+        if self.instance.pk:
+            unchanged = cleaned.keys() & set(LEARNED) - set(self.changed_data)
+            cleaned |= {name: self.initial[name] for name in unchanged}
         moved = {"base_url", "model_id"} & set(self.changed_data)
         if self.instance.pk and moved and cleaned.get("chat_template") == self.initial.get("chat_template"):
             cleaned["chat_template"] = ModelProfile.ChatTemplate.FREE
@@ -115,7 +125,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
 
     form = ModelProfileForm
     save_on_top = True
-    list_display = ["name", "provider", "model_id", "window", "window_source", "role", "enabled", "from_environment"]
+    list_display = ["name", "provider", "model_id", "window_with_source", "role", "enabled", "from_environment"]
     list_filter = ["provider", "role", "enabled"]
     actions = ["test_connection"]
     readonly_fields = ["from_environment", "token_correction", "window_known"]
@@ -132,6 +142,10 @@ class ModelProfileAdmin(admin.ModelAdmin):
         ),
         ("Abilities", {"fields": ["sees_images", "calls_tools", "chat_template", "parameters_billion"]}),
     ]
+
+    @admin.display(description="Context window", ordering="window")
+    def window_with_source(self, profile: ModelProfile) -> SafeString:
+        return format_html("{}<br><small>{}</small>", f"{profile.window:,}", profile.get_window_source_display())
 
     @admin.display(description="Known")
     def window_known(self, profile: ModelProfile) -> str:

@@ -13,7 +13,7 @@ from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 
-from conversations.admin.profiles import ModelProfileForm, connection_notice
+from conversations.admin.profiles import LEARNED, ModelProfileForm, connection_notice
 from conversations.llm import connection_test
 from conversations.llm.connection_test import ConnectionTest
 from conversations.llm.port import Spent
@@ -40,7 +40,8 @@ def path_of(profile: ModelProfile) -> str:
 
 def posted(profile: ModelProfile, **changes: Any) -> dict[str, Any]:
     fields = ("name", "provider", "model_id", "base_url", "window", "role", "is_local", "enabled", "chat_template")
-    return {field: getattr(profile, field) for field in fields} | {"api_key": ""} | changes
+    opened = {f"initial-{field}": getattr(profile, field) for field in LEARNED}
+    return {field: getattr(profile, field) for field in fields} | opened | {"api_key": ""} | changes
 
 
 def outcome(client: Client, profile: ModelProfile, **changes: Any) -> str:
@@ -299,6 +300,19 @@ def test_a_window_that_is_changed_is_set_by_hand_and_one_of_another_model_is_lea
     profile.refresh_from_db()
     assert (profile.window, profile.window_source, profile.window_replaced) == (131_072, "name", None)
     assert llm.asked and not llm.chats
+
+
+def test_a_form_overwrites_nothing_that_was_learned_while_it_was_open(
+    client: Client, profile: ModelProfile, llm: LlmServer
+) -> None:
+    page = client.get(path_of(profile)).content.decode()
+    assert 'name="initial-window" value="4000"' in page and 'name="initial-chat_template"' in page
+    opened = posted(profile, name="renamed")
+    ModelProfile.objects.update(window=3_000, window_source="asked", chat_template="no_system")
+    client.post(path_of(profile), opened)
+    profile.refresh_from_db()
+    assert (profile.name, profile.window, profile.window_source) == ("renamed", 3_000, "asked")
+    assert profile.chat_template == "no_system"
 
 
 def test_a_new_model_without_a_window_of_its_own_is_asked_for_it(client: Client, llm: LlmServer, db: None) -> None:
