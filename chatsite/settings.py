@@ -262,9 +262,11 @@ ANTHROPIC_MODEL = read("ANTHROPIC_MODEL")
 ANTHROPIC_FAST_MODEL = read("ANTHROPIC_FAST_MODEL")
 ANTHROPIC_STANDARD_MODEL = read("ANTHROPIC_STANDARD_MODEL")
 MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 600.0, float, "a number of seconds")
-# The options that a gateway call may have beyond those that always pass, and which image URLs it may contain.
+# The options that a gateway call may have beyond those that always pass, which image URLs it may contain, and whether
+# passages of what was compacted of its history are quoted for its latest question.
 GATEWAY_OPTIONS = listed("GATEWAY_OPTIONS", [])
 GATEWAY_IMAGE_URLS = read("GATEWAY_IMAGE_URLS", "provider")
+GATEWAY_RECALL = switch("GATEWAY_RECALL", True)
 BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 # Whether a model is asked for a conversation's title after its first reply.

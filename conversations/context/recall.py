@@ -6,10 +6,11 @@ them and their neighbours. If the index fails, the turn goes on without recall.
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from django.db import DatabaseError, connection, transaction
@@ -20,8 +21,8 @@ from compression.core import recall
 from compression.core.ranking import rarity
 from compression.core.recall import PastMessage, Quote, Recalled
 from compression.core.tokens import count_tokens
+from compression.core.values import Turn
 from conversations.context import message_index, prompt, transcript
-from conversations.context.head import Head
 from conversations.context.index_schema import INDEXED
 from conversations.context.policy import policy_of
 from conversations.context.provenance import quoted_places, source_of
@@ -46,6 +47,15 @@ MAX_REMEMBERED = 200
 """The most questions whose passages this process remembers, for pages that show the next request."""
 
 UNKNOWN = Recalled("", (), "", 0)
+
+
+class Past(NamedTuple):
+    """The messages of a conversation up to its cut, except those that are sent word for word."""
+
+    conversation_id: UUID
+    cut: datetime
+    verbatim_ids: Sequence[str]
+
 
 _known: dict[tuple[object, ...], Recalled | None] = {}
 
@@ -74,16 +84,28 @@ def recalling(loaded: Loaded) -> Loaded:
     budget = room_for(loaded)
     if budget < recall.MIN_BUDGET_TOKENS:
         return replace(loaded, recalled=None)
-    try:
-        with transaction.atomic() if connection.in_atomic_block else nullcontext():
-            found = _recalled(loaded, budget)
-    except DatabaseError as error:
-        message_index.report(error)
-        return replace(loaded, recalled=None)
+    head = loaded.head
+    past = Past(head.id, cast(datetime, head.compressed_at), head.verbatim_ids)
+    found = found_in(past, loaded.live, kept=loaded.kept, budget=budget)
     if len(_known) >= MAX_REMEMBERED:
         _known.clear()
     _known[_key(loaded)] = found
     return replace(loaded, recalled=found)
+
+
+def found_in(past: Past, live: Sequence[Turn], *, kept: Sequence[Turn] = (), budget: int) -> Recalled | None:
+    """The passages of the past that bear on the latest question among the `live` turns; None if there are none.
+
+    Messages that are sent, live or `kept`, are not quoted. A fault of the index is reported, and nothing is recalled.
+    """
+    if budget < recall.MIN_BUDGET_TOKENS:
+        return None
+    try:
+        with transaction.atomic() if connection.in_atomic_block else nullcontext():
+            return _recalled(past, live, {turn.id for turn in (*kept, *live)}, budget)
+    except DatabaseError as error:
+        message_index.report(error)
+        return None
 
 
 def _key(loaded: Loaded) -> tuple[object, ...]:
@@ -91,19 +113,18 @@ def _key(loaded: Loaded) -> tuple[object, ...]:
     return head.id, head.compressed_at, tuple(head.verbatim_ids), question and (question.id, question.content)
 
 
-def _recalled(loaded: Loaded, budget: int) -> Recalled | None:
-    question = recall.question_of(loaded.live)
+def _recalled(past: Past, live: Sequence[Turn], sent: Set[str], budget: int) -> Recalled | None:
+    question = recall.question_of(live)
     if question is None:
         return None
-    before = loaded.live[: loaded.live.index(question)][-RECENT_MESSAGES:]
+    before = live[: live.index(question)][-RECENT_MESSAGES:]
     weights = recall.query_of(question.content, (turn.content for turn in before))
-    messages, counts = _proposed(loaded.head, list(weights))
-    sent = {turn.id for turn in loaded.turns}
+    messages, counts = _proposed(past, list(weights))
     quotes = recall.chosen(
         [one for one in messages if one.id not in sent],
         weights,
         counts=counts,
-        among=max((one.number or 0 for one in messages), default=0) + len(loaded.live),
+        among=max((one.number or 0 for one in messages), default=0) + len(live),
         budget=budget,
         count=count_tokens,
     )
@@ -114,7 +135,7 @@ def _recalled(loaded: Loaded, budget: int) -> Recalled | None:
 def room_for(loaded: Loaded) -> int:
     """The tokens, by our own count, that recalled passages may take; 0 if nothing is to be recalled."""
     head = loaded.head
-    is_ours = head.kind != Conversation.Kind.GATEWAY  # a gateway's caller says what its model is sent
+    is_ours = head.kind != Conversation.Kind.GATEWAY  # a call of the gateway has its own: `gateway.passages`
     if not is_ours or head.compressed_at is None or head.window is None or not policy_of(head).recall:
         return 0
     usage = loaded.usage(system_tokens=prompt.system_tokens(head))
@@ -140,24 +161,24 @@ def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None
     return recall.recalled(note["before"], quotes, count_tokens)
 
 
-def _proposed(head: Head, terms: list[str]) -> tuple[list[PastMessage], dict[str, int]]:
+def _proposed(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str, int]]:
     """(messages up to the cut with most of the terms, and their neighbours; the number of messages with each term)."""
-    scope = message_index.of_conversation(head.id)
-    proposed = message_index.propose(scope, terms, behind=head.id)
-    if proposed.is_behind and message_index.catch_up(head.id, most=MAX_CATCH_UP):
+    id = past.conversation_id
+    scope = message_index.of_conversation(id)
+    proposed = message_index.propose(scope, terms, behind=id)
+    if proposed.is_behind and message_index.catch_up(id, most=MAX_CATCH_UP):
         proposed = message_index.propose(scope, terms)
     counts = dict(zip(terms, proposed.counts, strict=True))
     weights = [rarity(count, ASSUMED_MESSAGES) for count in proposed.counts]
     hits = proposed.best(weights, MAX_HITS)
-    return (_read(head, hits) if hits else []), counts
+    return (_read(past, hits) if hits else []), counts
 
 
-def _read(head: Head, entries: list[int]) -> list[PastMessage]:
+def _read(past: Past, entries: list[int]) -> list[PastMessage]:
     """The messages of these entries and their neighbours up to the cut, without those that are sent verbatim."""
-    cut = cast(datetime, head.compressed_at)
-    rows = BESIDE.rows(entries=",".join(map(str, entries)), cut=cut)
-    messages = (_past_message(str(pk), *rest) for conversation_id, pk, *rest in rows if conversation_id == head.id)
-    return [one for one in messages if one.id not in head.verbatim_ids]
+    rows = BESIDE.rows(entries=",".join(map(str, entries)), cut=past.cut)
+    messages = (_past_message(str(pk), *rest) for conversation, pk, *rest in rows if conversation == past.conversation_id)
+    return [one for one in messages if one.id not in past.verbatim_ids]
 
 
 def _beside(entries: str, cut: datetime) -> QuerySet[Message, Any]:

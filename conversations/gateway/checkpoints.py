@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 
 from compression.core.measure import usage
+from compression.core.recall import Recalled
 from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
 from conversations.compaction.shared_states import Asker, SharedState, covering, current
@@ -30,7 +31,8 @@ class State:
 
     It is the present summary of a conversation that the gateway keeps, or else one that the gateway goes on from in a
     copy (`is_current` false): from before a later compaction, or of a chat. Lines that are `elided` are sent without
-    their tools' results, at their reduced tokens. If leaving out results alone made room, there is no summary: `digest`
+    their tools' results, at their reduced tokens. What is `recalled` of the compacted lines is quoted before the line
+    whose number it names. If leaving out results alone made room, there is no summary: `digest`
     and `context` are "", and `place` is 0.
     """
 
@@ -43,10 +45,16 @@ class State:
     is_current: bool = True
     kept: tuple[int, ...] = ()
     elided: Mapping[int, int] = field(default_factory=dict)
+    verbatim_ids: tuple[str, ...] = ()
+    recalled: Recalled | None = None
 
     @property
     def is_summary(self) -> bool:
         return bool(self.digest)
+
+    @property
+    def recalled_tokens(self) -> int:
+        return self.recalled.tokens if self.recalled else 0
 
     def sent(self, history: History) -> list[int]:
         """The numbers of the lines that are sent."""
@@ -68,7 +76,7 @@ def find_checkpoint(owner_id: int, history: History) -> State | None:
     return None
 
 
-def recall(owner_id: int, history: History) -> State | None:
+def known(owner_id: int, history: History) -> State | None:
     """A state that this process found lately, if it still holds; another one may cover more by now."""
     for place in range(len(history.lines), 0, -1):
         digest = history.lines[place - 1].digest
@@ -103,17 +111,28 @@ def holds(conversation_id: UUID, digest: str) -> bool:
 
 def measured(history: History, state: State | None, window: Window) -> Usage:
     """The usage of a request with this summary, as the model counts it."""
-    turns = state.turns(history) if state else [line.turn for line in history.lines]
-    return usage(system=history.fixed_tokens, summary=state.tokens if state else 0, turns=turns, window=window)
+    if state is None:
+        return usage(system=history.fixed_tokens, summary=0, turns=[line.turn for line in history.lines], window=window)
+    return usage(
+        system=history.fixed_tokens,
+        summary=state.tokens,
+        turns=state.turns(history),
+        window=window,
+        recalled=state.recalled_tokens,
+    )
 
 
 def assemble(history: History, state: State) -> list[Raw]:
-    """The request's messages: the caller's own, unchanged, with the summary in place of those that it stands for."""
+    """The request's messages: the caller's own, unchanged, with the summary in place of those that it stands for, and
+    the recalled passages before the question.
+    """
     sent: list[Raw] = list(history.lead)
     if state.is_summary:
         sent.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": state.context})
     for number in state.sent(history):
         raw = history.lines[number].raw
+        if state.recalled and state.recalled.before == str(number):
+            sent.append(state.recalled.message)
         sent.extend(_without_results(raw) if number in state.elided else raw)
     return sent
 
@@ -157,6 +176,7 @@ def _state(
         is_current and row.kind == Conversation.Kind.GATEWAY,
         tuple(sorted(kept)),
         _numbered(row, elided or {}),
+        tuple(of.verbatim_ids),
     )
 
 

@@ -79,7 +79,8 @@ class GatewayRequest:
             return 0
         if state is None:
             return self.history.tokens
-        return self.history.fixed_tokens + state.tokens + total_tokens(state.turns(self.history))
+        sent = total_tokens(state.turns(self.history)) + state.recalled_tokens
+        return self.history.fixed_tokens + state.tokens + sent
 
 
 def parse_request(text: str) -> GatewayRequest:

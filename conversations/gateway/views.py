@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -25,6 +26,7 @@ from conversations.gateway import checkpoints, provider_stream, upstream
 from conversations.gateway.call_log import GONE, MADE, Call, record
 from conversations.gateway.checkpoints import State
 from conversations.gateway.compaction import alone, compact_history
+from conversations.gateway.passages import with_passages
 from conversations.gateway.request import GatewayRequest, model_of, models, parse_request
 from conversations.gateway.responses import Stream, Unauthenticated, as_refusal, refused, stream
 from conversations.llm.errors import ContextTooLong
@@ -115,7 +117,7 @@ def _begun(request: HttpRequest, call: Call) -> tuple[GatewayRequest, State | No
     call.before = call.after = asked.usage(None).total
     if not asked.is_due(None):
         return asked, None
-    state = checkpoints.recall(call.owner_id, asked.history)
+    state = checkpoints.known(call.owner_id, asked.history)
     if state is None or asked.is_due(state):
         state = checkpoints.find_checkpoint(call.owner_id, asked.history)
     return asked, state
@@ -182,6 +184,8 @@ def _digest(state: State | None) -> str:
 
 async def _forwarded(asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack) -> HttpResponseBase:
     """The provider's answer as it comes; `held` is released once it has come. Raises Refused or ModelError."""
+    if state and state.is_summary and asked.policy.recall and settings.GATEWAY_RECALL:
+        state = await sync_to_async(with_passages)(asked, state)
     body = asked.forwarded(state)
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))

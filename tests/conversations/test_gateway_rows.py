@@ -113,7 +113,7 @@ def test_a_lookup_takes_as_many_queries_for_any_length(
         assert state is not None
         assert (state.place, state.kept) == (count - 5, ())
         with django_assert_num_queries(1):
-            assert checkpoints.recall(user.pk, longer) == state
+            assert checkpoints.known(user.pk, longer) == state
 
 
 def compressed(user: User, profile: ModelProfile, history: History) -> None:

@@ -454,9 +454,9 @@ async def test_a_rule_that_came_since_is_seen_by_what_this_process_remembers(con
     await here.compact()
     alice = await User.objects.aget()
     assert await known(history) is not None
-    assert await sync_to_async(checkpoints.recall)(alice.pk, history) is not None
+    assert await sync_to_async(checkpoints.known)(alice.pk, history) is not None
     await sync_to_async(conversation_settings.change)(here.conversation, rules=["Answer in French."])
-    assert await sync_to_async(checkpoints.recall)(alice.pk, history) is None
+    assert await sync_to_async(checkpoints.known)(alice.pk, history) is None
 
 
 async def test_the_gateway_compacts_by_the_site_s_policy_whatever_the_chat_s(conversation: Any, chat: Chat) -> None:

@@ -14,6 +14,7 @@ from tests.gateway.caller import ANSWER, MARK, Caller, Messages, checkpoint, tok
 from tests.servers import wait_until
 
 LONG = 61
+RECALLED = "[Recalled Passages]"
 
 
 def goes_on(messages: Messages, question: str = "And then?") -> Messages:
@@ -25,7 +26,7 @@ def goes_on(messages: Messages, question: str = "And then?") -> Messages:
 
 def represented(caller: Caller, messages: Messages) -> int:
     """How many messages the summary that was sent stands for: all others were sent as they are, in order."""
-    sent = caller.sent
+    sent = [message for message in caller.sent if not message["content"].startswith(RECALLED)]
     lead = sum(message["role"] in ("system", "developer") for message in messages[:1])
     assert sent[lead]["content"].startswith(MARK)
     verbatim = [*sent[:lead], *sent[lead + 1 :]]
@@ -63,6 +64,27 @@ def test_a_made_up_statement_of_its_summary_is_marked(caller: Caller) -> None:
     assert f"{said}. They gave it to Gwendolyn at port 9999 (not found in the messages).\n" in summary
     assert checkpoint(caller.ask(goes_on(messages))) == "hit"
     assert summary in [message["content"] for message in caller.sent], "the same, byte for byte"
+
+
+def test_what_was_compacted_is_quoted_right_before_the_question_it_bears_on(caller: Caller) -> None:
+    messages = caller.history(LONG)
+    said = "The ferry to Helgoland leaves at 09:35 from pier Alte Liebe."
+    messages[3] = messages[3] | {"content": said}
+    caller.ask(messages)
+    asked = goes_on(messages, "When does the ferry to Helgoland leave?")
+    assert checkpoint(caller.ask(asked)) == "hit"
+    *_, quoted, question = caller.sent
+    assert question == asked[-1] and quoted["role"] == "user"
+    assert quoted["content"].startswith(RECALLED) and f"User]\n> {said}" in quoted["content"]
+    assert represented(caller, asked) > 30
+    before = caller.sent
+    called = [*asked, {"role": "assistant", "content": None, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "08:00"}]  # fmt: skip
+    caller.ask(called)
+    assert caller.sent[: len(before)] == before, "a turn of tools goes on from the same beginning"
+    row = caller.call(count=3)
+    assert row["prompt_tokens"] is not None and row["tokens_after"] > 0
 
 
 def test_it_is_folded_again_when_it_is_full_again(caller: Caller) -> None:
