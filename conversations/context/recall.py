@@ -177,8 +177,8 @@ def _proposed(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str
 def _read(past: Past, entries: list[int]) -> list[PastMessage]:
     """The messages of these entries and their neighbours up to the cut, without those that are sent verbatim."""
     rows = BESIDE.rows(entries=",".join(map(str, entries)), cut=past.cut)
-    messages = (_past_message(str(pk), *rest) for conversation, pk, *rest in rows if conversation == past.conversation_id)
-    return [one for one in messages if one.id not in past.verbatim_ids]
+    own = [(str(pk), *rest) for conversation_id, pk, *rest in rows if conversation_id == past.conversation_id]
+    return [_past_message(*row) for row in own if row[0] not in past.verbatim_ids]
 
 
 def _beside(entries: str, cut: datetime) -> QuerySet[Message, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from conversations.llm import canary
@@ -44,11 +45,10 @@ def identity(profile: ModelProfile) -> Identity:
     return profile.pk, profile.base_url, profile.model_id
 
 
-async def ask_all() -> None:
-    """Ask the servers of all enabled profiles whose window was not set by hand, one after another."""
-    rows = ModelProfile.objects.filter(enabled=True).exclude(window_source=Source.HAND).order_by("role", "id")
+async def ask_all(profiles: QuerySet[ModelProfile]) -> None:
+    """Ask the servers of those of the profiles whose window was not set by hand, one after another; of chat first."""
     try:
-        async for profile in rows:
+        async for profile in profiles.exclude(window_source=Source.HAND).order_by("role", "id"):
             await ask(profile.pk)
     except DatabaseError:
         logger.warning("the windows of models could not be asked for: the database cannot be used")

@@ -18,8 +18,7 @@ from django.utils import timezone
 from compression.ids import first_id
 from compression.models import Compaction, KeptSummary
 from conversations.context import message_index
-from conversations.llm import windows
-from conversations.llm.profiles import sync_profiles
+from conversations.llm import profiles, windows
 from conversations.models import Attachment, Errand, Folding, GatewayCall
 from conversations.runtime import database, queue
 from conversations.turns import recovery
@@ -41,7 +40,7 @@ PURGED = tuple(Compaction.Status[name] for name in ("FAILED", "SKIPPED", "DISCAR
 
 def begin(*, alone: bool) -> None:
     """Prepare the database before a server listens. `alone`: no other process works in it, whatever the rows say."""
-    sync_profiles()
+    profiles.sync_profiles()
     if alone:
         recovery.disown_all()
 
@@ -49,7 +48,7 @@ def begin(*, alone: bool) -> None:
 async def run() -> None:
     """Keep the site up as long as the server lives."""
     tidied = time.monotonic()
-    queue.keep(asyncio.create_task(windows.ask_all()))
+    queue.keep(asyncio.create_task(windows.ask_all(profiles.enabled())))
     while True:
         try:
             await sync_to_async(_sweep)()

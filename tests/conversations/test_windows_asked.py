@@ -10,8 +10,7 @@ from asgiref.sync import async_to_sync
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from conversations.llm import windows
-from conversations.llm.profiles import sync_profiles
+from conversations.llm import profiles, windows
 from conversations.llm.window_queries import ask_window
 from conversations.llm.window_words import how_known, lowered
 from conversations.models import ModelProfile
@@ -168,7 +167,7 @@ def test_models_for_summaries_inherit_the_window_of_their_server_unless_it_names
     )
     mine, other = llm_windows.vllm(MODEL, 24_000)["/v1/models"]["data"], llm_windows.vllm("other", 6_000)["/v1/models"]
     llm.facts = {"/v1/models": {"object": "list", "data": [*mine, *other["data"]]}}
-    async_to_sync(windows.ask_all)()
+    async_to_sync(windows.ask_all)(profiles.enabled())
     rows = {row.pk: (row.window, row.window_source) for row in ModelProfile.objects.all()}
     assert rows[own.pk] == (24_000, "asked") and rows[fast.pk] == (24_000, "inherited")
     assert rows[named.pk] == (6_000, "asked") and rows[edited.pk] == (3_000, "hand")
@@ -184,27 +183,27 @@ def test_a_profile_of_the_environment_is_learned_anew_at_another_address(setting
         setattr(settings, f"OPENAI_{name}", "")
     settings.OPENAI_CONTEXT_WINDOW = None
     settings.OPENAI_BASE_URL, settings.OPENAI_MODEL = "http://127.0.0.1:8080/v1", "my-own"
-    sync_profiles()
+    profiles.sync_profiles()
     row = ModelProfile.objects.get(model_id="my-own")
     assert (row.window, row.window_source) == (8_192, "default")
     windows.lower(row, 2_000, source=Source.COUNTED)
-    sync_profiles()
+    profiles.sync_profiles()
     row.refresh_from_db()
     assert (row.window, row.window_replaced) == (2_000, 8_192), "what was learned stays"
     settings.OPENAI_BASE_URL = "http://127.0.0.1:9090/v1"
-    sync_profiles()
+    profiles.sync_profiles()
     row.refresh_from_db()
     assert (row.window, row.window_source, row.window_replaced) == (8_192, "default", None)
     settings.OPENAI_CONTEXT_WINDOW = 20_000
-    sync_profiles()
+    profiles.sync_profiles()
     row.refresh_from_db()
     assert (row.window, row.window_source) == (20_000, "hand")
     windows.lower(row, 2_000, source=Source.COUNTED)
-    sync_profiles()
+    profiles.sync_profiles()
     row.refresh_from_db()
     assert (row.window, row.window_source) == (2_000, "counted"), "a disproved window does not come back at a start"
     settings.OPENAI_CONTEXT_WINDOW = 30_000
-    sync_profiles()
+    profiles.sync_profiles()
     row.refresh_from_db()
     assert (row.window, row.window_source) == (30_000, "hand"), "another one is the administrator's word"
 
