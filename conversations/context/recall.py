@@ -38,7 +38,15 @@ MAX_HITS = 40
 RECENT_MESSAGES = 4
 """The messages before the question, two turns, whose names and numbers weigh in."""
 COLUMNS = ("role", "name", "content", "created_at", "origin")
-ANY = "= ANY(('{' || %s || '}')::bigint[])"
+CHOSEN = {
+    True: "IN (SELECT value FROM json_each('[' || %s || ']'))",
+    False: "= ANY(('{' || %s || '}')::bigint[])",
+}
+"""The condition for ids in a text with commas between, on SQLite (True) and on PostgreSQL."""
+BESIDE_IT = {
+    True: "IN (hit.number - 1, hit.number, hit.number + 1)",
+    False: "= ANY(ARRAY[hit.number - 1, hit.number, hit.number + 1])",  # for a range, or IN, it may read whole tables
+}
 MAX_CATCH_UP = 400
 """The most messages that a turn indexes if some of its conversation are not indexed yet; the upkeep does the others."""
 
@@ -185,11 +193,10 @@ def _beside(entries: str, cut: datetime) -> QuerySet[Message, Any]:
     """The rows of these entries and their neighbours. They are found by ids alone: with the conversation in the query,
     SQLite would read all of it.
     """
-    chosen = "IN (SELECT value FROM json_each('[' || %s || ']'))" if is_sqlite() else ANY
     near = (
         f"SELECT beside.message_id FROM {INDEXED} AS hit JOIN {INDEXED} AS beside "
-        "ON beside.conversation_id = hit.conversation_id AND beside.number BETWEEN hit.number - 1 AND hit.number + 1 "
-        f"WHERE hit.id {chosen}"
+        f"ON beside.conversation_id = hit.conversation_id AND beside.number {BESIDE_IT[is_sqlite()]} "
+        f"WHERE hit.id {CHOSEN[is_sqlite()]}"
     )
     number = RawSQL(f"(SELECT number FROM {INDEXED} WHERE message_id = conversations_message.id)", ())
     rows = Message.objects.filter(HISTORY, pk__in=RawSQL(near, (entries,)), created_at__lte=cut).order_by()

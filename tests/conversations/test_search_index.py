@@ -310,3 +310,28 @@ def test_a_migration_that_makes_the_messages_table_anew_leaves_the_index_whole(t
     user = User.objects.create_user("grace")
     talk(user, "The parrot eats papaya.", title="-")
     assert texts(user, "papaya") == ["The parrot eats papaya."]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has the same plan for any number of rows")
+def test_messages_beside_others_are_found_by_the_index_in_a_long_conversation_too(user: User) -> None:
+    talk(user, "hello", title="-")
+    columns = [field.column for field in Message._meta.concrete_fields]
+    values = {"id": "gen_random_uuid()", "created_at": "created_at + n * interval '1 second'"}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO conversations_message ({', '.join(columns)}) "
+            f"SELECT {', '.join(values.get(name, name) for name in columns)} "
+            "FROM conversations_message, generate_series(1, 30000) AS n"
+        )
+        cursor.execute(
+            "INSERT INTO conversations_indexed (message_id, conversation_id, number, terms) "
+            "SELECT id, conversation_id, row_number() OVER (), to_tsvector('hello') FROM conversations_message"
+        )
+        cursor.execute("ANALYZE conversations_indexed, conversations_message")
+    with CaptureQueriesContext(connection) as queries:
+        recall.BESIDE.rows(entries=",".join(map(str, range(1, 80, 2))), cut=START + timedelta(days=365))
+    (asked,) = queries.captured_queries
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {asked['sql']}")
+        plan = "\n".join(row for (row,) in cursor.fetchall())
+    assert "Seq Scan" not in plan, plan
