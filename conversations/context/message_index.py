@@ -41,6 +41,8 @@ MAX_POSTINGS = 512
 """The most messages that one term proposes: the newest ones."""
 SELDOM_MESSAGES = 512
 """A term in fewer messages than this, of all conversations, is seldom."""
+WAITING, TOTAL = -1, -2
+"""The places, in the answer to a query, of what it says of the whole conversation."""
 CONVERSATION = "_c"
 """The prefix of a conversation's term, before its id."""
 MAX_SCANNED = 4_000
@@ -80,6 +82,8 @@ class Proposed:
     postings: tuple[Sequence[int], ...]
     is_behind: bool = False
     """Whether messages of the conversation wait to be indexed."""
+    total: int = 0
+    """The number of the conversation's last indexed message."""
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -105,30 +109,32 @@ def of_owner(id: int) -> str:
     return f"_u{id}"
 
 
-def propose(scope: str, terms: Sequence[str], *, begins: bool = False, behind: UUID | None = None) -> Proposed:
+def propose(scope: str, terms: Sequence[str], *, begins: bool = False, within: UUID | None = None) -> Proposed:
     """The newest messages of `scope` with each term; with `begins`, with any term that begins so. One query.
 
-    With `behind`, the answer also says whether messages of that conversation wait to be indexed.
+    With `within`, the id of the scope's conversation, the answer also says how many messages it has, and whether some
+    wait to be indexed.
     """
     arms, values = [], list[Any]()
     for place, term in enumerate(terms):
         arm, its_values = _arm(scope, term, begins)
         arms.append(f"SELECT {place}, ({arm})")
         values += its_values
-    if behind is not None:
-        arms.append(f"SELECT -1, (SELECT '0' FROM {UNINDEXED} WHERE conversation_id = %s LIMIT 1)")
-        values.append(_key(behind))
+    if within is not None:
+        arms.append(f"SELECT {WAITING}, (SELECT '0' FROM {UNINDEXED} WHERE conversation_id = %s LIMIT 1)")
+        arms.append(f"SELECT {TOTAL}, (SELECT CAST(MAX(number) AS text) FROM {INDEXED} WHERE conversation_id = %s)")
+        values += [_key(within)] * 2
     postings: list[Sequence[int]] = [()] * len(terms)
-    is_behind = False
+    of_all = dict.fromkeys((WAITING, TOTAL), "")
     if arms:
         with connection.cursor() as cursor:
             cursor.execute(" UNION ALL ".join(arms), values)
             for place, found in cursor.fetchall():
                 if place < 0:
-                    is_behind = bool(found)
+                    of_all[place] = found
                 else:
                     postings[place] = list(map(int, found.split(","))) if found else ()
-    return Proposed(tuple(postings), is_behind)
+    return Proposed(tuple(postings), bool(of_all[WAITING]), int(of_all[TOTAL] or 0))
 
 
 def messages_of(entries: Sequence[int]) -> list[UUID]:

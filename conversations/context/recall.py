@@ -31,8 +31,8 @@ from conversations.models import Conversation, Message
 from conversations.runtime.compiled_query import Prepared
 from conversations.runtime.database import is_sqlite
 
-ASSUMED_MESSAGES = 1_000
-"""The assumed number of messages, by which a term counts as rare or common."""
+MAX_ASSUMED = 1_000
+"""The most messages among which a term counts as rare or common: of the more frequent ones not all are proposed."""
 MAX_HITS = 40
 """The most messages that are read for a question, each with its two neighbours."""
 RECENT_MESSAGES = 4
@@ -173,11 +173,13 @@ def _proposed(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str
     """(messages up to the cut with most of the terms, and their neighbours; the number of messages with each term)."""
     id = past.conversation_id
     scope = message_index.of_conversation(id)
-    proposed = message_index.propose(scope, terms, behind=id)
+    proposed = message_index.propose(scope, terms, within=id)
     if proposed.is_behind and message_index.catch_up(id, most=MAX_CATCH_UP):
-        proposed = message_index.propose(scope, terms)
+        proposed = message_index.propose(scope, terms, within=id)
     counts = dict(zip(terms, proposed.counts, strict=True))
-    weights = [rarity(count, ASSUMED_MESSAGES) for count in proposed.counts]
+    common = recall.COMMON_SHARE * proposed.total
+    among = min(proposed.total, MAX_ASSUMED)
+    weights = [0.0 if count > common else rarity(count, among) for count in proposed.counts]
     hits = proposed.best(weights, MAX_HITS)
     return (_read(past, hits) if hits else []), counts
 

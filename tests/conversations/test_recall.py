@@ -71,6 +71,7 @@ def quoted(messages: list[dict[str, Any]]) -> str:
         ("Which port does billing use?", "billing"),
         ("What do parrots eat?", "parrot"),
         ("Who paid invoice 77-B?", "invoice"),
+        (f"{TALK} What does Quetzal eat?", "parrot"),  # among words that most messages have
     ],
 )
 def test_what_was_compacted_is_quoted_for_a_question_about_it(

@@ -1,0 +1,163 @@
+"""What official clients get through the gateway: `python -m benchmarks.clients`.
+
+Each client holds a conversation of 500 turns with a model of 32,000 tokens, several windows long, sends its whole
+history at every turn, and asks each time for a code that it said at some turn before. Counted are the requests that were
+longer than the window, those that did not hold the code that was asked for, results of tools without their calls, and
+requests that were changed although they fit. The model's summaries are refused, so that sentences are selected.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import openai
+
+from benchmarks.goals import end, note, sized
+from compression.core.tokens import count_tokens
+from tests.faults.serving import UvicornSite
+from tests.furnishing import furnish
+from tests.llm_server import LlmServer
+
+TURNS = sized(500, small=12)
+WINDOW = sized(32_000, small=4_000)
+TOOL_TURN = 10
+"""Every so many turns, a tool is used."""
+WORDS = sized(60, small=40)
+NOTHING = "## Summary\nThings were said.\n\n## State\n- Done: nothing"
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "read_file",
+        "description": "Reads a file.",
+        "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+    },
+}
+
+type Messages = list[dict[str, Any]]
+type Ask = Callable[[Messages], str]
+"""Sends a history, in the form of chat completions, through a client, and returns the checkpoint that was used."""
+
+
+@dataclass
+class Counts:
+    overflows: int = 0
+    lost: int = 0
+    parted: int = 0
+    changed: int = 0
+    failed: int = 0
+    compacted: int = 0
+    milliseconds: list[float] = field(default_factory=list)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder, LlmServer() as llm:
+        llm.default_summary = lambda request: NOTHING
+        key, _ = furnish(Path(folder))
+        site = UvicornSite(Path(folder), llm_url=llm.url, window=WINDOW, COMPRESSION_COOLDOWN_SECONDS="0")
+        with site:
+            for name, ask in CLIENTS.items():
+                told(name, lived(ask(f"{site.url}/v1", key), llm))
+
+
+def chat(url: str, key: str) -> Ask:
+    client = openai.OpenAI(base_url=url, api_key=key, max_retries=0)
+
+    def ask(messages: Messages) -> str:
+        create = client.chat.completions.with_raw_response.create
+        answer = create(model="scripted", messages=messages, tools=[TOOL])  # type: ignore[call-overload]
+        return str(answer.headers["x-chatsite-checkpoint"])
+
+    return ask
+
+
+CLIENTS: dict[str, Callable[[str, str], Ask]] = {f"openai {openai.__version__}, chat completions": chat}
+
+
+def lived(ask: Ask, llm: LlmServer) -> Counts:
+    """The counts of a conversation of TURNS turns."""
+    counts, chance, codes = Counts(), random.Random(3), dict[int, str]()
+    messages: Messages = [{"role": "system", "content": "You help with a warehouse."}]
+    for turn in range(TURNS):
+        codes[turn] = f"{chance.choice('QXZ')}{chance.randrange(100_000, 999_999)}"
+        asked = chance.randrange(turn + 1)
+        messages.append({"role": "user", "content": said(chance, turn, codes[turn], asked)})
+        _ask(ask, messages, llm, counts, code=codes[asked])
+        if turn % TOOL_TURN == TOOL_TURN - 1:
+            messages += used(chance, turn)
+            _ask(ask, messages, llm, counts, code=codes[asked])
+        messages.append({"role": "assistant", "content": f"Noted for shelf {turn}. " + talk(chance)})
+    return counts
+
+
+def _ask(ask: Ask, messages: Messages, llm: LlmServer, counts: Counts, *, code: str) -> None:
+    llm.clear()
+    began = time.perf_counter()
+    try:
+        checkpoint = ask(messages)
+    except openai.APIError:
+        counts.failed += 1
+        return
+    counts.milliseconds.append(1e3 * (time.perf_counter() - began))
+    sent = llm.chats[-1].body
+    text = json.dumps(sent["messages"], ensure_ascii=False)
+    counts.overflows += count_tokens(text) > WINDOW
+    counts.lost += code not in text
+    counts.parted += parted(sent["messages"])
+    counts.changed += checkpoint == "none" and sent["messages"] != messages
+    counts.compacted += checkpoint == "made"
+
+
+def said(chance: random.Random, turn: int, code: str, asked: int) -> str:
+    return f"The code of shelf {turn} is {code}. {talk(chance)} What was the code of shelf {asked}?"
+
+
+def used(chance: random.Random, turn: int) -> Messages:
+    call = {"name": "read_file", "arguments": json.dumps({"path": f"stock/{turn}.csv"})}
+    return [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": f"call_{turn}", "type": "function", "function": call}],
+        },
+        {"role": "tool", "tool_call_id": f"call_{turn}", "content": talk(chance, words=4 * WORDS)},
+    ]
+
+
+def talk(chance: random.Random, *, words: int = WORDS) -> str:
+    """Words of people in a warehouse, of which none says anything."""
+    return " ".join(chance.choices(TALK.split(), k=words)).capitalize() + "."
+
+
+TALK = (
+    "pallet forklift aisle delivery carton label scanner driver dock ramp morning crew order list crate strap film box "
+    "count check stack load move wait sort pick pack send hold call ask tell bring leave come late early heavy light"
+)
+
+
+def parted(messages: Messages) -> int:
+    """The number of results of tools whose call is not there."""
+    called = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
+    return sum(message["role"] == "tool" and message["tool_call_id"] not in called for message in messages)
+
+
+def told(name: str, counts: Counts) -> None:
+    faults = {what: getattr(counts, what) for what in ("failed", "overflows", "lost", "parted", "changed")}
+    marks = note(not any(faults.values()), f"{name}: {faults}")
+    told = ", ".join(f"{number} {what}" for what, number in faults.items())
+    median = statistics.median(counts.milliseconds)
+    print(
+        f"{name}: {TURNS} turns, {counts.compacted} compactions, {median:.0f} ms a request: {told}{marks}", flush=True
+    )
+
+
+if __name__ == "__main__":
+    main()
+    end()
