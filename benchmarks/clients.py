@@ -1,9 +1,9 @@
 """What official clients get through the gateway: `python -m benchmarks.clients`.
 
 Each client holds a conversation of 500 turns with a model of 32,000 tokens, several windows long, sends its whole
-history at every turn, and asks each time for a code that it said at some turn before. Counted are the requests that were
-longer than the window, those that did not hold the code that was asked for, results of tools without their calls, and
-requests that were changed although they fit. The model's summaries are refused, so that sentences are selected.
+history at every turn, and asks each time for a code that it said at some turn before. Counted are the requests that
+were longer than the window, those that did not hold the code, results of tools without their calls, and requests that
+were changed although they fit. The model's summaries are refused, so that sentences are selected.
 """
 
 from __future__ import annotations
