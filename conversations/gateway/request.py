@@ -19,6 +19,7 @@ from conversations.gateway.checkpoints import State
 from conversations.gateway.history import History, parse_history
 from conversations.gateway.messages import require_storable
 from conversations.gateway.options import LIMITS, passed
+from conversations.gateway.protocol import CHAT, Protocol
 from conversations.llm.profiles import chat_profiles
 from conversations.models import ModelProfile
 from conversations.validation import clean_text, parse_json
@@ -31,8 +32,11 @@ _UNSTORABLE = re.compile(r"\\u(0000|[dD][89a-fA-F])")
 
 @dataclass(frozen=True, slots=True)
 class GatewayRequest:
-    """A parsed call. `body` is the caller's, without options that only ask for the default."""
+    """A parsed call. `given` is the caller's body, and `body` the chat completion that it asks for, without options
+    that only ask for the default.
+    """
 
+    given: dict[str, Any]
     body: dict[str, Any]
     profile: ModelProfile
     history: History
@@ -83,14 +87,15 @@ class GatewayRequest:
         return self.history.fixed_tokens + state.tokens + sent
 
 
-def parse_request(text: str) -> GatewayRequest:
+def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
     """The call in a body. Raises Invalid, naming the field, or NotFound for an unknown model."""
-    body = parse_json(text)
-    if not isinstance(body, dict):
+    given = parse_json(text)
+    if not isinstance(given, dict):
         raise Invalid("body: must be a JSON object.", field="body")
-    if not isinstance(body.get("stream", False), bool | None):
+    if not isinstance(given.get("stream", False), bool | None):
         raise Invalid("stream: must be true or false.", field="stream")
-    profile = model_of(body.get("model"))
+    profile = model_of(given.get("model"))
+    body = protocol.read(given, profile)
     is_storable = _UNSTORABLE.search(text) is None
     if not is_storable:
         for name in body.keys() - {"messages"}:
@@ -99,7 +104,7 @@ def parse_request(text: str) -> GatewayRequest:
     history = parse_history(body.get("messages"), extras, is_storable=is_storable)
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
-    return GatewayRequest(forwarded, profile, history, _window(profile, body), conf.policy())
+    return GatewayRequest(given, forwarded, profile, history, _window(profile, body), conf.policy())
 
 
 def models() -> list[ModelProfile]:

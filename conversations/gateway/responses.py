@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 
-from conversations.errors import Refused, as_json, headers_of
+from conversations.errors import Refused, headers_of
 from conversations.gateway.call_log import GONE, Call
+from conversations.gateway.protocol import CHAT, Protocol
 from conversations.gateway.provider_stream import Tally
 from conversations.gateway.upstream import failed
 from conversations.llm.errors import ModelError
 
 logger = logging.getLogger(__name__)
-
-TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
 
 
 class Unauthenticated(Refused):
@@ -26,7 +24,7 @@ class Unauthenticated(Refused):
     status = 401
 
     def __init__(self) -> None:
-        super().__init__("Send `Authorization: Bearer <key>` with a valid key of this site.")
+        super().__init__("Send `Authorization: Bearer <key>`, or `x-api-key`, with a valid key of this site.")
 
 
 class Broken(Refused):
@@ -37,17 +35,12 @@ class Broken(Refused):
         super().__init__("Something went wrong on this site; its log says what.")
 
 
-def error_of(refusal: Refused) -> dict[str, Any]:
-    kind = TYPES.get(refusal.status, "invalid_request_error" if refusal.status < 500 else "server_error")
-    return as_json(refusal, type=kind, param=refusal.detail.get("field"))
-
-
-def refused(refusal: Refused, call: Call) -> HttpResponse:
+def refused(refusal: Refused, call: Call, protocol: Protocol = CHAT) -> HttpResponse:
     call.status, call.error = refusal.status, refusal.code
     headers = call.headers | headers_of(refusal)
     if refusal.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JsonResponse(error_of(refusal), status=refusal.status, headers=headers)
+    return JsonResponse(protocol.error(refusal), status=refusal.status, headers=headers)
 
 
 def as_refusal(fault: Exception) -> Refused:
@@ -68,9 +61,15 @@ class Stream:
     """
 
     def __init__(
-        self, events: AsyncGenerator[str], tally: Tally, call: Call, close: Callable[[], Coroutine[Any, Any, None]]
+        self,
+        events: AsyncGenerator[str],
+        tally: Tally,
+        call: Call,
+        close: Callable[[], Coroutine[Any, Any, None]],
+        protocol: Protocol = CHAT,
     ) -> None:
         self._events, self._tally, self._call, self._close = events, tally, call, close
+        self._protocol = protocol
         self._loop = asyncio.get_running_loop()
         self._is_over = False
 
@@ -78,14 +77,14 @@ class Stream:
         status, error = GONE, "client_gone"
         try:
             async for event in self._events:
-                if event.startswith("data:"):  # else it only says that the provider is there
+                if not event.startswith(":"):  # else it only says that the provider is there
                     self._call.answered()
                 yield event
             status, error = 200, ""
         except Exception as fault:
             refusal = as_refusal(fault)
             status, error = refusal.status, refusal.code
-            yield f"data: {json.dumps(error_of(refusal))}\n\n"
+            yield self._protocol.broken(self._protocol.error(refusal))
         finally:
             if self._tally.is_done:
                 status, error = 200, ""  # who goes away then has all of it

@@ -4,6 +4,8 @@ from conversations.gateway import views
 
 urlpatterns = [
     path("v1/chat/completions", views.chat_completions),
+    path("v1/messages", views.messages),
+    path("v1/messages/count_tokens", views.count_tokens),
     path("v1/models", views.list_models),
     path("v1/models/<path:name>", views.one_model),
     re_path("", views.nowhere),

@@ -5,6 +5,7 @@ thread.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from functools import wraps
@@ -23,17 +24,20 @@ from conversations.admission import admission_of
 from conversations.compaction.snapshots import Superseded
 from conversations.errors import MEDIA_TYPE, Invalid, NotFound, Refused, UnsupportedMediaType
 from conversations.gateway import checkpoints, provider_stream, upstream
+from conversations.gateway.anthropic.models import VERSION, described, listed
+from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
 from conversations.gateway.call_log import GONE, MADE, Call, record
 from conversations.gateway.checkpoints import State
 from conversations.gateway.compaction import alone, compact_history
 from conversations.gateway.passages import with_passages
+from conversations.gateway.protocol import CHAT, Asked, Protocol, streamed
 from conversations.gateway.request import GatewayRequest, model_of, models, parse_request
 from conversations.gateway.responses import Stream, Unauthenticated, as_refusal, refused, stream
 from conversations.llm.errors import ContextTooLong
 from conversations.models import ModelProfile
 from conversations.runtime import queue
 
-JSON = "application/json"
+JSON, EVENTS = "application/json", "text/event-stream"
 TRIES = 3
 """How often other calls may compact the same history differently before this one is sent as it is."""
 
@@ -45,8 +49,11 @@ class WrongMethod(Refused):
     status = 405
 
 
-def endpoint(method: str) -> Callable[[View], View]:
-    """A view whose faults become errors of the API, and whose call is recorded however it ends."""
+def endpoint(method: str, protocol: Protocol | None = None) -> Callable[[View], View]:
+    """A view whose faults become errors of the protocol, and whose call is recorded however it ends.
+
+    None: of the protocol that the request's headers name.
+    """
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -61,7 +68,7 @@ def endpoint(method: str) -> Callable[[View], View]:
                 _record_later(call)
                 raise
             except Exception as fault:
-                response = refused(as_refusal(fault), call)
+                response = refused(as_refusal(fault), call, protocol or _spoken(request))
                 _record_later(call)
                 return response
 
@@ -70,49 +77,70 @@ def endpoint(method: str) -> Callable[[View], View]:
     return decorate
 
 
-@endpoint("POST")
+@endpoint("POST", CHAT)
 async def chat_completions(request: HttpRequest, call: Call) -> HttpResponseBase:
     """OpenAI's chat completions, however long the history grows."""
-    asked, state = await sync_to_async(_begun)(request, call)
+    return await _answered(request, call, CHAT)
+
+
+@endpoint("POST", MESSAGES)
+async def messages(request: HttpRequest, call: Call) -> HttpResponseBase:
+    """Anthropic's Messages, however long the history grows."""
+    return await _answered(request, call, MESSAGES)
+
+
+@endpoint("POST", MESSAGES)
+async def count_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
+    """The tokens of a request of Anthropic's Messages as it was sent; nothing is asked of a model."""
+
+    def counted() -> int:
+        return _parsed(request, call, COUNTED).usage(None).total
+
+    return JsonResponse({"input_tokens": await sync_to_async(counted)()})
+
+
+async def _answered(request: HttpRequest, call: Call, protocol: Protocol) -> HttpResponseBase:
+    asked, state = await sync_to_async(_begun)(request, call, protocol)
     await _let_thread_go(request)
     async with AsyncExitStack() as held:
         held.enter_context(limits.one_more_call(call.owner_id))
         state = await _with_room(asked, state, call)
         try:
-            return await _forwarded(asked, state, call, held)
+            return await _forwarded(asked, state, call, held, protocol)
         except ContextTooLong:
             # The provider counts otherwise than we do: once more, with less.
             state = await _with_room(asked, state, call, overflowed=True)
-            return await _forwarded(asked, state, call, held)
+            return await _forwarded(asked, state, call, held, protocol)
 
 
 @endpoint("GET")
 async def list_models(request: HttpRequest, call: Call) -> HttpResponseBase:
     await sync_to_async(_signed_in)(request, call)
-    return JsonResponse({"object": "list", "data": [_model(profile) for profile in await sync_to_async(models)()]})
+    found = await sync_to_async(models)()
+    if _spoken(request) is MESSAGES:
+        return JsonResponse(listed(found))
+    return JsonResponse({"object": "list", "data": [_model(profile) for profile in found]})
 
 
 @endpoint("GET")
 async def one_model(request: HttpRequest, call: Call, name: str) -> HttpResponseBase:
     await sync_to_async(_signed_in)(request, call)
-    return JsonResponse(_model(await sync_to_async(model_of)(name)))
+    found = await sync_to_async(model_of)(name)
+    return JsonResponse(described(found) if _spoken(request) is MESSAGES else _model(found))
 
 
 @csrf_exempt
 async def nowhere(request: HttpRequest) -> HttpResponseBase:
-    return refused(NotFound("There is no such address below /v1/."), Call())
+    return refused(NotFound("There is no such address below /v1/."), Call(), _spoken(request))
 
 
-def _begun(request: HttpRequest, call: Call) -> tuple[GatewayRequest, State | None]:
+def _spoken(request: HttpRequest) -> Protocol:
+    return MESSAGES if VERSION in request.headers else CHAT
+
+
+def _begun(request: HttpRequest, call: Call, protocol: Protocol) -> tuple[GatewayRequest, State | None]:
     """(the call, the stored summary where the history is too long without one). Runs in a thread."""
-    _signed_in(request, call)
-    if request.content_type != JSON:
-        raise UnsupportedMediaType(MEDIA_TYPE)
-    try:
-        text = request.body.decode()
-    except UnicodeDecodeError as error:
-        raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
-    asked = parse_request(text)
+    asked = _parsed(request, call, protocol)
     call.profile, call.is_stream = asked.profile, asked.is_stream
     call.before = call.after = asked.usage(None).total
     if not asked.is_due(None):
@@ -123,14 +151,26 @@ def _begun(request: HttpRequest, call: Call) -> tuple[GatewayRequest, State | No
     return asked, state
 
 
+def _parsed(request: HttpRequest, call: Call, protocol: Protocol) -> GatewayRequest:
+    """The call of whoever's key it is. Raises Refused."""
+    _signed_in(request, call)
+    if request.content_type != JSON:
+        raise UnsupportedMediaType(MEDIA_TYPE)
+    try:
+        text = request.body.decode()
+    except UnicodeDecodeError as error:
+        raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
+    return parse_request(text, protocol)
+
+
 def _signed_in(request: HttpRequest, call: Call) -> None:
-    """The owner of the key in the request, where OpenAI's clients send it. Raises Refused."""
+    """The owner of the key in the request, where OpenAI's and Anthropic's clients send it. Raises Refused."""
     try:
         request.get_host()
     except DisallowedHost:
         raise Invalid("host: this site has another name.", field="host") from None
     kind, _, plain = request.headers.get("Authorization", "").partition(" ")
-    plain = plain.strip() if kind.lower() == "bearer" else ""
+    plain = plain.strip() if kind.lower() == "bearer" else request.headers.get("X-Api-Key", "").strip()
     call.key = api_keys.let_in(plain, address=request.META.get("REMOTE_ADDR", ""))
     if call.key is None:
         raise Unauthenticated
@@ -182,26 +222,42 @@ def _digest(state: State | None) -> str:
     return state.digest if state else ""
 
 
-async def _forwarded(asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack) -> HttpResponseBase:
+async def _forwarded(
+    asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack, protocol: Protocol
+) -> HttpResponseBase:
     """The provider's answer as it comes; `held` is released once it has come. Raises Refused or ModelError."""
     if state and state.is_summary and asked.policy.recall and settings.GATEWAY_RECALL:
         state = await sync_to_async(with_passages)(asked, state)
     body = asked.forwarded(state)
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
+    of = Asked(asked.given, call.before if state else None)
     if not provider.is_stream:
         content, call.spent = await provider_stream.whole(provider)
         call.answered()
         _record_later(call)
-        return HttpResponse(content, content_type=JSON, headers=call.headers)
+        return await _whole(content, of, call, protocol, is_stream=asked.is_stream)
     tally, kept = provider_stream.Tally(asked.choices), held.pop_all()
-    events = provider_stream.events(provider, tally, with_usage=asked.wants_usage)
+    events = provider_stream.events(provider, tally, with_usage=asked.wants_usage or protocol.events is not None)
+    if protocol.events:
+        events = protocol.events(events, of)
 
     async def close() -> None:
         await kept.aclose()
         _record_later(call)
 
-    return stream(Stream(events, tally, call, close), call)
+    return stream(Stream(events, tally, call, close, protocol), call)
+
+
+async def _whole(content: bytes, of: Asked, call: Call, protocol: Protocol, *, is_stream: bool) -> HttpResponse:
+    """The answer of a provider that came at once."""
+    if protocol.whole is None or protocol.events is None:
+        return HttpResponse(content, content_type=JSON, headers=call.headers)
+    completion = json.loads(content)
+    if is_stream:
+        said = "".join([event async for event in protocol.events(streamed(completion), of)])
+        return HttpResponse(said, content_type=EVENTS, headers=call.headers)
+    return JsonResponse(protocol.whole(completion, of), headers=call.headers)
 
 
 def _record_later(call: Call) -> None:

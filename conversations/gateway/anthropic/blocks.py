@@ -1,0 +1,146 @@
+"""Reads the messages of Anthropic's form, which are made of blocks, as messages of chat completions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from conversations.errors import Invalid
+from conversations.gateway.messages import as_json
+from conversations.gateway.protocol import Json
+
+THOUGHTS = ("thinking", "redacted_thinking")
+"""Blocks that only the provider who signed them can read."""
+ERROR = "[error] "
+"""Before the result of a tool that failed: chat completions have no field for it."""
+IMAGE_OF = "Image in the result of the tool call {}:"
+
+
+def messages_of(messages: object) -> list[Json]:
+    """Messages of chat completions with the same content. Raises Invalid, naming the place."""
+    if not isinstance(messages, list) or not messages:
+        raise Invalid("messages: must be a list of at least one message.", field="messages")
+    read: list[Json] = []
+    for number, message in enumerate(messages):
+        place = f"messages[{number}]"
+        if not isinstance(message, dict):
+            raise _fault(place, "must be an object.")
+        role, content = message.get("role"), message.get("content")
+        if role not in ("user", "assistant", "system"):
+            raise _fault(f"{place}.role", "must be user or assistant.")
+        if isinstance(content, str):
+            read.append({"role": role, "content": content})
+            continue
+        if not isinstance(content, list):
+            raise _fault(f"{place}.content", "must be text, or a list of blocks.")
+        blocks = [(f"{place}.content[{at}]", _block(f"{place}.content[{at}]", one)) for at, one in enumerate(content)]
+        read += _answered(blocks) if role == "assistant" else _said(role, blocks)
+    return read
+
+
+def texts_of(content: object, place: str) -> list[str]:
+    """The texts of blocks that must all be texts."""
+    if isinstance(content, str):
+        return [content]
+    if not isinstance(content, list):
+        raise _fault(place, "must be text, or a list of text blocks.")
+    found = []
+    for at, block in enumerate(content):
+        if _block(f"{place}[{at}]", block)["type"] != "text" or not isinstance(block.get("text"), str):
+            raise _fault(f"{place}[{at}]", "must be a block of type text.")
+        found.append(block["text"])
+    return found
+
+
+def _block(place: str, block: object) -> Json:
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+        raise _fault(place, "must be an object with a type.")
+    return block
+
+
+def _fault(place: str, what: str) -> Invalid:
+    return Invalid(f"{place}: {what}", field=place)
+
+
+def _answered(blocks: list[tuple[str, Json]]) -> Iterator[Json]:
+    """An assistant's message: its texts, and its calls. Thoughts are left out."""
+    texts, calls = [], []
+    for place, block in blocks:
+        if block["type"] == "text":
+            texts.append(_text(place, block))
+        elif block["type"] == "tool_use":
+            function = {"name": str(block.get("name") or ""), "arguments": as_json(block.get("input") or {})}
+            calls.append({"id": str(block.get("id") or ""), "type": "function", "function": function})
+        elif block["type"] not in THOUGHTS:
+            raise _fault(f"{place}.type", f"{block['type'][:40]!r} does not pass to this model.")
+    said = "\n\n".join(texts)
+    if calls:
+        yield {"role": "assistant", "content": said or None, "tool_calls": calls}
+    else:
+        yield {"role": "assistant", "content": said}
+
+
+def _said(role: str, blocks: list[tuple[str, Json]]) -> Iterator[Json]:
+    """The results of tools that a message holds, then what else it says."""
+    parts: list[Json] = []
+    for place, block in blocks:
+        if block["type"] != "tool_result":
+            parts.append(_part(place, block))
+            continue
+        id, inner = block.get("tool_use_id"), block.get("content") or ""
+        if not isinstance(id, str) or not id:
+            raise _fault(f"{place}.tool_use_id", "must be a text.")
+        held = [{"type": "text", "text": inner}] if isinstance(inner, str) else inner
+        if not isinstance(held, list):
+            raise _fault(f"{place}.content", "must be text, or a list of blocks.")
+        found = [_part(f"{place}.content[{at}]", _block(f"{place}.content[{at}]", one)) for at, one in enumerate(held)]
+        text = "\n\n".join(one["text"] for one in found if one["type"] == "text")
+        yield {"role": "tool", "tool_call_id": id, "content": ERROR + text if block.get("is_error") else text}
+        if images := [one for one in found if one["type"] != "text"]:
+            parts += [{"type": "text", "text": IMAGE_OF.format(id)}, *images]
+    if not parts:
+        return
+    if all(part["type"] == "text" for part in parts):
+        yield {"role": role, "content": "\n\n".join(part["text"] for part in parts)}
+    else:
+        yield {"role": role, "content": parts}
+
+
+def _part(place: str, block: Json) -> Json:
+    """A block as a part of a message: a text, or an image."""
+    given = block.get("source")
+    source: Json = given if isinstance(given, dict) else {}
+    match block["type"], source.get("type"):
+        case "text", _:
+            return {"type": "text", "text": _text(place, block)}
+        case "image", "base64":
+            data = _data(place, source)
+            return _image(f"data:{source['media_type']};base64,{data}")
+        case "image", "url":
+            return _image(str(source.get("url") or ""))
+        case "document", "text":
+            return {"type": "text", "text": _titled(block, _data(place, source))}
+        case "tool_reference" | "search_result", _:
+            return {"type": "text", "text": as_json(block)}
+    raise _fault(f"{place}.type", f"{block['type'][:40]!r} of this kind does not pass to this model.")
+
+
+def _text(place: str, block: Json) -> str:
+    if not isinstance(block.get("text"), str):
+        raise _fault(f"{place}.text", "must be text.")
+    return str(block["text"])
+
+
+def _data(place: str, source: Any) -> str:
+    if not isinstance(source.get("data"), str) or not isinstance(source.get("media_type"), str):
+        raise _fault(f"{place}.source", "must have a media_type and data, both texts.")
+    return str(source["data"])
+
+
+def _image(url: str) -> Json:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _titled(block: Json, text: str) -> str:
+    title = block.get("title")
+    return f"[{title}]\n{text}" if isinstance(title, str) and title else text

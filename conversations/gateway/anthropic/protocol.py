@@ -1,0 +1,18 @@
+"""Anthropic's Messages as one of the gateway's protocols."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conversations.gateway.anthropic import reply, request
+from conversations.gateway.protocol import Protocol
+
+MESSAGES = Protocol(
+    read=request.read,
+    error=reply.error,
+    broken=reply.broken,
+    whole=reply.whole,
+    events=reply.events,
+)
+COUNTED = replace(MESSAGES, read=request.read_to_count)
+"""The same of a request whose tokens are only counted: it need not say how long the reply may be."""

@@ -1,0 +1,73 @@
+"""What differs between the protocols that callers of the gateway speak; inside, all of them are chat completions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from conversations.errors import Refused, as_json
+from conversations.models import ModelProfile
+
+Json = dict[str, Any]
+Events = AsyncGenerator[str]
+"""Events of a stream, each as the text that is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The request of an answer, as the caller sent it, and the `tokens` of that.
+
+    `tokens` is None where the provider was asked exactly that, so that its own figure holds.
+    """
+
+    body: Json
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How callers speak. `read` makes the body of a chat completion of theirs, for a model, and raises Invalid.
+
+    `whole` and `events` make their answer of a chat completion, and of its stream; None: it passes unchanged. `error`
+    and `broken` are an error as a whole answer, and as the last event of a stream.
+    """
+
+    read: Callable[[Json, ModelProfile], Json]
+    error: Callable[[Refused], Json]
+    broken: Callable[[Json], str]
+    whole: Callable[[Json, Asked], Json] | None = None
+    events: Callable[[Events, Asked], Events] | None = None
+
+
+TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+
+
+def chat_error(refusal: Refused) -> Json:
+    """The error as OpenAI's clients read it."""
+    kind = TYPES.get(refusal.status, "invalid_request_error" if refusal.status < 500 else "server_error")
+    return as_json(refusal, type=kind, param=refusal.detail.get("field"))
+
+
+CHAT = Protocol(
+    read=lambda body, profile: body,
+    error=chat_error,
+    broken=lambda error: f"data: {json.dumps(error)}\n\n",
+)
+"""OpenAI's chat completions: all passes as it is."""
+
+
+async def streamed(completion: Json) -> Events:
+    """A whole chat completion as the one event of a stream."""
+    choices = [
+        {"index": choice.get("index", 0), "delta": _delta(choice), "finish_reason": choice.get("finish_reason")}
+        for choice in completion.get("choices") or ()
+    ]
+    yield f"data: {json.dumps({'choices': choices, 'usage': completion.get('usage')})}\n\n"
+
+
+def _delta(choice: Json) -> Json:
+    said = choice.get("message") or {}
+    calls = [{"index": place} | call for place, call in enumerate(said.get("tool_calls") or ())]
+    return said | {"tool_calls": calls}

@@ -1,0 +1,200 @@
+"""Anthropic's Messages through the gateway, by the official client, in front of a model of chat completions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+from anthropic.types import Message
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conversations.errors import Invalid
+from conversations.gateway.anthropic import reply, request
+from conversations.gateway.protocol import Asked
+from conversations.models import ModelProfile
+from tests.gateway.caller import MARK, Caller, tokens
+
+HI = [{"role": "user", "content": "hi"}]
+WEATHER = {"name": "weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
+PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo"}
+CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Bern"}'}}
+MODEL = ModelProfile(name="scripted", base_url="http://127.0.0.1:1/v1", window=8_000)
+TURN = [
+    {"role": "user", "content": [{"type": "image", "source": PIXEL}, {"type": "text", "text": "Where is it?"}]},
+    {"role": "assistant", "content": [
+        {"type": "thinking", "thinking": "Bern, I think.", "signature": "s1gned"},
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Bern"}}]},
+    {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "c1", "is_error": True, "content": [
+            {"type": "text", "text": "no network"}, {"type": "image", "source": PIXEL}]},
+        {"type": "text", "text": "And now?", "cache_control": {"type": "ephemeral"}}]},
+]  # fmt: skip
+
+
+def client(caller: Caller) -> anthropic.Anthropic:
+    return anthropic.Anthropic(base_url=caller.served.site.url, api_key=caller.served.key, max_retries=0)
+
+
+def read(**body: Any) -> dict[str, Any]:
+    return request.read({"model": "scripted", "max_tokens": 100, "messages": HI} | body, MODEL)
+
+
+def test_a_message_is_answered_with_the_figures_of_its_provider(caller: Caller) -> None:
+    caller.served.llm.enqueue("Hello there.", finish_reason="length")
+    answer = client(caller).messages.create(
+        model="scripted", max_tokens=16_000, system=[{"type": "text", "text": "Be short."}], messages=HI,
+        stop_sequences=["END"], extra_body={"temperature": 0.5}, tools=[WEATHER], tool_choice={"type": "any"},
+        metadata={"user_id": "me"},
+    )  # fmt: skip
+    assert (answer.content[0].text, answer.stop_reason, answer.model) == ("Hello there.", "max_tokens", "scripted")
+    assert answer.usage.input_tokens > 0 and answer.usage.output_tokens > 0
+    sent = caller.served.llm.last_request.body
+    assert sent["messages"] == [{"role": "system", "content": "Be short."}, *HI]
+    assert (sent["max_tokens"], sent["stop"], sent["temperature"]) == (2_000, ["END"], 0.5)
+    assert sent["tool_choice"] == "required" and "metadata" not in sent
+    assert sent["tools"][0]["function"] == {"name": "weather", "parameters": WEATHER["input_schema"]}
+    row = caller.call()
+    assert (row["status"], row["is_stream"]) == (200, 0) and row["prompt_tokens"] > 0
+
+
+def test_a_turn_with_an_image_and_a_tool_comes_as_chat_completions_have_it() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo"}}
+    assert read(messages=TURN)["messages"] == [
+        {"role": "user", "content": [image, {"type": "text", "text": "Where is it?"}]},
+        {"role": "assistant", "content": "I look.", "tool_calls": [
+            CALL | {"function": {"name": "weather", "arguments": '{"city":"Bern"}'}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "[error] no network"},
+        {"role": "user", "content": [
+            {"type": "text", "text": "Image in the result of the tool call c1:"}, image,
+            {"type": "text", "text": "And now?"}]},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_call_of_a_tool_comes_as_a_block_with_an_object(caller: Caller, streams: bool) -> None:
+    caller.served.llm.enqueue("I look.", calls=[("weather", '{"city": "Bern"}'), ("weather", '{"city": "Rome"}')])
+    ask = {"model": "scripted", "max_tokens": 100, "messages": HI, "tools": [WEATHER]}
+    if streams:
+        with client(caller).messages.stream(**ask) as stream:
+            answer = stream.get_final_message()
+    else:
+        answer = client(caller).messages.create(**ask)
+    text, *uses = answer.content
+    assert (text.text, answer.stop_reason) == ("I look.", "tool_use")
+    assert [(use.name, use.input) for use in uses] == [("weather", {"city": "Bern"}), ("weather", {"city": "Rome"})]
+    assert all(use.id for use in uses) and uses[0].id != uses[1].id
+    assert answer.usage.output_tokens > 0
+
+
+def test_a_long_history_is_compacted_and_the_caller_is_told_the_tokens_of_what_it_sent(caller: Caller) -> None:
+    *_, said = caller.history(61), [m for m in caller.history(61) if m["role"] != "system"]
+    counted = client(caller).messages.count_tokens(model="scripted", messages=said).input_tokens
+    for _ in range(2):
+        answer = client(caller).messages.with_raw_response.create(model="scripted", max_tokens=100, messages=said)
+        before, after = tokens(answer)
+        assert answer.parse().usage.input_tokens == before > 0.9 * counted
+        assert after < 0.6 * before
+        assert any(message["content"].startswith(MARK) for message in caller.sent)
+        assert caller.sent[-1] == said[-1]
+    assert answer.headers["x-chatsite-checkpoint"] == "hit"
+
+
+def test_the_same_history_by_either_protocol_has_one_summary(caller: Caller) -> None:
+    messages = caller.history(61)
+    caller.ask(messages)
+    answer = client(caller).messages.with_raw_response.create(
+        model="scripted", max_tokens=100, system=messages[0]["content"], messages=messages[1:]
+    )
+    assert answer.headers["x-chatsite-checkpoint"] == "hit"
+
+
+def test_models_and_errors_have_the_form_of_the_api(caller: Caller) -> None:
+    with_key = client(caller)
+    (model,) = with_key.models.list()
+    assert (model.id, with_key.models.retrieve("scripted").type) == ("scripted", "model")
+    for bad, kind, words in (
+        ({"model": "gpt-9"}, anthropic.NotFoundError, "no model called 'gpt-9'"),
+        ({"messages": []}, anthropic.BadRequestError, "at least one message"),
+        ({"container": "c1"}, anthropic.BadRequestError, "container: this field does not pass"),
+    ):
+        with pytest.raises(kind, match=words) as caught:
+            with_key.messages.create(**{"model": "scripted", "max_tokens": 100, "messages": HI} | bad)
+        assert caught.value.body["type"] == "error"
+    with pytest.raises(anthropic.AuthenticationError) as refused:
+        anthropic.Anthropic(base_url=caller.served.site.url, api_key="cs_no", max_retries=0).models.list()
+    assert refused.value.body["error"]["type"] == "authentication_error"
+    bearer = anthropic.Anthropic(base_url=caller.served.site.url, auth_token=caller.served.key, max_retries=0)
+    assert bearer.messages.create(model="scripted", max_tokens=100, messages=HI).content
+
+
+def test_a_stream_that_breaks_off_ends_with_an_error_event(caller: Caller) -> None:
+    caller.served.llm.enqueue("One two three four.", fault="half")
+    body = {"model": "scripted", "max_tokens": 100, "messages": HI, "stream": True}
+    said = caller.post(json.dumps(body), path="/messages").text
+    assert "event: message_start" in said and "event: message_stop" not in said
+    assert 'event: error\ndata: {"type": "error", "error": {"type": "api_error"' in said
+
+
+BAD = {
+    "max_tokens": [{"max_tokens": None}, {"max_tokens": "9"}, {"max_tokens": 0}],
+    "messages": [{"messages": None}, {"messages": [3]}, {"messages": [{"role": "tool", "content": ""}]},
+                 {"messages": [{"role": "user", "content": 3}]}, {"messages": [{"role": "user", "content": [3]}]},
+                 {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
+                 {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "base64"}}]}]},
+                 {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": "x"}]}]},
+                 {"messages": [{"role": "assistant", "content": [{"type": "server_tool_use"}]}]}],
+    "system": [{"system": 3}, {"system": [{"type": "image"}]}],
+    "tools": [{"tools": 3}, {"tools": [3]}, {"tools": [{"type": "web_search_20250305", "name": "w"}]}, {"tools": [{}]}],
+    "tool_choice": [{"tool_choice": 3}, {"tool_choice": {"type": "?"}}],
+    "service_tier": [{"service_tier": "priority"}],
+    "mcp_servers": [{"mcp_servers": []}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", BAD)
+def test_a_bad_field_is_named(field: str) -> None:
+    for bad in BAD[field]:
+        with pytest.raises(Invalid) as caught:
+            read(**bad)
+        assert caught.value.detail["field"].startswith(field), bad
+
+
+def test_what_is_wrong_below_the_read_fields_is_refused_too(caller: Caller) -> None:
+    for bad in ({"temperature": []}, {"stream": 3}, {"stop_sequences": {"a": 1}}):
+        body = {"model": "scripted", "max_tokens": 100, "messages": HI} | bad
+        answer: httpx2.Response = caller.post(json.dumps(body), path="/messages")
+        assert answer.status_code in (200, 400) and "Traceback" not in answer.text
+
+
+def test_thoughts_are_shown_to_who_asks_for_them() -> None:
+    completion = {"choices": [{"message": {"content": "Bern.", "reasoning_content": "Hm."}, "finish_reason": "stop"}]}
+    for body, kinds in (({}, ["text"]), ({"thinking": {"type": "enabled"}}, ["thinking", "text"])):
+        message = Message.model_validate(reply.whole(completion, Asked({"model": "m"} | body)))
+        assert [block.type for block in message.content] == kinds
+
+
+TEXTS = st.text(max_size=20)
+BLOCKS = st.one_of(
+    st.fixed_dictionaries({"type": st.just("text"), "text": TEXTS}),
+    st.fixed_dictionaries(
+        {"type": st.just("tool_use"), "id": st.just("c1"), "name": st.just("f"),
+         "input": st.dictionaries(TEXTS, st.integers() | TEXTS, max_size=3)}
+    ),
+)  # fmt: skip
+
+
+@given(st.lists(BLOCKS, max_size=4))
+def test_what_a_model_said_comes_back_as_it_was_read(blocks: list[dict[str, Any]]) -> None:
+    """A message of the API, read as chat completions and told again, holds the same words and calls."""
+    (said,) = read(messages=[{"role": "assistant", "content": blocks}])["messages"]
+    back = reply.whole({"choices": [{"message": said, "finish_reason": "stop"}]}, Asked({"model": "m"}))["content"]
+    calls = [block for block in blocks if block["type"] == "tool_use"]
+    assert [block for block in back if block["type"] == "tool_use"] == calls
+    assert "".join(block["text"] for block in back if block["type"] == "text") == "\n\n".join(
+        block["text"] for block in blocks if block["type"] == "text"
+    )
