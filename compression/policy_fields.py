@@ -11,6 +11,7 @@ from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRES
 
 MAX_NAME = 200
 MAX_SUMMARY_TOKENS = 4_000
+MIN_LIVE_TOKENS, MAX_LIVE_TOKENS = 2_000, 10_000_000
 OF_EXECUTORS = "executor_"
 """What the settings begin with that a conversation has for its executors."""
 
@@ -46,6 +47,7 @@ FIELDS = (
         choices={
             "chat": "Chat: by the window alone",
             "planner": "Planner: history of 2,500 tokens",
+            "economy": "Economy: as much as is cheapest at the model's prices",
             "executor": "Executor: history of 600 tokens",
         },
     ),
@@ -85,6 +87,14 @@ FIELDS = (
     PolicyField(
         "target_tokens", "whole", "And at most", "The same in tokens.",
         unit="tokens", low=200, high=10_000_000, unset="none", nullable=True,
+    ),
+    PolicyField(
+        "max_live_tokens", "whole", "Uses at most",
+        "Tokens that a request may use before it is compacted, however large the window: the window counts as no "
+        "larger where it is compacted, where it comes out, and for the shares of summaries and recalled passages. "
+        "What a model cannot read is told by its window alone.",
+        unit="tokens", low=MIN_LIVE_TOKENS, high=MAX_LIVE_TOKENS, unset="the window", nullable=True,
+        setting="COMPRESSION_MAX_LIVE_TOKENS",
     ),
     PolicyField(
         "keep_recent", "whole", "Latest kept", "Latest messages that stay word for word.",
@@ -136,6 +146,15 @@ FIELDS = (
             "mark": "Marked: (not found in the messages)",
             "drop": "Dropped from the summary",
             "keep": "Kept as it is",
+        },
+    ),
+    PolicyField(
+        "summary_request", "choice", "Summary asked for",
+        "In a request of its own, which quotes the messages as data; or, where the conversation's own model writes the "
+        "summary and its provider caches, at the end of the conversation's own request, which is cheaper.",
+        choices={
+            "own": "By itself: the messages are quoted",
+            "conversation": "In the conversation: what the provider has cached is not paid again",
         },
     ),
     PolicyField(

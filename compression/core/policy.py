@@ -46,9 +46,12 @@ FLOW_SUMMARY_SHARE = 0.2
 MIN_SUMMARY_ROOM = 100
 """Tokens of a flow's own budget that its latest messages leave to its summaries at least."""
 
-Reason = Literal["threshold", "reply", "local", "flow"]
-"""The limit that a growing request reaches first: the threshold, the room for the reply, a local model's room for
-verbatim text, or a flow's own budget of history."""
+SummaryRequest = Literal["own", "conversation"]
+"""How a summary is asked for: in a request of its `own`, which quotes the messages, or, where that is cheaper, at the
+end of the `conversation`'s own request, which the provider's cache has."""
+Reason = Literal["threshold", "live", "reply", "local", "flow"]
+"""The limit that a growing request reaches first: the threshold (`live`: of `max_live_tokens`), the room for the reply,
+a local model's room for verbatim text, or a flow's own budget of history."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "chat": {},
@@ -60,6 +63,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "min_messages": 1,
         "cooldown": 0,
     },
+    "economy": {"recall": False, "threshold": 0.95, "target_ratio": 0.4, "summary_request": "conversation"},
     "executor": {
         "recall": False,
         "history_tokens": 600,
@@ -75,6 +79,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 A flow with its own budget is checked before each of its requests, which follow each other within seconds. A cooldown or
 a minimum number of messages would let it exceed the budget; both are off. Nothing is
 recalled for it: it has tools to search its history.
+
+`economy` is no flow: `max_live_tokens` come from the model's prices (`core.economy`), few compactions are wide apart,
+and passages, which no cache has, are not recalled.
 """
 
 
@@ -90,7 +97,9 @@ class Due:
 class Policy:
     """When a conversation is compacted, and how much of it stays verbatim.
 
-    Ratios are shares of the window; `cooldown` is in seconds. `summary_max_tokens` is the length asked of a summary;
+    Ratios are shares of the window, or of `max_live_tokens` where these are fewer: then a request has them all for
+    itself, and is compacted as if the window had no more; what does not fit is still told by the window. `cooldown` is
+    in seconds. `summary_max_tokens` is the length asked of a summary;
     None means NEW_SUMMARY_SHARE. `summary_share` and `recall_share` are what all summaries together and all recalled
     passages may take, as shares of what a request may use: the window without the room for the reply.
     `threshold` None means DEFAULT_THRESHOLD, and for a local model also LOCAL_SHARE; a named threshold is the only
@@ -101,7 +110,7 @@ class Policy:
     with more than `history_messages` verbatim messages, however large the window; protected messages do not count.
     If a summary keeps less than `min_retention` of the facts, the next summariser is tried and the better one taken.
     `recall` has passages of what was compacted quoted for each new message, as far as they bear on it. `unsupported`
-    says what becomes of a model's statements that no message supports.
+    says what becomes of a model's statements that no message supports, `summary_request` how a summary is asked for.
     """
 
     enabled: bool = True
@@ -114,6 +123,7 @@ class Policy:
     min_messages: int = 3
     target_ratio: float = 0.5
     target_tokens: int | None = None
+    max_live_tokens: int | None = None
     cooldown: int = 30
     summary_max_tokens: int | None = None
     summary_share: float = SUMMARY_SHARE
@@ -123,6 +133,7 @@ class Policy:
     prompt: str = ""
     min_retention: float = 0.0
     unsupported: Unsupported = "mark"
+    summary_request: SummaryRequest = "own"
     history_tokens: int | None = None
     history_messages: int = 0
 
@@ -135,6 +146,20 @@ class Policy:
     def full_at(self) -> float:
         """The share of the window from which a compaction precedes the request."""
         return DEFAULT_THRESHOLD if self.threshold is None else self.threshold
+
+    def bounded(self, window: Window) -> Window:
+        """The window that ratios and shares are taken of: with `max_live_tokens`, at most these.
+
+        Of these, a reply takes only what the window has not beside them.
+        """
+        size = self.max_live_tokens
+        if size is None or size >= window.size:
+            return window
+        return replace(window, size=size, reserve=max(0, size - window.budget))
+
+    def lead(self, window: Window) -> float:
+        """How many tokens before a compaction is due its summary is prepared, and people are told of it."""
+        return AHEAD_BY * self.bounded(window).size
 
     @property
     def recent(self) -> int:
@@ -175,11 +200,11 @@ class Policy:
             return self.summary_max_tokens
         if self.history_tokens is not None:
             return int(FLOW_SUMMARY_SHARE * self.history_tokens)
-        return int(min(max(NEW_SUMMARY_SHARE * _usable(window), MIN_NEW_SUMMARY), MAX_NEW_SUMMARY))
+        return int(min(max(NEW_SUMMARY_SHARE * self._usable(window), MIN_NEW_SUMMARY), MAX_NEW_SUMMARY))
 
     def recall_budget(self, window: Window) -> int:
         """The most tokens, by our own count, of passages that are recalled for one message."""
-        return int(self.recall_share * _usable(window)) if self.recall else 0
+        return int(self.recall_share * self._usable(window)) if self.recall else 0
 
     def max_new_summary_tokens(self, window: Window, condensed: int) -> float:
         """The most tokens of a new summary of `condensed` tokens, whatever room there is; inf without a budget.
@@ -191,13 +216,13 @@ class Policy:
 
     def target(self, window: Window) -> float:
         """The size, in the model's tokens, that a request should not exceed after a compaction."""
-        return min(self.target_ratio * window.size, self.target_tokens or inf)
+        return min(self.target_ratio * self.bounded(window).size, self.target_tokens or inf)
 
     def is_due(self, usage: Usage, *, messages: int = 0, local: bool = False) -> bool:
         """Whether a compaction should precede the next request, which has `messages` verbatim messages."""
         if not self.enabled:
             return usage.over_budget or self._exceeds_history_limits(usage, messages)
-        full = usage.ratio >= self.full_at or usage.over_budget
+        full = usage.total >= self.full_at * self.bounded(usage.window).size or usage.over_budget
         outgrown = self.history(usage) > self._max_history(messages)
         return full or outgrown or usage.live + usage.protected > self._max_verbatim(usage.window, local)
 
@@ -210,13 +235,14 @@ class Policy:
     def is_near(self, usage: Usage, *, local: bool = False) -> bool:
         """Whether a summary should be prepared now, so that it is ready when a limit of the window is reached."""
         due = self._due_of_window(usage, local).tokens
-        return self.enabled and self.ahead and usage.total >= due - AHEAD_BY * usage.window.size
+        return self.enabled and self.ahead and usage.total >= due - self.lead(usage.window)
 
     def _due_of_window(self, usage: Usage, local: bool) -> Due:
         """The limit of the window that is reached first, without regard to a flow's own budget."""
         window, verbatim = usage.window, usage.live + usage.protected
+        bounded = self.bounded(window)
         limits = (
-            Due(self.full_at * window.size, "threshold"),
+            Due(self.full_at * bounded.size, "threshold" if bounded is window else "live"),
             Due(window.budget, "reply"),
             Due(usage.total - verbatim + self._max_verbatim(window, local), "local"),
         )
@@ -227,7 +253,7 @@ class Policy:
 
         In a flow with its own budget, the summaries have the tokens that its `verbatim` messages leave.
         """
-        usable = _usable(window)
+        usable = self._usable(window)
         least = min(MIN_SUMMARIES, MAX_SUMMARIES_SHARE * usable)
         budget = int(min(max(self.summary_share * usable, least), MAX_SUMMARIES))
         if self.history_tokens is None:
@@ -263,13 +289,12 @@ class Policy:
 
     def _max_verbatim(self, window: Window, local: bool) -> float:
         """The most verbatim tokens of a local model's history; inf for other models or with a named threshold."""
-        room = _local_room(window)
+        room = _local_room(self.bounded(window))
         return LOCAL_SHARE * room if local and self.threshold is None and room > 0 else inf
 
-
-def _usable(window: Window) -> float:
-    """Tokens of a request, by our own count, that leave room for the reply."""
-    return window.budget / window.correction
+    def _usable(self, window: Window) -> float:
+        """Tokens of a request, by our own count, that leave room for the reply."""
+        return self.bounded(window).budget / window.correction
 
 
 def _local_room(window: Window) -> int:

@@ -260,10 +260,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A summariser's output; `finished` is False if it was cut off."""
+    """A summariser's output; `finished` is False if it was cut off. `saw_all`: its author has read the whole
+    conversation as it is sent, not the passage alone.
+    """
 
     text: str
     finished: bool = True
+    saw_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,9 @@ from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.compaction.trigger import compacts_at
 from conversations.context import next_request, transcript, usage
 from conversations.context.citations import citations_of, unsupported_in_force
+from conversations.context.economy import break_even_turns
 from conversations.context.facts_kept import facts_kept, facts_kept_of
-from conversations.context.policy import compactions_of_all_flows
+from conversations.context.policy import compactions_of_all_flows, policy_of
 from conversations.errors import Invalid
 from conversations.exchange.exports import checkpoint_json
 from conversations.models import Conversation
@@ -57,12 +58,15 @@ def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
     """Exactly what would be sent next, with the passages that are recalled for the latest question."""
     conversation = get_conversation(request.auth, conversation_id, kinds=TO_READ)
     context = next_request.preview(conversation)
-    due = compacts_at(transcript.load(conversation.pk), context.usage) if context.usage else None
+    loaded = transcript.load(conversation.pk)
+    due = compacts_at(loaded, context.usage) if context.usage else None
+    breaks_even = break_even_turns(loaded.head, policy_of(loaded.head), due=due.tokens) if due else None
     checkpoints = Checkpoint.objects.filter(conversation=conversation, active=True)
     facts, unsupported = facts_kept(conversation), unsupported_in_force(conversation)
     return {
         "messages": context.messages,
         "usage": usage_json(context.usage) if context.usage else None,
+        "breaks_even_turns": breaks_even,
         "compacts_at": due_json(due, context.usage) if context.usage and due else None,
         "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
         "checkpoints": [checkpoint_json(row) for row in checkpoints],

@@ -33,6 +33,7 @@ from conversations.compaction.outcome import figures_of, record_spending
 from conversations.compaction.parts import Parts
 from conversations.compaction.progress import Progress, eta_seconds
 from conversations.compaction.snapshots import Superseded, rollback, undo
+from conversations.compaction.within import so_far
 from conversations.context import prompt, transcript
 from conversations.context.facts_kept import look_for_facts
 from conversations.context.policy import policy_of
@@ -164,7 +165,10 @@ async def _compact(row: Compaction, progress: Progress) -> None:
     with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
     begin = await sync_to_async(source)(loaded, rebuild=with_model)
     originals = sync_to_async(partial(transcript.originals, row.conversation_id))
-    ways = await fallback_chain(loaded.head, steering, policy=policy, source=begin, with_model=with_model)
+    within = so_far(loaded) if with_model and policy.summary_request == "conversation" else None
+    ways = await fallback_chain(
+        loaded.head, steering, policy=policy, source=begin, with_model=with_model, within=within
+    )
     try:
         chosen = await first_good_draft(
             ways,

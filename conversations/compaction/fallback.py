@@ -32,6 +32,7 @@ from compression.models import Compaction
 from conversations.compaction.at_once import AtOnce
 from conversations.compaction.kept_answers import KeptAnswers
 from conversations.compaction.model_summariser import ModelSummariser
+from conversations.compaction.within import SoFar, caches
 from conversations.context.transcript import HISTORY, Head
 from conversations.llm.profiles import connect, enabled, named, summary_profiles
 from conversations.llm.retries import EXHAUSTED, Attempts
@@ -92,16 +93,23 @@ class Tried:
 
 
 async def fallback_chain(
-    head: Head, steering: Steering, *, policy: Policy, source: Transcript, with_model: bool
+    head: Head,
+    steering: Steering,
+    *,
+    policy: Policy,
+    source: Transcript,
+    with_model: bool,
+    within: SoFar | None = None,
 ) -> Ladder:
     """The summarisers for a conversation: its models, then extraction from the text, then truncation with a note.
 
     The models share one budget of requests. After a switch of models, the previous one goes first if the new one could
-    not read the whole text in one request.
+    not read the whole text in one request. With `within`, the conversation's own model is first asked at the end of
+    the conversation, if it is the first of them and its provider caches.
     """
     if not with_model:
         return Ladder((Truncation(),))
-    models, larger, steps = await sync_to_async(_models)(head, steering, policy)
+    models, larger, steps = await sync_to_async(_models)(head, steering, policy, within)
     if larger and not await to_thread(_holds, models[0], source, policy, steering):
         models = [larger, *models]
     resting = [model for model in models if await sync_to_async(_is_resting)(head.id, model.name)]
@@ -166,7 +174,7 @@ def _best(tried: list[Tried], steps: list[Step]) -> Climb:
 
 
 def _models(
-    head: Head, steering: Steering, policy: Policy
+    head: Head, steering: Steering, policy: Policy, within: SoFar | None
 ) -> tuple[list[ModelSummariser], ModelSummariser | None, list[Step]]:
     """The models to summarise with, in order; the model before a switch; the steps for an unknown model.
 
@@ -178,6 +186,10 @@ def _models(
     is_unknown = policy.summariser and not own
     unknown = [_failed(policy.summariser, UNKNOWN, ErrorCode.NO_MODEL)] if is_unknown else []
     profiles, before = ([own], None) if own else _usual(head, steering)
+    if within and profiles and profiles[0].pk == head.profile_id and caches(profiles[0], head.id):
+        profiles = [profiles[0], *profiles]
+    else:
+        within = None
     owner_id = Conversation.objects.values_list("owner_id", flat=True).get(pk=head.id)
     shared: dict[str, Any] = {
         "mode": head.mode,
@@ -188,8 +200,15 @@ def _models(
     }
     limits: dict[str, AtOnce] = {}
     models = [
-        ModelSummariser(profile, connect(profile), others=number, at_once=_at_once(profile, limits), **shared)
-        for number, profile in zip(reversed(range(len(profiles))), profiles, strict=True)
+        ModelSummariser(
+            profile,
+            connect(profile),
+            others=others,
+            at_once=_at_once(profile, limits),
+            within=within if others == len(profiles) - 1 else None,
+            **shared,
+        )
+        for others, profile in zip(reversed(range(len(profiles))), profiles, strict=True)
     ]
     if before is None:
         return models, None, unknown

@@ -11,11 +11,12 @@ from hashlib import sha256
 from compression import conf
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
-from compression.core.instructions import summary_request
+from compression.core.instructions import closing_request, summary_request
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Written
 from conversations.compaction.at_once import AtOnce, Slot
 from conversations.compaction.kept_answers import Answers, NoAnswers
+from conversations.compaction.within import SoFar
 from conversations.llm import request
 from conversations.llm.errors import ModelError
 from conversations.llm.port import Model, Reply, Spent
@@ -39,7 +40,8 @@ class ModelSummariser:
     `at_once` at a time; one that is refused for that is made again, and not counted. Summarisers that share `attempts`
     share this limit, and one request is left for each of the `others` that come after this one. `template` replaces the
     usual template; a passage's own prompt replaces both. A request whose answer is among the `answers` is not made
-    again; `has_asked` is True once any request was made.
+    again; `has_asked` is True once any request was made. `within` is the conversation at whose end a summary is asked
+    for, where it holds the passage.
     """
 
     provisional = False
@@ -58,6 +60,7 @@ class ModelSummariser:
         at_once: AtOnce | None = None,
         others: int = 0,
         quality: str = "",
+        within: SoFar | None = None,
     ) -> None:
         window = profile.usable_window
         self.name = profile.name
@@ -73,6 +76,7 @@ class ModelSummariser:
         self._at_once = at_once or AtOnce(1)
         self._others = others
         self._quality = quality
+        self._within = within
         self._passages = 0
         self._refused = 0
         self._has_words = False
@@ -93,7 +97,7 @@ class ModelSummariser:
         if kept := await self._answers.get(key):
             self._given[key] = kept
             self._stored.add(key)
-            return Written(kept)
+            return Written(kept, saw_all=self._is_within(passage))
         try:
             reply = await self._answered(passage)
         except ModelError as fault:
@@ -102,7 +106,7 @@ class ModelSummariser:
             self._has_failed = True
             raise CompactionFailed("summarise", f"{self.name} refused to summarise", code=ErrorCode.REFUSAL)
         self._given[key] = reply.text
-        return Written(reply.text, finished=reply.finish_reason != "length")
+        return Written(reply.text, finished=reply.finish_reason != "length", saw_all=self._is_within(passage))
 
     async def keep(self, passage: Passage) -> None:
         """Keep a passage's answer, which was accepted: whatever becomes of the whole summary, it is not paid again."""
@@ -179,7 +183,7 @@ class ModelSummariser:
 
     async def _asked(self, passage: Passage, *, returned: frozenset[str]) -> Reply:
         self.has_asked = True
-        asked = self._wording(passage, _delimiter())
+        prompt, size = self._request(passage)
         own = Attempts(self._attempts.most, within=self._attempts, returned=returned)
         expected = passage.max_tokens * _characters_a_token(passage)
         written = 0
@@ -193,7 +197,7 @@ class ModelSummariser:
 
         try:
             reply = await self._model.complete(
-                request.for_summary(*asked),
+                prompt,
                 max_tokens=REPLY_SHARE * passage.max_tokens,
                 attempts=own,
                 on_written=on_written,
@@ -201,11 +205,26 @@ class ModelSummariser:
         except asyncio.CancelledError:
             if own.made:
                 tokens = written / _characters_a_token(passage)
-                self.spent += self._estimated(sum(map(count_tokens, asked)), tokens)
+                self.spent += self._estimated(size, tokens)
             raise
         if reply.spent:
             self.spent = self.spent + reply.spent
         return reply
+
+    def _request(self, passage: Passage) -> tuple[request.Prompt, int]:
+        """The prompt of a passage's request, and its tokens by our own count."""
+        if self._within and self._is_within(passage):
+            words = self._closing(passage, _delimiter())
+            return request.for_summary_within(self._within.prompt, words), self._within.tokens + count_tokens(words)
+        asked = self._wording(passage, _delimiter())
+        return request.for_summary(*asked), sum(map(count_tokens, asked))
+
+    def _is_within(self, passage: Passage) -> bool:
+        """Whether a passage's summary is asked for at the end of the conversation itself."""
+        return self._within is not None and self._within.holds(passage, window=self.profile.usable_window)
+
+    def _closing(self, passage: Passage, delimiter: str) -> str:
+        return closing_request(passage, template=passage.prompt or self._template, mode=self._mode, delimiter=delimiter)
 
     def _estimated(self, prompt_tokens: int, completion_tokens: float) -> Spent:
         """The estimated tokens of a cancelled request, for which the provider reports no usage."""
@@ -223,7 +242,8 @@ class ModelSummariser:
         """
         model = (self.profile.provider, self.profile.base_url, self.profile.model_id, passage.max_tokens, self._quality)
         parts = (passage.earlier, passage.goal, passage.instructions)
-        return sha256(json.dumps([*model, *self._wording(passage, ""), *parts]).encode()).hexdigest()
+        within = [self._closing(passage, "")] if self._is_within(passage) else []
+        return sha256(json.dumps([*model, *self._wording(passage, ""), *parts, *within]).encode()).hexdigest()
 
 
 def _excess(template: str) -> int:

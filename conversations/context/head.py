@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -55,6 +56,9 @@ class Head(NamedTuple):
     uses_tools: bool
     parent_id: UUID | None
     owner_id: int
+    price_input: Decimal | None = None
+    price_cached: Decimal | None = None
+    price_output: Decimal | None = None
     tools: tuple[Spec, ...] = ()
     """The tools that the model is offered."""
 
@@ -135,6 +139,9 @@ def _columns() -> dict[str, Any]:
         "uses_tools": "uses_tools",
         "parent_id": "parent_id",
         "owner_id": "owner_id",
+        "price_input": "model__price_input",
+        "price_cached": "model__price_cached",
+        "price_output": "model__price_output",
     }
 
 

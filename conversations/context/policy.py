@@ -10,6 +10,7 @@ from compression import conf
 from compression.core.extractive.summariser import Extractive
 from compression.core.policy import Policy
 from compression.models import Compaction
+from conversations.context.economy import ECONOMY, economical, prices_of
 from conversations.context.head import Head
 from conversations.errors import Invalid
 from conversations.llm.profiles import named
@@ -64,4 +65,7 @@ def policy_of(head: Head) -> Policy:
     """The policy in force for a conversation."""
     if head.kind == Conversation.Kind.EXECUTOR:
         return conf.executor_policy(head.policy)
-    return conf.policy(head.policy, flow=flow_of(head.kind)).without_model
+    policy = conf.policy(head.policy, flow=flow_of(head.kind)).without_model
+    if head.policy.get("preset") != ECONOMY or "max_live_tokens" in head.policy:
+        return policy
+    return economical(policy, prices_of(head), head.window)

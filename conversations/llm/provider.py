@@ -137,7 +137,7 @@ class Provider(ABC):
     async def complete(
         self, prompt: Prompt, *, max_tokens: int, attempts: Attempts | None = None, on_written: OnWritten | None = None
     ) -> Reply:
-        body = self.body(await with_bytes(sendable(prompt)), recurs=False)
+        body = self.body(await with_bytes(sendable(prompt)), recurs=bool(prompt.recurring))
         budget = attempts or Attempts(self._attempts)
         limit = whole_seconds(self._endpoint.timeout)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +18,7 @@ class StorageBoundaryError(TypeError):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages of one request, in the form of OpenAI's chat completions. Made by `assemble` and `for_summary`.
+    """The messages of one request, in the form of OpenAI's chat completions. Made by `assemble` and for summaries.
 
     Images are references (REFERENCE and a hash) to attachments of the conversation `images_of`.
     """
@@ -37,6 +37,12 @@ def sendable(prompt: object) -> Prompt:
     if not isinstance(prompt, Prompt):
         raise StorageBoundaryError(f"only an assembled prompt can be sent to a model, not {type(prompt).__name__}")
     return prompt
+
+
+def for_summary_within(conversation: Prompt, request: str) -> Prompt:
+    """The prompt of a request for a summary at the end of a conversation's own: it begins with the same messages."""
+    messages = (*conversation.messages, {"role": "user", "content": request})
+    return replace(conversation, messages=messages, recurring=len(conversation.messages))
 
 
 def for_summary(system: str, request: str) -> Prompt:

@@ -16,6 +16,7 @@ from django.db import transaction
 
 from compression import conf
 from compression.policy_fields import BY_NAME, FIELDS, PolicyField
+from conversations.context.economy import ECONOMY, economical, prices_of
 from conversations.context.policy import flow_of
 from conversations.errors import Invalid, TooLarge
 from conversations.llm.profiles import enabled
@@ -103,9 +104,12 @@ class PolicyForm(forms.Form):
         self.values: dict[str, Any] = {}
         self._offer_summarisers()
         preset = {"preset": own["preset"]} if own.get("preset") else {}
+        model = conversation.model
         if conversation.kind != Conversation.Kind.AGENT:
             del self.fields["executor_history_tokens"], self.fields["executor_history_messages"]
         site, executor = conf.policy(preset, flow=flow_of(conversation.kind)), conf.executor_policy({})
+        if own.get("preset") == ECONOMY and model:
+            site = economical(site, prices_of(model), model.usable_window)
         for name, field in self.fields.items():
             field.show_hidden_initial = True
             is_executors = name.startswith(conf.EXECUTOR_PREFIX)

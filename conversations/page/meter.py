@@ -10,10 +10,10 @@ from math import ceil
 from django.template.defaultfilters import pluralize
 
 from compression.core import outlook
-from compression.core.policy import AHEAD_BY, Policy
+from compression.core.policy import Policy
 from compression.core.values import FlowUsage, Usage
 from compression.models import Checkpoint
-from conversations.context import prompt, recall, usage
+from conversations.context import economy, prompt, recall, usage
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
 from conversations.llm import tools, window_words
@@ -31,6 +31,7 @@ LABELS = {
 }
 LIMIT_LABELS: dict[str, str] = {
     "threshold": "the threshold",
+    "live": "the threshold of the tokens that a request may use here",
     "reply": "so that there is room for the reply",
     "local": "a local model's text has filled three quarters of its room; a threshold of your own goes before that",
     "flow": "the agent's own budget of history",
@@ -81,6 +82,8 @@ class Meter:
     """Percent of the window that a compaction which nobody asked for comes out at."""
     lowered: str
     """That the model's server was found to read less than its window was, in words; "" if it was not."""
+    breaks_even: int | None
+    """Turns after which that compaction has paid for itself, at the model's prices; None: no prices, or never."""
     left: int | None
     """About how many tokens a compaction by hand would leave; None where it would find nothing to compact."""
 
@@ -108,6 +111,7 @@ def meter(conversation: Conversation) -> Meter | None:
         flow=usage.flow_usage(loaded),
         target=round(100 * policy.target(window) / window.size),
         lowered=window_words.lowered(conversation.model),
+        breaks_even=economy.break_even_turns(loaded.head, policy, due=due.tokens) if policy.enabled else None,
         left=outlook.tokens_left(prompt.request_transcript(loaded), policy),
     )
 
@@ -181,4 +185,4 @@ def _turns_left(loaded: Loaded, used: Usage, due: float) -> int | None:
 
 def _is_near(conversation: Conversation, policy: Policy, used: Usage, due: float) -> bool:
     is_postponed = conversation.postponed_at_version == conversation.compression_version
-    return policy.enabled and not is_postponed and used.total >= due - AHEAD_BY * used.window.size
+    return policy.enabled and not is_postponed and used.total >= due - policy.lead(used.window)

@@ -42,7 +42,8 @@ async def summarise(
     """
     writing = _Writing(draft, summariser, count, on_stage, watch or Unwatched(), at_once)
     text, marks, last = await (writing.in_parts() if draft.merging else writing.in_order())
-    draft = await to_thread(_supported, draft, text, last, summariser, unsupported, count)
+    beside = _beside(draft) if writing.saw_all else ()
+    draft = await to_thread(_supported, draft, text, last, beside, summariser, unsupported, count)
     if marks:  # a mark that occurs in the source was copied from it
         turns = [turn for passage in draft.passages for turn in passage.turns]
         marks = without_quoted_marks(marks, await to_thread(marks_of, turns, _earlier(draft)))
@@ -54,10 +55,25 @@ def _earlier(draft: Draft) -> str:
     return draft.merging.earlier if draft.merging else draft.passages[0].earlier
 
 
+def _beside(draft: Draft) -> tuple[str, ...]:
+    """The texts of a request that are not summarised: older summaries, and messages that stay."""
+    stays = (
+        text for turn in draft.kept + draft.tail for text in (turn.content, *(use.result or "" for use in turn.tools))
+    )
+    return (*(one.summary for one in draft.older), *stays)
+
+
 def _supported(
-    draft: Draft, text: str, last: Passage, summariser: Summariser, unsupported: Unsupported, count: TokenCounter
+    draft: Draft,
+    text: str,
+    last: Passage,
+    read: tuple[str, ...],
+    summariser: Summariser,
+    unsupported: Unsupported,
+    count: TokenCounter,
 ) -> Draft:
-    """The draft with its summary, whose statements are checked against all messages, within its length.
+    """The draft with its summary, whose statements are checked against all messages and all else that was `read`,
+    within its length.
 
     A selection of sentences has nothing of its own: only what an earlier summary had is looked for.
     """
@@ -65,7 +81,7 @@ def _supported(
     unfound: frozenset[str] = frozenset()
     if summariser.marks_progress or doubted:
         turns = draft.originals + draft.condensed
-        beside = (_earlier(draft), last.goal, last.instructions, last.prompt)
+        beside = (_earlier(draft), last.goal, last.instructions, last.prompt, *read)
         is_steered = bool(last.instructions or last.prompt)
         unfound = unfound_in(text, turns, beside=beside, doubted=doubted, is_steered=is_steered)
         unfound = unfound if summariser.marks_progress else unfound & doubted
@@ -95,6 +111,7 @@ class _Writing:
     at_once: int
     expected: int = 1
     done: int = 0
+    saw_all: bool = False
 
     async def in_order(self) -> tuple[str, Progress, Passage]:
         """The last of the passages' summaries, each made with the one before it, the marks of all, and its passage."""
@@ -132,7 +149,9 @@ class _Writing:
         """The accepted summary of a passage and the progress that it reports; it holds one of the `facts`, if any."""
         await self.watch.begun(passage.number)
         await self.on_stage("summarise", FROM_PERCENT + (TO_PERCENT - FROM_PERCENT) * self.done // self.expected)
-        text, marks = accepted(await self.summariser.summarise(passage)), Progress()
+        written = await self.summariser.summarise(passage)
+        text, marks = accepted(written), Progress()
+        self.saw_all |= written.saw_all
         if self.summariser.marks_progress:  # only a model can write words, or a language, that the source does not have
             _require_language(text, passage)
             await to_thread(require_substance, text, passage, facts=facts)

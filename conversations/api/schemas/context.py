@@ -31,8 +31,9 @@ class Usage(BaseModel):
 class CompactsAt(BaseModel):
     tokens: Tokens = about("Tokens of a request from which on it is preceded by a compaction.", 6_553)
     percent: float = about("The same in percent of the usable window.", 80.0, ge=0)
-    reason: Literal["threshold", "reply", "local", "flow"] = about(
-        "`threshold`: the one that a setting or the policy names, else 0.8; `reply`: the reply needs the rest; "
+    reason: Literal["threshold", "live", "reply", "local", "flow"] = about(
+        "`threshold`: the one that a setting or the policy names, else 0.8; `live`: the same "
+        "of the policy's `max_live_tokens`; `reply`: the reply needs the rest; "
         "`local`: verbatim text fills three quarters of what a local model has beside its instructions, where nobody "
         "names a threshold; `flow`: an agent's own budget of history.",
         "threshold",
@@ -116,6 +117,12 @@ class Context(BaseModel):
     )
     usage: Usage | None = about("What that takes; null where no model is set.")
     compacts_at: CompactsAt | None = about("Where it is compacted by itself; null: only once it does not fit.")
+    breaks_even_turns: int | None = about(
+        "Turns after which that compaction has paid for itself, at the model's prices; null: it has none, or never. It "
+        "decides nothing.",
+        22,
+        ge=1,
+    )
     compressed_at: datetime | None = about("Where history is cut; null: nothing is compacted.", CUT)
     checkpoints: list[Checkpoint] = about("The summaries in force, in order.")
     facts: Facts = about("What is told of the facts of all that is compacted.")
