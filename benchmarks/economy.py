@@ -18,9 +18,11 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from benchmarks.goals import end, note, sized
@@ -41,57 +43,74 @@ UNITS, SHARE, OF_COMPACTIONS = 1_250, 0.96, 0.9
 """The goals: units a turn at most, and the least shares of input that is cached."""
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 HITS = 40
+"""Messages that recall reads for a question."""
+PROCESSES = 2
 FACTS = 5
 """Facts that a scripted summary names beside the selected sentences."""
-
-
-def main() -> None:
-    print(f"{TURNS:,} turns; units: uncached input 1, cached .1, output 4")
-    with tempfile.TemporaryDirectory(prefix="chatsite-bench-", ignore_cleanup_errors=True) as folder:
-        os.environ |= {"DATA_DIR": folder, "DJANGO_SETTINGS_MODULE": "chatsite.settings"}
-        import django
-
-        django.setup()
-        for preset in ("chat", "economy"):
-            for window in WINDOWS:
-                print("\n".join(report(preset, window)), flush=True)
-    end()
-
-
-def report(preset: str, window: int) -> list[str]:
-    """A line for each kind of cache; goals are held against the economy preset alone."""
-    began = time.perf_counter()
-    place = asyncio.run(play(preset, window))
-    seconds = time.perf_counter() - began
-    live = f"{place.policy.max_live_tokens:,} live tokens" if place.policy.max_live_tokens else "by the window"
-    lines = [f"{preset}, window {window:,}: {live}, {place.compactions} compactions, {seconds:.0f} s"]
-    for kind, book in place.books.items():
-        whole, name = book.turns + book.compactions, f"{preset}, {window:,}, {kind}"
-        is_held = preset == "economy"
-        figures = (
-            (whole.units / TURNS <= UNITS, f"{whole.units / TURNS:,.0f} units a turn", f"{UNITS:,}"),
-            (whole.share >= SHARE, f"{whole.share:.1%} of input cached", f"{SHARE:.0%}"),
-            (
-                book.compactions.share >= OF_COMPACTIONS,
-                f"{book.compactions.share:.1%} of compactions' input",
-                f"{OF_COMPACTIONS:.0%}",
-            ),
-        )
-        told = (f"{text}{note(met or not is_held, f'{name}: {text}, not {goal}')}" for met, text, goal in figures)
-        lines.append(
-            f"   {kind:<9}{', '.join(told)}; {book.compactions.units / TURNS:,.0f} units a turn for compactions, "
-            f"{place.fixed / TURNS:,.0f} whatever is done; {book.turns.input / TURNS:,.0f} tokens a request"
-        )
-    return lines
 
 
 @dataclass
 class Book:
     """A cache, and what the requests of turns and of compactions took with it."""
 
-    cache: Cache
+    cache: Cache | None
     turns: Tally
     compactions: Tally
+
+
+class Result(NamedTuple):
+    """What a conversation took: `fixed` are the units that no policy can save."""
+
+    live: int | None
+    compactions: int
+    fixed: float
+    seconds: float
+    books: dict[str, Book]
+
+
+def main() -> None:
+    print(f"{TURNS:,} turns; units: uncached input 1, cached .1, output 4")
+    plays = [(preset, window) for preset in ("chat", "economy") for window in WINDOWS]
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+        longest_first = sorted(plays, key=lambda play: (play[0] != "chat", -play[1]))
+        found = {play: pool.submit(played, *play) for play in longest_first}
+        for preset, window in plays:
+            print("\n".join(report(preset, window, found[preset, window].result())), flush=True)
+    end()
+
+
+def played(preset: str, window: int) -> Result:
+    """Live the conversation, in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="chatsite-bench-", ignore_cleanup_errors=True) as folder:
+        os.environ |= {"DATA_DIR": folder, "DJANGO_SETTINGS_MODULE": "chatsite.settings"}
+        import django
+
+        django.setup()
+        began = time.perf_counter()
+        place = asyncio.run(play(preset, window))
+    books = {kind: replace(book, cache=None) for kind, book in place.books.items()}
+    return Result(place.policy.max_live_tokens, place.compactions, place.fixed, time.perf_counter() - began, books)
+
+
+def report(preset: str, window: int, result: Result) -> list[str]:
+    """A line for each kind of cache; goals are held against the economy preset alone."""
+    live = f"{result.live:,} live tokens" if result.live else "by the window"
+    lines = [f"{preset}, window {window:,}: {live}, {result.compactions} compactions, {result.seconds:.0f} s"]
+    for kind, book in result.books.items():
+        whole, name = book.turns + book.compactions, f"{preset}, {window:,}, {kind}"
+        units, share, own = whole.units / TURNS, whole.share, book.compactions.share
+        figures = (
+            (units <= UNITS, f"{units:,.0f} units a turn", f"{UNITS:,}"),
+            (share >= SHARE, f"{share:.1%} of input cached", f"{SHARE:.0%}"),
+            (own >= OF_COMPACTIONS, f"{own:.1%} of compactions' input", f"{OF_COMPACTIONS:.0%}"),
+        )
+        is_held = preset == "economy"
+        told = (f"{text}{note(met or not is_held, f'{name}: {text}, not {goal}')}" for met, text, goal in figures)
+        lines.append(
+            f"   {kind:<9}{', '.join(told)}; {book.compactions.units / TURNS:,.0f} units a turn for compactions, "
+            f"{result.fixed / TURNS:,.0f} whatever is done; {book.turns.input / TURNS:,.0f} tokens a request"
+        )
+    return lines
 
 
 async def play(preset: str, window: int, *, turns: int = TURNS, **own: Any) -> Place:
@@ -209,6 +228,7 @@ class Place:
         sent = assemble(self.loaded)
         said = self.say("assistant", reply)
         for book in self.books.values():
+            assert book.cache is not None
             size, cached = book.cache.read(sent, recurs=True)
             book.turns.add(input=size, cached=cached, output=said.tokens)
         self.fixed += sum(turn.tokens for turn in self.history[-2:]) + OUTPUT * said.tokens
@@ -268,6 +288,7 @@ class ScriptedModel:
         from conversations.llm.port import Reply
 
         for book in self.place.books.values():
+            assert book.cache is not None
             size, cached = book.cache.read(prompt, recurs=bool(prompt.recurring))
             book.compactions.add(input=size, cached=cached, output=count_tokens(self.summary))
         return Reply(self.summary, "stop", None)

@@ -14,6 +14,7 @@ from compression.core.sections import SECTIONS, SUMMARY
 from compression.core.tokens import count_tokens
 
 SUMMARY_MARKER = "[Compressed Message Summary]"
+CLOSING_MARKER = "[Request for a summary]"
 TRUNCATED = "… [truncated]"
 ORPHAN = "[Result of a tool]\n"
 ELIDED = f"{ORPHAN}[This result was left out to make room; it is stored in full.]"
@@ -127,10 +128,17 @@ class Request:
     @property
     def is_summary(self) -> bool:
         """Whether it asks for a summary. A compressed chat carries one too, but behind its marker."""
+        if self.is_closing:
+            return True
         systems = [text_of(message) for message in self.messages if message["role"] == "system"]
         # To a model that takes no system message its instructions come as the beginning of the first of the user.
         texts = systems or [text_of(message)[:2_000] for message in self.messages[:1]]
         return any(SUMMARY in text and SUMMARY_MARKER not in text for text in texts)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it asks for a summary at the end of a conversation, which it begins with."""
+        return bool(self.messages) and text_of(self.messages[-1]).startswith(CLOSING_MARKER)
 
     @property
     def tokens(self) -> int:

@@ -15,7 +15,7 @@ from tests.conftest import DATA
 ROOT = Path(__file__).parents[1]
 ON_REAL_CONVERSATIONS = ("compaction", "stages", "retention", "memory", "ledger")
 LOADS = ("load storm", "load sockets", "load streams", "load messages", "load turns")
-BENCHMARKS = (*ON_REAL_CONVERSATIONS, "context", "live", "gateway", "clients", "agents", "parts", *LOADS)
+BENCHMARKS = (*ON_REAL_CONVERSATIONS, "context", "live", "gateway", "clients", "agents", "parts", "economy", *LOADS)
 FIGURE = re.compile(r"\d+(?:\.\d+)? (?:ms|s|%|MB|KB|KiB|µs)|\.\d{3}")
 
 

@@ -14,7 +14,7 @@ from conversations.llm.request import Prompt
 from conversations.models import Message, ModelProfile
 from conversations.validation import host_of
 
-CACHING_HOSTS = ("deepseek.com", "googleapis.com")
+CACHING_HOSTS = (".deepseek.com", ".googleapis.com")
 """Providers beside OpenAI and Anthropic that cache what requests begin with."""
 
 
@@ -52,7 +52,7 @@ def caches(profile: ModelProfile, conversation_id: UUID) -> bool:
     """Whether a model's provider is known to cache, or has reported cached tokens for a reply of the conversation."""
     if profile.provider == ModelProfile.Provider.BUILTIN:
         return False
-    host = host_of(profile.base_url)
+    host = f".{host_of(profile.base_url)}"
     if is_openai(profile.base_url) or is_anthropic(profile.base_url) or host.endswith(CACHING_HOSTS):
         return True
     replies = Message.objects.filter(conversation=conversation_id, model=profile.name, cached_tokens__gt=0)

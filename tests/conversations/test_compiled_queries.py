@@ -23,6 +23,7 @@ OF_THE_MODEL = {
     "correction": "token_correction",
     "sees_images": "sees_images",
     "calls_tools": "calls_tools",
+    **{name: name for name in ("price_input", "price_cached", "price_output")},
 }
 
 
