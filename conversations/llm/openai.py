@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conversations.llm import chat_templates
+from conversations.llm.cache_breakpoints import BREAKPOINT, has_breakpoints, with_breakpoints, without_breakpoints
 from conversations.llm.known_models import OPENAI_URL, is_openai
 from conversations.llm.port import Spent
-from conversations.llm.provider import Provider
+from conversations.llm.provider import Provider, Way
 from conversations.llm.request import Prompt
 from conversations.llm.stream_reader import StreamReader, plausible
 from conversations.llm.tool_call_chunks import is_whole, object_of, text_of
@@ -19,10 +20,13 @@ from conversations.llm.tools import as_functions
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options that a server accepts: whether it reports usage, and its name for the limit of a reply."""
+    """The options that a server accepts: whether it reports usage, its name for the limit of a reply, and whether
+    messages may have breakpoints of its cache.
+    """
 
     reports_usage: bool = True
     limit: str = "max_tokens"
+    has_breakpoints: bool = True
 
     def options(self, max_tokens: int | None, most: int | None = None) -> dict[str, Any]:
         usage = {"stream_options": {"include_usage": True}} if self.reports_usage else {}
@@ -31,6 +35,8 @@ class Options:
     def corrected(self, complaint: str) -> Options | None:
         if self.reports_usage and "stream_options" in complaint:
             return replace(self, reports_usage=False)
+        if self.has_breakpoints and BREAKPOINT in complaint:
+            return replace(self, has_breakpoints=False)
         if "max_tokens" in complaint or "max_completion_tokens" in complaint:
             other = "max_completion_tokens" if self.limit == "max_tokens" else "max_tokens"
             return replace(self, limit=other)
@@ -104,12 +110,21 @@ class OpenAICompatible(Provider):
     reading = Chunks
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
-        messages = {"messages": [_as_servers_accept(message) for message in prompt.messages]}
+        written = [_as_servers_accept(message) for message in prompt.messages]
+        if recurs and self.is_home() and has_breakpoints(self._endpoint.model):
+            written = with_breakpoints(written, prompt)
+        messages = {"messages": written}
         if not prompt.tools:
             return messages
         tools = [replace(tool, name=fitting_name(tool.name)) for tool in prompt.tools]
         choice = {} if prompt.may_call else {"tool_choice": "none"}
         return messages | {"tools": as_functions(tuple(tools))} | choice
+
+    def _sent(self, body: dict[str, Any], max_tokens: int | None, way: Way) -> dict[str, Any]:
+        sent = super()._sent(body, max_tokens, way)
+        if not isinstance(way.dialect, Options) or way.dialect.has_breakpoints:
+            return sent
+        return sent | {"messages": without_breakpoints(sent["messages"])}
 
     def shaped(self, body: dict[str, Any], template: str) -> dict[str, Any]:
         return body | {"messages": chat_templates.shaped(body["messages"], template)}

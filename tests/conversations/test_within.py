@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from conversations.compaction.within import caches, so_far
 from conversations.context import transcript
 from conversations.context.policy import policy_of
 from conversations.llm.anthropic_blocks import blocks_of
-from conversations.llm.request import for_summary_within
+from conversations.llm.openai import OpenAICompatible, Options
+from conversations.llm.request import Prompt, for_summary_within
 from conversations.models import Conversation, ModelProfile
 from tests.conversations.chat import Chat, fill
 
@@ -132,3 +134,21 @@ async def test_the_economy_preset_takes_its_size_from_the_models_prices(chat: Ch
     dear = await pick()
     assert dear is not None and dear < usual, "cached input costs as much as other input"
     assert await pick(max_live_tokens=50_000) == 50_000
+
+
+def test_openais_newer_models_keep_what_stands_before_the_recalled_passages() -> None:
+    roles = ("system", "user", "assistant", "user", "assistant", "user", "user")
+    written = tuple({"role": role, "content": f"{number}"} for number, role in enumerate(roles))
+    prompt = Prompt(written, recurring=5)
+
+    def marked(model: str, base_url: str = "", way: Options | None = None, *, recurs: bool = True) -> list[int]:
+        provider = OpenAICompatible(name="one", model=model, base_url=base_url)
+        body = provider.body(prompt, recurs=recurs)
+        sent = provider._sent(body, None, replace(provider._known_way(), dialect=way or Options()))
+        return [at for at, one in enumerate(sent["messages"]) if "prompt_cache_breakpoint" in str(one["content"])]
+
+    assert marked("gpt-5.6-mini") == marked("gpt-6") == [0, 1, 3], "a reply cannot have one, nor what is recalled"
+    assert marked("gpt-5.6", recurs=False) == marked("gpt-5.1") == marked("gpt-4o") == []
+    assert marked("gpt-5.6", "http://127.0.0.1:9/v1") == []
+    learned = Options().corrected("Unknown parameter: 'messages[3].content[0].prompt_cache_breakpoint'.")
+    assert learned == Options(has_breakpoints=False) and marked("gpt-5.6", way=learned) == []
