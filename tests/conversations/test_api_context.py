@@ -10,9 +10,10 @@ from django.contrib.auth.models import User
 
 from compression.leases import expiry
 from compression.models import Compaction, Snapshot
-from conversations.models import Conversation
+from conversations.models import Conversation, ModelProfile
 from tests.conversations.api import Api, refused
 from tests.conversations.chat import Chat, fill
+from tests.conversations.pages import Pages
 from tests.llm_server import LlmServer
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -41,6 +42,28 @@ def test_the_context_is_exactly_what_is_sent_next(api: Api, conversation: Conver
 
     api.post(f"/api/conversations/{conversation.pk}/messages", {"content": "Which port?"})
     assert llm.chats[-1].body["messages"] == [*told["messages"], {"role": "user", "content": "Which port?"}]
+
+
+def test_page_and_api_say_after_how_many_turns_a_compaction_has_paid_for_itself(
+    api: Api, conversation: Conversation, user: User
+) -> None:
+    pages = Pages(user)
+
+    def told() -> tuple[Any, str]:
+        place = f"/api/conversations/{conversation.pk}"
+        return api.get(f"{place}/context").json(), pages.get("chat", conversation.pk).content.decode()
+
+    fill(conversation, 6)
+    data, page = told()
+    assert data["breaks_even_turns"] is None and "paid for itself" not in page, "no prices"
+    ModelProfile.objects.update(price_input=1, price_cached="0.1", price_output=4, window=100_000)
+    conversation.policy = {"max_live_tokens": 10_000, "summary_max_tokens": 500}
+    conversation.save()
+    data, page = told()
+    assert data["compacts_at"] == {"tokens": 8_000, "percent": 8.0, "reason": "live"}
+    # 3,000 tokens are condensed and 500 written; 5,000 are read anew at .9 more; each turn reads 3,000 less at .1.
+    assert data["breaks_even_turns"] == 32
+    assert "has paid for itself after about 32 turns" in " ".join(page.split())
 
 
 def test_the_context_of_a_compressed_conversation_names_its_checkpoints(
