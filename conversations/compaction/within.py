@@ -17,6 +17,9 @@ from conversations.validation import host_of
 CACHING_HOSTS = (".deepseek.com", ".googleapis.com")
 """Providers beside OpenAI and Anthropic that cache what requests begin with."""
 
+LATE_MESSAGES = 20
+"""The latest messages whose cached tokens are looked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
@@ -49,11 +52,12 @@ def so_far(loaded: Loaded) -> SoFar | None:
 
 
 def caches(profile: ModelProfile, conversation_id: UUID) -> bool:
-    """Whether a model's provider is known to cache, or has reported cached tokens for a reply of the conversation."""
+    """Whether a model's provider is known to cache, or has reported cached tokens for one of the latest replies."""
     if profile.provider == ModelProfile.Provider.BUILTIN:
         return False
     host = f".{host_of(profile.base_url)}"
     if is_openai(profile.base_url) or is_anthropic(profile.base_url) or host.endswith(CACHING_HOSTS):
         return True
-    replies = Message.objects.filter(conversation=conversation_id, model=profile.name, cached_tokens__gt=0)
-    return replies.exists()
+    replies = Message.objects.filter(conversation=conversation_id).order_by("-created_at")
+    late = replies.values_list("model", "cached_tokens")[:LATE_MESSAGES]
+    return any(model == profile.name and cached for model, cached in late)
