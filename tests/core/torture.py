@@ -188,6 +188,7 @@ def _policy(random: Random) -> Policy:
         level=random.choice((None, 1, 3)),
         min_messages=random.choice((1, 3)),
         history_tokens=random.choice((None, None, None, 600)),
+        max_live_tokens=random.choice((None, None, 2_000, 6_000)),
     )
 
 
