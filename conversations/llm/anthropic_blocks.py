@@ -23,8 +23,9 @@ def blocks_of(prompt: Prompt, *, recurs: bool = False) -> tuple[list[Block], lis
     """(system texts at the prompt's beginning, messages); empty texts are omitted, as the API requires.
 
     Later system messages, and results whose call is not in the prompt, become text of the user. With `recurs`, the
-    last blocks of what later requests have too are marked for the provider's cache: of the system texts, of the
-    messages that later turns begin with, and, where tools may be called, of all messages, which the requests of the
+    last blocks of what later requests have too are marked for the provider's cache: of the first system text, which
+    stays with the tools before it when the summary after it changes, of all system texts, of the messages that later
+    turns begin with, and, where tools may be called, of all messages, which the requests of the
     turn's next rounds begin with.
     """
     leading = list(takewhile(lambda message: message["role"] == "system", prompt.messages))
@@ -32,6 +33,7 @@ def blocks_of(prompt: Prompt, *, recurs: bool = False) -> tuple[list[Block], lis
     rest = prompt.messages[len(leading) :]
     blocks = [*_blocks(rest)]
     if recurs:
+        _mark(system[:1])
         _mark(system)
         _mark([block for at, _, block in blocks if at < prompt.recurring - len(leading)])
         _mark([block for _, _, block in blocks] if prompt.tools else [])

@@ -59,7 +59,7 @@ async def test_a_full_conversation_is_compressed_and_goes_on_with_its_summary(ch
     assert reply.status == "complete" and chat.conversation.is_compressed
     system = chat.llm.last_request.body["system"]
     assert system[1]["text"] == chat.conversation.compressed_context
-    assert [block.get("cache_control") for block in system] == [None, {"type": "ephemeral"}]
+    assert [block.get("cache_control") for block in system] == [{"type": "ephemeral"}] * 2
     row = await chat.conversation.compactions.aget()
     assert (row.summariser, row.status) == ("Claude", "succeeded")
     passages = len(chat.llm.summaries)
