@@ -58,7 +58,8 @@ class Answer:
     message: str = "scripted"
     retry_after: str | None = None
     fault: Fault | None = None
-    thoughts: str = ""  # what the model thinks first; only the messages API tells it
+    thoughts: str = ""  # what the model thinks first, told in pieces of a word by chat completions
+    thinks_in: str = "reasoning_content"  # the field of chat completions for it
     calls: Sequence[tuple[str, str]] = ()
     events: Sequence[dict[str, Any]] = ()
     holds: Mapping[str, Event] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 from collections.abc import AsyncIterator, Iterator
 from itertools import chain
@@ -122,6 +123,7 @@ async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
 
 def _deltas(answer: Answer, request: Request) -> Iterator[dict[str, Any]]:
     """Text, then calls: each with its name first, then its arguments in pieces."""
+    yield from ({answer.thinks_in: word} for word in re.findall(r"\s*\S+\s*", answer.thoughts))
     field = "refusal" if answer.refusal else "content"
     yield from ({field: piece} for piece in answer.pieces)
     for place, (name, arguments) in enumerate(answer.calls):

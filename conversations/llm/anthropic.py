@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
-from conversations.llm import reply_lengths
 from conversations.llm.anthropic_blocks import blocks_of, tools_of
+from conversations.llm.anthropic_thinking import Effort, Thinking
+from conversations.llm.dialects import Dialect
+from conversations.llm.efforts import room_for
 from conversations.llm.known_models import ANTHROPIC_URL, is_anthropic
 from conversations.llm.port import Spent
 from conversations.llm.provider import Provider
 from conversations.llm.request import Prompt
 from conversations.llm.stream_reader import StreamReader, plausible
+from conversations.llm.thoughts import BLOCKS
 from conversations.llm.tool_call_chunks import text_of
-from conversations.models.model_profile import REPLY_TOKENS
 
-THINKING_TOKENS = 4_096
-"""Tokens added to the reply's limit for a model that always thinks: its thoughts count towards `max_tokens`."""
 FINISH_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -28,42 +27,8 @@ FINISH_REASONS = {
 }
 
 
-class Thinking(StrEnum):
-    """The option that makes a model answer without thinking first; models differ in which of these they accept."""
-
-    DISABLED = "disabled"
-    BETWEEN_TOOLS = "between_tools"
-    LITTLE = "little"
-    UNSAID = "unsaid"
-
-    def options(self, max_tokens: int | None, most: int | None = None) -> dict[str, Any]:
-        limit = max_tokens or REPLY_TOKENS
-        if self is Thinking.LITTLE:
-            return {
-                "max_tokens": reply_lengths.smallest(limit + THINKING_TOKENS, most),
-                "output_config": {"effort": "low"},
-            }
-        thinking = {} if self is Thinking.UNSAID else {"thinking": {"type": self.value}}
-        return {"max_tokens": limit} | thinking
-
-    def corrected(self, complaint: str) -> Thinking | None:
-        if "thinking" not in complaint and "output_config" not in complaint and "effort" not in complaint:
-            return None
-        ways = list(Thinking)
-        return next(iter(ways[ways.index(self) + 1 :]), None)
-
-
-FIRST_DIALECTS = {
-    "claude-sonnet-5-5": Thinking.BETWEEN_TOOLS,
-    "claude-opus-5-5": Thinking.LITTLE,
-    "claude-fable": Thinking.LITTLE,
-    "claude-mythos": Thinking.LITTLE,
-}
-"""The first dialect for models that refuse DISABLED, by the beginning of their ids; others reveal it by an error."""
-
-
 class Events(StreamReader):
-    """Reads the events of a streamed message. Thoughts are not part of the reply."""
+    """Reads the events of a streamed message. Its blocks are kept in order, as they may have to go back."""
 
     @staticmethod
     def is_news(event: Any) -> bool:
@@ -72,8 +37,15 @@ class Events(StreamReader):
     def __init__(self, name: str, prompt: Prompt) -> None:
         super().__init__(name, prompt)
         self._usage: dict[str, Any] = {}
+        self._blocks: dict[Any, dict[str, Any]] = {}
+
+    @property
+    def returned(self) -> dict[str, Any]:
+        blocks = [*self._blocks.values()]
+        return {"blocks": blocks} if any(block["type"] in BLOCKS for block in blocks) else {}
 
     def take(self, event: dict[str, Any]) -> str:
+        self.thought = ""
         match event["type"]:
             case "content_block_start":
                 self._begin(event)
@@ -81,7 +53,9 @@ class Events(StreamReader):
                 delta = event["delta"]
                 if arguments := delta.get("partial_json"):
                     self.calls.take(event.get("index"), arguments=str(arguments))
+                self.thought = self._think(event.get("index"), delta)
                 text = str(delta.get("text") or "")
+                self._count(event.get("index"), text)
                 self.something = self.something or bool(text)
                 return text
             case "message_start":
@@ -95,10 +69,27 @@ class Events(StreamReader):
     def _begin(self, event: dict[str, Any]) -> None:
         """Read a block's beginning; a call's arguments follow in later events, or come at once from some servers."""
         block = event.get("content_block") or {}
+        if block.get("type") in BLOCKS:
+            self._blocks[event.get("index")] = dict(block)
+            self.thought = str(block.get("thinking") or "")
         if block.get("type") == "tool_use":
             id, name = str(block.get("id") or ""), str(block.get("name") or "")
             arguments = text_of(block["input"]) if block.get("input") else ""
             self.calls.take(event.get("index"), id=id, name=name, arguments=arguments)
+
+    def _think(self, index: Any, delta: dict[str, Any]) -> str:
+        """The thoughts that a delta adds to its block, which are kept with their signature."""
+        block = self._blocks.get(index, {})
+        for name in ("thinking", "signature"):
+            if delta.get(name) and block.get("type") in BLOCKS:
+                block[name] = f"{block.get(name) or ''}{delta[name]}"
+        return str(delta.get("thinking") or "")
+
+    def _count(self, index: Any, text: str) -> None:
+        """Note where the reply's text stands among the thoughts: its characters are kept elsewhere."""
+        if text:
+            block = self._blocks.setdefault(index, {"type": "text", "characters": 0})
+            block["characters"] = block.get("characters", 0) + len(text)
 
     def _reckon(self, usage: Any) -> None:
         """Read the usage figures, which come in two parts; the later ones are cumulative."""
@@ -122,7 +113,7 @@ class Anthropic(Provider):
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
         """The messages and tools of a request, marked for the provider's cache where later requests begin the same."""
-        system, messages = blocks_of(prompt, recurs=recurs)
+        system, messages = blocks_of(prompt, recurs=recurs, model=self._endpoint.model)
         content: dict[str, Any] = {"system": system, "messages": messages} if system else {"messages": messages}
         tools = tools_of(prompt)
         if not tools:
@@ -130,9 +121,9 @@ class Anthropic(Provider):
         may_call = bool(prompt.tools) and prompt.may_call
         return content | {"tools": tools} | ({} if may_call else {"tool_choice": {"type": "none"}})
 
-    def first_dialect(self) -> Thinking:
-        ways = (way for start, way in FIRST_DIALECTS.items() if self._endpoint.model.startswith(start))
-        return next(ways, Thinking.DISABLED)
+    def first_dialect(self, effort: str = "") -> Dialect:
+        model = self._endpoint.model
+        return Effort.first(model, effort) if room_for(effort) else Thinking.first(model)
 
     def is_home(self) -> bool:
         return is_anthropic(self._endpoint.base_url)
@@ -149,4 +140,6 @@ def spent_of(usage: dict[str, Any]) -> Spent | None:
     if fresh is None or cached is None or kept is None or completion is None:
         return None
     prompt = plausible(fresh + cached + kept)
-    return Spent(prompt, completion, cached) if prompt else None
+    details = usage.get("output_tokens_details")
+    thought = plausible(details.get("thinking_tokens")) if isinstance(details, dict) else None
+    return Spent(prompt, completion, cached, min(thought or 0, completion)) if prompt else None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count, takewhile
 from typing import Any
 
 from conversations.llm.request import Prompt
+from conversations.llm.thoughts import BLOCKS
 from conversations.llm.tool_call_chunks import object_of
 from conversations.llm.tool_naming import fitting_name
 
@@ -19,19 +20,21 @@ OPENING = "[The conversation goes on.]"
 """A user message inserted before a history that begins with a reply: the API requires a user message first."""
 
 
-def blocks_of(prompt: Prompt, *, recurs: bool = False) -> tuple[list[Block], list[dict[str, Any]]]:
+def blocks_of(prompt: Prompt, *, recurs: bool = False, model: str = "") -> tuple[list[Block], list[dict[str, Any]]]:
     """(system texts at the prompt's beginning, messages); empty texts are omitted, as the API requires.
 
     Later system messages, and results whose call is not in the prompt, become text of the user. With `recurs`, the
     last blocks of what later requests have too are marked for the provider's cache: of the first system text, which
     stays with the tools before it when the summary after it changes, of all system texts, of the messages that later
-    turns begin with, and, where tools may be called, of all messages, which the requests of the
-    turn's next rounds begin with.
+    turns begin with, and, where tools may be called, of all messages, which the requests of the turn's next rounds
+    begin with. Thoughts of `model` stand where they stood.
     """
     leading = list(takewhile(lambda message: message["role"] == "system", prompt.messages))
     system = [block for message in leading for block in _content_blocks(message)]
     rest = prompt.messages[len(leading) :]
-    blocks = [*_blocks(rest)]
+    places = range(len(leading), len(prompt.messages))
+    thoughts = [prompt.thoughts_at(place, model).get("blocks", ()) for place in places]
+    blocks = [*_blocks(rest, thoughts)]
     if recurs:
         _mark(system[:1])
         _mark(system)
@@ -68,11 +71,14 @@ def tools_of(prompt: Prompt) -> list[dict[str, Any]]:
 
 
 def _mark(blocks: list[Block]) -> None:
-    if blocks:
-        blocks[-1].update(CACHE_MARK)
+    """Mark the last block that can be: thoughts cannot."""
+    if markable := [block for block in blocks if block["type"] not in BLOCKS]:
+        markable[-1].update(CACHE_MARK)
 
 
-def _blocks(messages: tuple[dict[str, Any], ...]) -> Iterator[tuple[int, str, Block]]:
+def _blocks(
+    messages: tuple[dict[str, Any], ...], thoughts: Sequence[Sequence[Block]]
+) -> Iterator[tuple[int, str, Block]]:
     """(place of its message, role, block) of each block.
 
     Calls get new ids: the API accepts no id twice and not every character in ids.
@@ -85,13 +91,29 @@ def _blocks(messages: tuple[dict[str, Any], ...]) -> Iterator[tuple[int, str, Bl
             continue
         for block in _unanswered(waiting):
             yield at - 1, "user", block
-        for block in _content_blocks(message):
+        for block in _with_thoughts([*_content_blocks(message)], thoughts[at]):
             yield at, "assistant" if message["role"] == "assistant" else "user", block
         for call in message.get("tool_calls") or ():
             number = waiting[call["id"]] = f"call_{next(numbers)}"
             yield at, "assistant", _use(number, call["function"])
     for block in _unanswered(waiting):
         yield len(messages) - 1, "user", block
+
+
+def _with_thoughts(content: list[Block], blocks: Sequence[Block]) -> list[Block]:
+    """A reply's text with the thoughts in their places; before all of it, if the text is not as long as it was."""
+    thoughts = [block for block in blocks if block["type"] in BLOCKS]
+    text = content[0]["text"] if content and content[0]["type"] == "text" else ""
+    if not thoughts or sum(block.get("characters", 0) for block in blocks) != len(text):
+        return [*thoughts, *content]
+    placed: list[Block] = []
+    for block in blocks:
+        if block["type"] in BLOCKS:
+            placed.append(block)
+        elif (said := text[: block["characters"]]).strip():
+            placed.append({"type": "text", "text": said})
+        text = text[block.get("characters", 0) :]
+    return placed
 
 
 def _unanswered(waiting: dict[str, str]) -> Iterator[Block]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conversations.llm import chat_templates
+from conversations.llm import chat_templates, reply_lengths
 from conversations.llm.cache_breakpoints import BREAKPOINT, has_breakpoints, with_breakpoints, without_breakpoints
+from conversations.llm.dialects import dialect_of
+from conversations.llm.efforts import room_for
 from conversations.llm.known_models import OPENAI_URL, is_openai
-from conversations.llm.port import Spent
+from conversations.llm.port import Delta, Spent
 from conversations.llm.provider import Provider, Way
+from conversations.llm.reasoning_fields import ReasoningFields
 from conversations.llm.request import Prompt
 from conversations.llm.stream_reader import StreamReader, plausible
+from conversations.llm.thinking_tags import ThinkingTags
 from conversations.llm.tool_call_chunks import is_whole, object_of, text_of
 from conversations.llm.tool_naming import fitting_name
 from conversations.llm.tools import as_functions
@@ -20,17 +25,23 @@ from conversations.llm.tools import as_functions
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options that a server accepts: whether it reports usage, its name for the limit of a reply, and whether
-    messages may have breakpoints of its cache.
+    """The options that a server accepts: whether it reports usage, its name for the limit of a reply, whether messages
+    may have breakpoints of its cache, and the effort.
     """
 
     reports_usage: bool = True
     limit: str = "max_tokens"
     has_breakpoints: bool = True
+    effort: str = ""
 
     def options(self, max_tokens: int | None, most: int | None = None) -> dict[str, Any]:
-        usage = {"stream_options": {"include_usage": True}} if self.reports_usage else {}
-        return usage | ({self.limit: max_tokens} if max_tokens else {})
+        options: dict[str, Any] = {"stream_options": {"include_usage": True}} if self.reports_usage else {}
+        if self.effort:
+            options[EFFORT] = self.effort
+        if max_tokens:
+            room = room_for(self.effort)
+            options[self.limit] = reply_lengths.smallest(max_tokens + room, most) if room else max_tokens
+        return options
 
     def corrected(self, complaint: str) -> Options | None:
         if self.reports_usage and "stream_options" in complaint:
@@ -40,8 +51,14 @@ class Options:
         if "max_tokens" in complaint or "max_completion_tokens" in complaint:
             other = "max_completion_tokens" if self.limit == "max_tokens" else "max_tokens"
             return replace(self, limit=other)
+        if self.effort and ABOUT_EFFORT.search(complaint):
+            # Models of before "none" take "minimal" for it; those that do not think take neither.
+            return replace(self, effort="minimal" if self.effort == "none" else "")
         return None
 
+
+EFFORT = "reasoning_effort"
+ABOUT_EFFORT = re.compile(r"reason|effort|think", re.IGNORECASE)
 
 FINISH_REASONS = {
     "max_tokens": "length",
@@ -61,6 +78,11 @@ FINISH_REASONS = {
 class Chunks(StreamReader):
     """Reads the chunks of a streamed chat completion."""
 
+    def __init__(self, name: str, prompt: Prompt) -> None:
+        super().__init__(name, prompt)
+        self._tags = ThinkingTags()
+        self._fields = ReasoningFields()
+
     @staticmethod
     def is_news(event: Any) -> bool:
         """Whether a chunk shows progress: empty ones keep a connection alive; thoughts come in fields of many names."""
@@ -72,6 +94,7 @@ class Chunks(StreamReader):
         return bool(choices[0].get("finish_reason")) or any(value for name, value in fields if name != "role")
 
     def take(self, event: dict[str, Any]) -> str:
+        self.thought = ""
         self.spent = spent_of(event.get("usage")) or self.spent
         if not event.get("choices"):
             return ""
@@ -81,12 +104,24 @@ class Chunks(StreamReader):
         delta = choice.get("delta") or {}
         refusal = str(delta.get("refusal") or "")
         self.refused = self.refused or bool(refusal)
-        text = str(delta.get("content") or "") + refusal
+        tagged, text = self._tags.take(str(delta.get("content") or ""))
+        self.thought = self._fields.take(delta) + tagged
+        text += refusal
         self.something = self.something or bool(text)
         pieces = [piece for piece in delta.get("tool_calls") or () if isinstance(piece, dict)]
         for position, piece in enumerate(pieces):
             self._call(piece, position if len(pieces) > 1 else None)
         return text
+
+    def rest(self) -> Delta | None:
+        was_open = self._tags.is_open
+        text = self._tags.rest()
+        self.something = self.something or bool(text.strip())
+        return Delta(text, forgets_thoughts=was_open) if text else None
+
+    @property
+    def returned(self) -> dict[str, Any]:
+        return self._fields.returned
 
     def _call(self, piece: dict[str, Any], position: int | None) -> None:
         """Read a piece of a tool call; without an index, `position` is its place among several."""
@@ -110,7 +145,10 @@ class OpenAICompatible(Provider):
     reading = Chunks
 
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
-        written = [_as_servers_accept(message) for message in prompt.messages]
+        written = [
+            _as_servers_accept(message) | prompt.thoughts_at(place, self._endpoint.model).get("fields", {})
+            for place, message in enumerate(prompt.messages)
+        ]
         if recurs and self.is_home() and has_breakpoints(self._endpoint.model):
             written = with_breakpoints(written, prompt)
         messages = {"messages": written}
@@ -132,8 +170,9 @@ class OpenAICompatible(Provider):
     def _stricter(self, template: str, complaint: str, body: dict[str, Any], *, status: int) -> str | None:
         return chat_templates.corrected(template, complaint, body["messages"], status=status)
 
-    def first_dialect(self) -> Options:
-        return Options()
+    def first_dialect(self, effort: str = "") -> Options:
+        known = dialect_of(self._endpoint.base_url, self._endpoint.model, first=Options())
+        return replace(known, effort=effort) if effort and isinstance(known, Options) else Options()
 
     def is_home(self) -> bool:
         return is_openai(self._endpoint.base_url)
@@ -169,4 +208,6 @@ def spent_of(usage: Any) -> Spent | None:
     details = usage.get("prompt_tokens_details")
     reported = details.get("cached_tokens") if isinstance(details, dict) else None
     cached = plausible(usage.get("prompt_cache_hit_tokens") if reported is None else reported) or 0
-    return Spent(prompt, completion, cached if cached <= prompt else 0)
+    written = usage.get("completion_tokens_details")
+    thought = plausible(written.get("reasoning_tokens")) if isinstance(written, dict) else None
+    return Spent(prompt, completion, cached if cached <= prompt else 0, min(thought or 0, completion))

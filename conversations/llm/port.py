@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from conversations.llm.request import Prompt
+from conversations.llm.thoughts import Returned
 from conversations.llm.tools import ToolRequest
 
 if TYPE_CHECKING:
@@ -21,27 +22,32 @@ MAX_TOKENS = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens as the provider reported them."""
+    """Tokens as the provider reported them; `thought` is the part of the completion that is not in the reply."""
 
     prompt: int
     completion: int
     cached: int = 0
+    thought: int = 0
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(
             min(self.prompt + other.prompt, MAX_TOKENS),
             min(self.completion + other.completion, MAX_TOKENS),
             min(self.cached + other.cached, MAX_TOKENS),
+            min(self.thought + other.thought, MAX_TOKENS),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply. Only the last piece has the fields other than `text`.
+    """A piece of a reply. Only the last piece has the fields other than `text` and those of thoughts.
 
     `finish_reason` is the reason why the reply ended; `spent` are the tokens that the provider reports. `refused`: the
     model declined, and the text is its refusal or the rest that a filter left. `calls` are the model's tool calls.
     `heard`: the model repeated the mark at the head of its request (`llm.canary`); None if there was none.
+    `thought` is a piece of what the model thinks before its reply; a piece has text or thoughts, never both.
+    `forgets_thoughts`: all thoughts before this piece are void, as they turned out to be text, or as the model is asked
+    anew. `returned` are the thoughts as the provider wants them back.
     """
 
     text: str = ""
@@ -50,6 +56,9 @@ class Delta:
     refused: bool = False
     calls: tuple[ToolRequest, ...] = ()
     heard: bool | None = None
+    thought: str = ""
+    forgets_thoughts: bool = False
+    returned: Returned | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,19 +135,29 @@ def _in_role(quality: Quality, chat_profile: ModelProfile) -> ModelProfile | Non
     return min(own, key=lambda profile: profile.provider != chat_profile.provider, default=None)
 
 
-def connect(profile: ModelProfile, *, used: int = 0, timeout: float | None = None, attempts: int = ATTEMPTS) -> Model:
+def connect(
+    profile: ModelProfile,
+    *,
+    used: int = 0,
+    timeout: float | None = None,
+    attempts: int = ATTEMPTS,
+    effort: str = "",
+) -> Model:
     """The model of a profile; nothing is opened or loaded before its first request. `timeout` None: the site's.
 
-    `used` are the tokens of the window that the prompt of a stream takes; the rest bounds the reply.
+    `used` are the tokens of the window that the prompt of a stream takes; the rest bounds the reply. `effort` is the
+    conversation's, "" the profile's.
     """
     if profile.provider == Provider.BUILTIN:
         return builtin.shared()
+    effort = effort or profile.effort
     options: dict[str, Any] = {
         "name": profile.name,
         "model": profile.model_id,
         "base_url": profile.base_url,
         "api_key": profile.api_key,
-        "timeout": timeout or settings.MODEL_TIMEOUT_SECONDS,
+        "timeout": timeout or profile.silence(effort, default=settings.MODEL_TIMEOUT_SECONDS),
+        "effort": effort,
         "attempts": attempts,
         "chat_template": profile.chat_template,
         "remember": partial(chat_templates.remember, profile),

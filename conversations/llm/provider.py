@@ -14,10 +14,11 @@ from itertools import count
 from typing import Any, ClassVar
 
 from compression.core.error_codes import ErrorCode
-from conversations.llm import canary, reply_lengths, unsupported_options
+from conversations.llm import canary, reply_lengths, thoughts, unsupported_options
 from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.clients import Library, client_for
 from conversations.llm.dialects import Dialect, dialect_of, learn_dialect
+from conversations.llm.efforts import for_errands
 from conversations.llm.errors import BrokenReply, CalledAnyway, ModelError, NotConfigured, RequestRefused, Unavailable
 from conversations.llm.fault_mapping import Endpoint, explain
 from conversations.llm.images import with_bytes
@@ -47,13 +48,17 @@ class Way:
     """The form of requests to a server for a model, as far as it is known.
 
     `dialect` has the options, `refused` those that the server does not accept; `template` is the chat template that the
-    messages are shaped for; `most` are the tokens of the model's longest reply (None: unknown).
+    messages are shaped for; `most` are the tokens of the model's longest reply (None: unknown). `effort` is what was
+    asked for, each with a dialect of its own; with `returns` thoughts go back. `passes`: the form is for this request.
     """
 
     dialect: Dialect
     refused: frozenset[str]
     template: str
     most: int | None
+    effort: str = ""
+    returns: bool = True
+    passes: bool = False
 
 
 class Provider(ABC):
@@ -63,8 +68,9 @@ class Provider(ABC):
     the thoughts before it at most `most`; None: no limit is known. Each call makes at most `attempts` requests, or as
     many as its budget has left, with short pauses (`sleep`); `stream` makes no further request once it has yielded a
     piece. A request repeated in another form for the model's chat template does not count; `remember` is called with
-    the accepted template. With a `mark`, a stream's request begins with it (`llm.canary`). Closing the iterator of
-    `stream`, or cancelling the task that reads it, closes the connection, which stops the model.
+    the accepted template. `effort` is how hard the model is asked to think, "" says nothing. With a `mark`, a stream's
+    request begins with it (`llm.canary`). Closing the iterator of `stream`, or cancelling the task that reads it,
+    closes the connection, which stops the model.
     """
 
     library: ClassVar[Library]
@@ -90,6 +96,7 @@ class Provider(ABC):
         chat_template: str = ChatTemplate.FREE,
         remember: Callable[[str], Awaitable[None]] | None = None,
         mark: str = "",
+        effort: str = "",
     ) -> None:
         self.name = name
         self._endpoint = Endpoint(name, model, base_url or self.home, timeout, self.library)
@@ -100,14 +107,15 @@ class Provider(ABC):
         self._template = chat_template
         self._remember = remember
         self._mark = mark
+        self._effort = effort
 
     @abstractmethod
     def body(self, prompt: Prompt, *, recurs: bool) -> dict[str, Any]:
         """The messages and tools of a request; `recurs`: later requests will begin with the same messages."""
 
     @abstractmethod
-    def first_dialect(self) -> Dialect:
-        """The dialect for a server about which nothing is known yet."""
+    def first_dialect(self, effort: str = "") -> Dialect:
+        """The dialect for a server about which nothing is known yet, for an effort."""
 
     @abstractmethod
     def is_home(self) -> bool:
@@ -117,11 +125,19 @@ class Provider(ABC):
         prompt = canary.marked(sendable(prompt), self._mark) if self._mark else sendable(prompt)
         body = self.body(await with_bytes(prompt), recurs=True)
         budget = attempts or Attempts(self._attempts)
+        attempt_told = 0
         for failed in count(1):
             begun, listener = False, canary.Listener(self._mark) if self._mark else None
             try:
-                async with aclosing(self._ask(prompt, body, self._max_tokens, budget)) as deltas:
+                async with aclosing(self._ask(prompt, body, self._max_tokens, budget, self._effort)) as deltas:
                     async for delta in deltas:
+                        if attempt_told and attempt_told != failed:
+                            delta = replace(delta, forgets_thoughts=True)
+                            attempt_told = failed
+                        if delta.thought:
+                            attempt_told = failed
+                            yield delta
+                            continue
                         if delta.refused and not begun:
                             words = f"{self.name}: the provider's content filter stopped the reply."
                             raise RequestRefused(words, code=ErrorCode.REFUSAL)
@@ -144,7 +160,8 @@ class Provider(ABC):
             async with asyncio.timeout(limit):
                 for failed in count(1):
                     try:
-                        return await _whole(self._ask(prompt, body, max_tokens, budget), on_written)
+                        effort = for_errands(self._effort)
+                        return await _whole(self._ask(prompt, body, max_tokens, budget, effort), on_written)
                     except ModelError as error:
                         metrics.provider_failed(self.name, error.kind)
                         await self._pause(error, failed, budget)
@@ -182,20 +199,24 @@ class Provider(ABC):
         await self._sleep(seconds)
 
     async def _ask(
-        self, prompt: Prompt, body: dict[str, Any], max_tokens: int | None, budget: Attempts
+        self, prompt: Prompt, body: dict[str, Any], max_tokens: int | None, budget: Attempts, effort: str
     ) -> AsyncGenerator[Delta]:
-        """The deltas of one attempt: pieces of text, then the last delta."""
-        reading, storable = self.reading(self.name, prompt), Storable()
-        characters = 0
+        """The deltas of one attempt: pieces of thoughts and of text, then the last delta."""
+        reading, storable, readable = self.reading(self.name, prompt), Storable(), Storable()
+        characters = thinking = 0
         try:
-            async with await self._open(body, max_tokens, budget) as stream:
+            async with await self._open(body, max_tokens, budget, effort) as stream:
                 if "html" in stream.response.headers.get("content-type", ""):
                     raise BrokenReply(f"{self.name}: {self._endpoint.host} sent a web page. Check the base URL.")
                 async for event in self._events(stream):
-                    if text := storable.take(reading.take(event)):
+                    text = storable.take(reading.take(event))
+                    if reading.thought and (thought := readable.take(reading.thought)):
+                        thinking += len(thought)
+                        yield Delta(thought=thought)
+                    if text:
                         characters += len(text)
                         yield Delta(text)
-                    if characters + reading.calls.characters > MAX_REPLY_CHARS:
+                    if characters + thinking + reading.calls.characters > MAX_REPLY_CHARS:
                         words = f"{self.name} does not end its reply."
                         raise BrokenReply(words, retryable=False, code=ErrorCode.CUT_OFF)
         except Exception as fault:
@@ -206,7 +227,11 @@ class Provider(ABC):
                 if not begun:
                     await self._learn_midway(fault, body)
                 raise explain(fault, self._endpoint, begun=begun) from None
-        yield self._last(reading)
+        if reading.finish_reason is not None and (rest := reading.rest()):
+            yield replace(rest, text=storable.take(rest.text))
+        last = self._last(reading)
+        returned = reading.returned if last.calls else {}
+        yield replace(last, returned=returned | {"model": self._endpoint.model}) if returned else last
 
     def _last(self, reading: StreamReader) -> Delta:
         try:
@@ -231,10 +256,10 @@ class Provider(ABC):
             silence = 0.0 if self.reading.is_news(event) else silence + time.monotonic() - began
             yield event
 
-    async def _open(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts) -> Any:
+    async def _open(self, body: dict[str, Any], max_tokens: int | None, budget: Attempts, effort: str) -> Any:
         """The stream of an accepted request; after a refusal of its form, the request is repeated in another form."""
         self._require_access()
-        endpoint, way = self._endpoint, self._known_way()
+        endpoint, way = self._endpoint, self._known_way(effort)
         client = await client_for(endpoint.library, endpoint.base_url, self._api_key)
         sdk: Any = import_module(endpoint.library)
         while budget.take():
@@ -263,18 +288,22 @@ class Provider(ABC):
                 return stream
         raise Unavailable(f"{self.name} {EXHAUSTED}.", retryable=False, code=ErrorCode.ATTEMPTS_USED_UP)
 
-    def _known_way(self) -> Way:
+    def _known_way(self, effort: str) -> Way:
         base_url, model = self._endpoint.base_url, self._endpoint.model
         return Way(
-            dialect=dialect_of(base_url, model, first=self.first_dialect()),
+            dialect=dialect_of(base_url, _at(model, effort), first=self.first_dialect(effort)),
             refused=unsupported_options.refused_options(base_url, model),
             template=self._template,
             most=reply_lengths.smallest(self._most, reply_lengths.learned(base_url, model)),
+            effort=effort,
+            returns=thoughts.wants_them_back(base_url, model),
         )
 
     def _sent(self, body: dict[str, Any], max_tokens: int | None, way: Way) -> dict[str, Any]:
         """The messages and options of a request in the form of `way`."""
         limit = max_tokens and reply_lengths.smallest(max_tokens, way.most)
+        if not way.returns:
+            body = thoughts.without(body)
         return unsupported_options.without_refused(self.shaped(body, way.template), way.refused) | way.dialect.options(
             limit, way.most
         )
@@ -286,6 +315,10 @@ class Provider(ABC):
         if template := self._stricter(way.template, complaint, body, status=status):
             return replace(way, template=template)
         is_bad = status in (400, 422)
+        if is_bad and way.effort and not way.passes and thoughts.are_missing(complaint):
+            return replace(way, dialect=self.first_dialect(), passes=True)
+        if is_bad and way.returns and thoughts.are_refused(complaint, sent):
+            return replace(way, returns=False)
         if is_bad and (fewer := reply_lengths.limit_named_in(complaint, asked=_asked_for(sent))):
             if fewer.is_of_model:
                 reply_lengths.learn(self._endpoint.base_url, self._endpoint.model, fewer.tokens)
@@ -297,7 +330,10 @@ class Provider(ABC):
 
     async def _learn_way(self, way: Way) -> None:
         """Remember the form that the server accepted."""
-        learn_dialect(self._endpoint.base_url, self._endpoint.model, way.dialect)
+        if not way.passes:
+            learn_dialect(self._endpoint.base_url, _at(self._endpoint.model, way.effort), way.dialect)
+        if not way.returns:
+            thoughts.learn_unwanted(self._endpoint.base_url, self._endpoint.model)
         unsupported_options.learn(self._endpoint.base_url, self._endpoint.model, way.refused)
         await self._learn(way.template)
 
@@ -329,6 +365,11 @@ class Provider(ABC):
             raise NotConfigured(words, code=ErrorCode.NO_KEY)
         if not re.fullmatch(r"[!-~]*", self._api_key):
             raise NotConfigured(f"The API key of {self.name} has blanks or letters that no key has. Copy it again.")
+
+
+def _at(model: str, effort: str) -> str:
+    """The name under which a model's dialect for an effort is known."""
+    return f"{model} at effort {effort}" if effort else model
 
 
 def _asked_for(body: dict[str, Any]) -> int | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
+from conversations.llm.thoughts import Returned
 from conversations.llm.tools import Spec
 
 REFERENCE = "attachment:"
@@ -30,6 +31,13 @@ class Prompt:
     may_call: bool = True
     recurring: int = field(default=0, compare=False)
     """The number of messages, from the first on, that the conversation's later requests begin with too."""
+    thoughts: tuple[tuple[int, Returned], ...] = field(default=(), compare=False)
+    """(place, thoughts) of this turn's messages with tool calls; the place counts from the end, -1 is the last one."""
+
+    def thoughts_at(self, place: int, model: str) -> Returned:
+        """The thoughts that go back with the message at a place from the start; empty if there are none of `model`."""
+        known = next((one for at, one in self.thoughts if at == place - len(self.messages)), {})
+        return known if known.get("model") == model else {}
 
 
 def sendable(prompt: object) -> Prompt:

@@ -17,7 +17,8 @@ from conversations.llm.tools import ToolRequest
 class StreamReader(ABC):
     """Reads one reply to a prompt. `finish_reason` is None until the provider has ended the reply.
 
-    `something`: a part of the reply has arrived. `refused`: the reply is a refusal.
+    `something`: a part of the reply has arrived. `refused`: the reply is a refusal. `thought` are the thoughts that the
+    last event added, and `returned` all of them as the provider wants them back.
     """
 
     def __init__(self, name: str, prompt: Prompt) -> None:
@@ -28,6 +29,7 @@ class StreamReader(ABC):
         self.spent: Spent | None = None
         self.something = False
         self.refused = False
+        self.thought = ""
 
     @staticmethod
     def is_news(event: Any) -> bool:
@@ -37,6 +39,15 @@ class StreamReader(ABC):
     @abstractmethod
     def take(self, event: dict[str, Any]) -> str:
         """The text that one event of the stream adds; raises an exception for anything that is no event."""
+
+    def rest(self) -> Delta | None:
+        """The text that is only known as such at the end of a complete reply, if any."""
+        return None
+
+    @property
+    def returned(self) -> dict[str, Any]:
+        """All thoughts in the provider's own form, without the model's id; empty if there are none."""
+        return {}
 
     def end(self) -> Delta:
         """The last delta. Raises BrokenReply if the reply is empty, or the stream ended without a finish reason."""

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from conversations.llm import errors, reply_lengths
-from conversations.llm.anthropic import THINKING_TOKENS, Anthropic
+from conversations.llm.anthropic import Anthropic
+from conversations.llm.anthropic_thinking import THINKING_TOKENS
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.profiles import connect, reply_limit
 from conversations.llm.reply_lengths import NamedLimit

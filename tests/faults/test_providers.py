@@ -260,9 +260,9 @@ async def test_a_reply_that_was_cut_off_says_so(llm, model):
     assert (await completed(model)).finish_reason == "length"
 
 
-async def test_reasoning_in_the_content_is_passed_on_as_it_came(llm, model):
+async def test_thoughts_at_the_head_of_the_content_are_no_part_of_a_summary(llm, model):
     llm.enqueue("<think>hm</think> Yes.", piece=3)
-    assert (await completed(model)).text == "<think>hm</think> Yes."
+    assert (await completed(model)).text == "Yes."
 
 
 async def test_stopping_the_reader_closes_the_connection(llm, model):

@@ -1,0 +1,67 @@
+"""A model's thoughts: how long they may be, and in which form their provider wants them back within a turn of tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+Returned = dict[str, Any]
+"""Thoughts as they go back to their provider, which signs some of them: never changed, only sent or left out.
+
+`model` is the id of the model that wrote them, `blocks` are those of Anthropic's API, `fields` are fields of an
+assistant's message of chat completions.
+"""
+
+MAX_THOUGHT_CHARS = 100_000
+"""The most characters of a reply's thoughts that are shown and kept."""
+CUT = "\n\n… [the rest of these thoughts was not kept]"
+TEXT_FIELDS = ("reasoning_content", "reasoning")
+"""Fields of chat completions with thoughts: of DeepSeek, vLLM and others, and of OpenRouter and Ollama."""
+DETAILS = "reasoning_details"
+"""OpenRouter's field for thoughts in parts, some of them signed."""
+BLOCKS = ("thinking", "redacted_thinking")
+"""The types of Anthropic's blocks with thoughts."""
+
+_MISSING = re.compile(r"expected .{0,3}thinking.{0,60}but found|must start with a thinking block", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"reasoning_content|reasoning_details|signature|thinking.{0,3} (?:or .{0,24} )?blocks?"
+    r"|messages?[.\[]\d+.{0,60}(?:reasoning|thinking)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_unwanted: set[tuple[str, str]] = set()
+
+
+def wants_them_back(base_url: str, model: str) -> bool:
+    """Whether a server's model takes its thoughts back, as far as this process knows."""
+    return (base_url, model) not in _unwanted
+
+
+def learn_unwanted(base_url: str, model: str) -> None:
+    """Remember, for this process, that a server refused the thoughts of its model."""
+    _unwanted.add((base_url, model))
+
+
+def are_missing(complaint: str) -> bool:
+    """Whether an error says that the request lacks thoughts, which a model that thinks must have before its calls."""
+    return bool(_MISSING.search(complaint))
+
+
+def are_refused(complaint: str, body: Mapping[str, Any]) -> bool:
+    """Whether an error says that the server does not take the thoughts in a request."""
+    return bool(_REFUSED.search(complaint)) and without(body)["messages"] != body["messages"]
+
+
+def without(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The request without thoughts."""
+    return {**body, "messages": [_bare(message) for message in body["messages"]]}
+
+
+def _bare(message: dict[str, Any]) -> dict[str, Any]:
+    if message.get("role") != "assistant":
+        return message
+    kept = {name: value for name, value in message.items() if name not in (*TEXT_FIELDS, DETAILS)}
+    if isinstance(kept["content"], list):
+        kept["content"] = [block for block in kept["content"] if block.get("type") not in BLOCKS]
+    return kept
