@@ -8,11 +8,11 @@ import { rememberPlace, restoreFocus } from "./place.js";
 
 const converge = () => htmx.trigger(document.body, "converge");
 
-// --- Calls of tools and runs of executors: open parts stay open, and known steps are not sent again -----------------------
+// --- Calls of tools, runs of executors and thoughts: open parts stay open, and known steps are not sent again -----------------------
 
 // Carries the open parts of the page over to the parts that replace them.
 const keepCalls = (fragment) => {
-  for (const part of fragment.querySelectorAll(".call, .step")) {
+  for (const part of fragment.querySelectorAll(".call, .step, .thought")) {
     const was = find(`[id="${part.id}"] > details`), now = find(":scope > details", part);
     // A run that begins opens by itself.
     if (was && now && was !== now && (was.matches(".run") || !now.matches(".run"))) now.open = was.open;

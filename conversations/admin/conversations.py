@@ -73,8 +73,9 @@ class ConversationAdmin(admin.ModelAdmin):
     actions = ["compact_now", "undo_last", "clear"]
     fields = [
         "title", "kind", "works_for", "owner", "model", "mode", "uses_tools", "system_prompt", "policy", "rules",
-        "ledger", "goal_text", "pinned", "archived", "compressed_context", "compressed_tokens", "compressed_at",
-        "verbatim_ids", "elided", "compression_version", "last_request", "runs", "created_at", "updated_at",
+        "effort", "ledger", "goal_text", "pinned", "archived", "compressed_context", "compressed_tokens",
+        "compressed_at", "verbatim_ids", "elided", "compression_version", "last_request", "runs", "created_at",
+        "updated_at",
     ]  # fmt: skip
     readonly_fields = [
         "kind", "works_for", "owner", "ledger", "goal_text", "compressed_context", "compressed_tokens",

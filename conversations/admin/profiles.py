@@ -62,6 +62,7 @@ class ModelProfileForm(forms.ModelForm):
             "price_output": "Output",
             "parameters_billion": "Parameters, in billions",
             "is_local": "On a server of your own",
+            "silence_seconds": "Waits silently up to",
         }
         help_texts = {
             "name": "As people see it where they choose.",
@@ -140,6 +141,7 @@ class ModelProfileAdmin(admin.ModelAdmin):
                 "description": "In US dollars for a million tokens. Without them, costs are not known.",
             },
         ),
+        ("Thinking", {"fields": ["effort", "silence_seconds"]}),
         ("Abilities", {"fields": ["sees_images", "calls_tools", "chat_template", "parameters_billion"]}),
     ]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -12,6 +14,7 @@ from asgiref.sync import sync_to_async
 from conversations.agents import dispatch
 from conversations.agents.dispatch import Planner
 from conversations.agents.reply_scope import Work
+from conversations.agents.turn_thoughts import TurnThoughts
 from conversations.context import prompt
 from conversations.context.request_log import Sent
 from conversations.context.transcript import Loaded
@@ -19,6 +22,7 @@ from conversations.llm.errors import ContextTooLong
 from conversations.llm.profiles import connect
 from conversations.messages import replies
 from conversations.messages.answer import Answer
+from conversations.messages.thoughts import Thoughts
 from conversations.models import ModelProfile
 
 
@@ -49,30 +53,47 @@ async def ask_model(
     make_room: MakeRoom,
     count_request: Callable[[], bool],
     on_text: Callable[[str], None] | None = None,
+    on_thought: Callable[[str], None] | None = None,
+    thoughts: TurnThoughts,
 ) -> None:
     """Ask the model of `loaded` and collect its reply in `answer`; asks once more if the request was too long.
 
     `count_request` counts each request and returns whether the reply may call tools. `on_text` is called with each
     piece of text before it is added; with `on_text`, a reply that has begun already is not started again, as people
-    may have read it. Raises ModelError and the errors of `make_room` and `count_request`.
+    may have read it. `on_thought` is called with each piece of its thoughts; `thoughts` are those of the turn's earlier
+    replies, which the request has too. Raises ModelError and the errors of `make_room` and `count_request`.
     """
+    ask = partial(_stream, answer, count_request=count_request, on_text=on_text, on_thought=on_thought)
     try:
-        await _stream(answer, loaded, count_request=count_request, on_text=on_text)
+        await ask(loaded, thoughts)
     except ContextTooLong:
         if answer.pieces and on_text:
             raise
         answer.restart()
         loaded = await make_room(overflowed=True)
-        await _stream(answer, loaded, count_request=count_request, on_text=on_text)
+        await ask(loaded, TurnThoughts())  # the thoughts may be what was too long
+    await asyncio.to_thread(thoughts.note, answer)
 
 
 async def _stream(
-    answer: Answer, loaded: Loaded, *, count_request: Callable[[], bool], on_text: Callable[[str], None] | None
+    answer: Answer,
+    loaded: Loaded,
+    thoughts: TurnThoughts,
+    *,
+    count_request: Callable[[], bool],
+    on_text: Callable[[str], None] | None,
+    on_thought: Callable[[str], None] | None,
 ) -> None:
     profile = await ModelProfile.objects.aget(pk=loaded.head.profile_id or 0)
-    answer.sent = sent = Sent(loaded, prompt.assemble(loaded, may_call=count_request()), profile)
-    async with aclosing(connect(profile, used=sent.used).stream(sent.prompt)) as deltas:
+    bare = Sent(loaded, prompt.assemble(loaded, may_call=count_request()), profile)
+    answer.sent, returned = await thoughts.added(bare)
+    model = connect(profile, used=bare.used + returned, effort=loaded.head.effort)
+    async with aclosing(model.stream(answer.sent.prompt)) as deltas:
         async for delta in deltas:
+            if delta.forgets_thoughts:
+                answer.thoughts = Thoughts()
+            if delta.thought and on_thought:
+                on_thought(answer.thoughts.fitting(delta.thought))
             if delta.text and on_text:
                 on_text(delta.text)
             answer.add(delta)

@@ -60,7 +60,7 @@ async def _step(work: Work, run: AgentRun, *, may_call: bool) -> None:
     loaded = await prepare_request(run.thread_id, work, make_room=make_room)
     await sync_to_async(runs.publish_run)(run)
     answer = Answer(uuid7())
-    await ask_model(answer, loaded, make_room=make_room, count_request=count_request)
+    await ask_model(answer, loaded, make_room=make_room, count_request=count_request, thoughts=work.thoughts)
     await retry_on_database_error(partial(_store, work, run, answer))
 
 

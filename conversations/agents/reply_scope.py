@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from compression.leases import expiry
 from conversations.agents.tools.toolbox import Toolbox
+from conversations.agents.turn_thoughts import TurnThoughts
 from conversations.llm.tools import ToolFailed
 from conversations.messages import reply_lease
 from conversations.runtime.lease import LeaseLost
@@ -26,6 +27,7 @@ class Work:
     belt: Toolbox
     reply_id: UUID | None = None
     requests: int = 0
+    thoughts: TurnThoughts = field(default_factory=TurnThoughts)
 
     @property
     def may_ask(self) -> bool:

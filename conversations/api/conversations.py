@@ -52,6 +52,7 @@ Search = Annotated[str, Query(max_length=MAX_SEARCH, description="A part of the 
 def create_conversation(request: Request, body: schema.NewConversation) -> dict[str, Any]:
     """Empty, with the site's default model unless another is named."""
     fields = body.model_dump(exclude={"model"})
+    fields["effort"] = fields["effort"] or ""
     row = Conversation(owner=request.auth, model=_profile(body.model), **fields)
     row.rules = checked(row, row.rules, model=row.model)
     with transaction.atomic():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from ninja import Router
 
 from conversations.api.auth import Request
@@ -41,6 +42,8 @@ def _told(profile: ModelProfile, *, is_default: bool) -> dict[str, Any]:
         "is_local": profile.is_local,
         "sees_images": profile.can_see,
         "calls_tools": profile.can_call,
+        "effort": profile.effort or None,
+        "silence_seconds": round(profile.silence(profile.effort, default=settings.MODEL_TIMEOUT_SECONDS)),
         "chat_template": profile.chat_template,
         "summarisers": {"fast": summariser_of("fast", profile), "standard": summariser_of("standard", profile)},
     }

@@ -56,6 +56,7 @@ class Head(NamedTuple):
     uses_tools: bool
     parent_id: UUID | None
     owner_id: int
+    effort: str
     price_input: Decimal | None = None
     price_cached: Decimal | None = None
     price_output: Decimal | None = None
@@ -139,6 +140,7 @@ def _columns() -> dict[str, Any]:
         "uses_tools": "uses_tools",
         "parent_id": "parent_id",
         "owner_id": "owner_id",
+        "effort": _of_the_person("effort"),
         "price_input": "model__price_input",
         "price_cached": "model__price_cached",
         "price_output": "model__price_output",

@@ -56,10 +56,10 @@ class Sent:
     def estimated(self) -> int:
         """The request's tokens by our count, without tools that its server refuses.
 
-        0 for a request with images, whose tokens could only be guessed.
+        0 for a request with images, or with thoughts that went back, whose tokens could only be guessed.
         """
         head = self.loaded.head
-        if any(turn.images for turn in self.loaded.turns):
+        if any(turn.images for turn in self.loaded.turns) or self.prompt.thoughts:
             return 0
         unheard = tools.tokens(head.tools) if head.tools and not passes_tools(self.profile, self.prompt) else 0
         quoted = self.loaded.recalled.tokens if self.loaded.recalled else 0

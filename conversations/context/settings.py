@@ -16,6 +16,7 @@ from conversations.errors import Conflict, Invalid
 from conversations.llm.profiles import chat_profiles, default_profile
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.models.conversation import MAX_TITLE_CHARS
+from conversations.models.model_profile import Effort
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.validation import clean_text, one_line
@@ -40,6 +41,7 @@ class Changes(TypedDict, total=False):
 
     title: str
     model: ModelProfile | None
+    effort: str | None
     mode: str
     system_prompt: str
     policy: dict[str, Any]
@@ -51,13 +53,14 @@ class Changes(TypedDict, total=False):
 
 CHECKS: dict[str, Callable[[Conversation, Any], Any]] = {
     "title": lambda _, title: clean_title(title),
+    "effort": lambda _, effort: clean_effort(effort),
     "mode": lambda _, mode: clean_mode(mode),
     "system_prompt": lambda _, text: clean_system_prompt(text),
     "policy": lambda _, values: checked_policy(values),
 }
 """What may be set, and what becomes of it, beside rules. The rest is what a form or a schema makes of it."""
-IN_REQUESTS = {"model", "mode", "system_prompt", "policy", "rules", "uses_tools"}
-"""These change how full the window is with the next request, or from where on it is too full."""
+IN_REQUESTS = {"model", "effort", "mode", "system_prompt", "policy", "rules", "uses_tools"}
+"""These change the next request, mostly how full the window is with it; pages show that with the meter."""
 
 
 def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
@@ -116,6 +119,15 @@ def clean_mode(mode: object) -> str:
     if mode not in Conversation.Mode.values:
         raise Invalid(f"mode: must be one of {', '.join(Conversation.Mode.values)}.", field="mode")
     return str(mode)
+
+
+def clean_effort(effort: object) -> str:
+    """How hard the model thinks; "" and None leave it to the model's profile. Raises Invalid, naming the efforts."""
+    if effort in (None, ""):
+        return ""
+    if effort not in Effort.values:
+        raise Invalid(f"effort: must be one of {', '.join(Effort.values)}, or empty.", field="effort")
+    return str(effort)
 
 
 def _require_no_reply(conversation: Conversation) -> None:

@@ -25,8 +25,8 @@ from conversations.models import Conversation, Message
 from conversations.runtime.payloads import conversation_json
 
 EXPORTED = (
-    "id", "title", "model", "mode", "system_prompt", "policy", "rules", "uses_tools", "compressed_at", "created_at",
-    "updated_at",
+    "id", "title", "model", "effort", "mode", "system_prompt", "policy", "rules", "uses_tools", "compressed_at",
+    "created_at", "updated_at",
 )  # fmt: skip
 
 
@@ -96,6 +96,7 @@ def _message_entries(
     optional = {
         "name": message.name,
         "model": message.model,
+        "thoughts": message.thoughts,
         "finish_reason": message.finish_reason,
         "tool_calls": [call_json(call) for call in calls],
         "attachments": files_json(message, known),

@@ -9,7 +9,10 @@ from conversations.context.request_log import MAX_DOLLARS
 from conversations.exchange.fields import fault, read_number, read_object, read_text
 from conversations.models import Message
 
-COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "saved_tokens", "first_token_ms", "duration_ms")
+COUNTS = (
+    *("prompt_tokens", "completion_tokens", "cached_tokens", "thought_tokens", "saved_tokens"),
+    *("first_token_ms", "thought_ms", "duration_ms"),
+)
 COST = "cost_usd"
 CENTS = Decimal("0.000001")
 """The smallest amount of money that a row stores."""

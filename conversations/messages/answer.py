@@ -13,6 +13,7 @@ from conversations.llm import window_reports, windows
 from conversations.llm.port import Delta, Spent
 from conversations.llm.tools import ToolRequest
 from conversations.messages import tool_calls
+from conversations.messages.thoughts import Thoughts
 from conversations.runtime import endings
 
 
@@ -34,12 +35,19 @@ class Answer:
     finish_reason: str = ""
     heard: bool | None = None
     """Whether the model repeated the mark at the head of its request; None if there was none."""
+    thoughts: Thoughts = field(default_factory=Thoughts)
 
     @property
     def text(self) -> str:
         return "".join(self.pieces)
 
     def add(self, delta: Delta) -> None:
+        if delta.forgets_thoughts:
+            self.thoughts = Thoughts()
+        if delta.thought:
+            self.thoughts.add(delta.thought)
+        else:
+            self.thoughts.pause()
         if delta.text:
             if not self.pieces:
                 self.first_token_ms = milliseconds_since(self.id)
@@ -49,14 +57,20 @@ class Answer:
         self.spent = delta.spent or self.spent
         self.finish_reason = delta.finish_reason or self.finish_reason
         self.heard = delta.heard if delta.heard is not None else self.heard
+        self.thoughts.returned = delta.returned or self.thoughts.returned
 
     def restart(self) -> None:
         """Drop the answer so far, before the model is asked once more."""
         self.pieces, self.length, self.calls, self.spent = [], 0, (), None
         self.first_token_ms, self.finish_reason, self.heard = None, "", None
+        self.thoughts = Thoughts()
 
     def tokens(self) -> int:
-        """The message's tokens with its tool calls, by the site's own count; takes time linear in its length."""
+        """The message's tokens with its tool calls, by the site's own count; takes time linear in its length.
+
+        Thoughts are counted apart: they are no part of later requests.
+        """
+        self.thoughts.count()
         return tool_calls.tokens_of(self.text, self.calls)
 
     def columns(self) -> dict[str, Any]:
@@ -68,6 +82,7 @@ class Answer:
             "content": self.text,
             "finish_reason": endings.kept_reason(self.finish_reason),
             "first_token_ms": self.first_token_ms,
+            **self.thoughts.columns(reported=self.spent.thought if self.spent else 0),
             **(
                 request_log.as_columns(self.sent) | request_log.spending_columns(self.sent.profile, self.spent)
                 if self.sent

@@ -48,8 +48,11 @@ def load_parts(message: Message) -> None:
 
 
 def with_visible_parts(rows: QuerySet[Message]) -> QuerySet[Message]:
-    """Messages with the parts that a page shows; of a tool's result the `opening`, and its `length` in characters."""
-    return rows.prefetch_related(*_legible())
+    """Messages with the parts that a page shows; of a tool's result the `opening`, and its `length` in characters.
+
+    Thoughts are read when they are opened.
+    """
+    return rows.defer("thoughts", "returned_thoughts").prefetch_related(*_legible())
 
 
 def load_visible_parts(message: Message) -> None:

@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from compression.ids import uuid7
+from conversations.models.model_profile import Effort
 from conversations.validation import visible
 
 MAX_TITLE_CHARS = 200
@@ -42,6 +43,8 @@ class Conversation(models.Model):
         "ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
     mode = models.CharField(max_length=16, choices=Mode, default=Mode.ASSISTANT)
+    # How hard its model thinks; "" is as the model's profile says.
+    effort = models.CharField(max_length=8, choices=Effort, blank=True, default="", db_default="")
     system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT_CHARS)
     policy = models.JSONField(default=dict, blank=True)
     rules = models.JSONField(default=list, blank=True)

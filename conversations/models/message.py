@@ -79,6 +79,12 @@ class Message(models.Model):
     prompt_tokens = models.PositiveIntegerField(null=True, blank=True)
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
     cached_tokens = models.PositiveIntegerField(null=True, blank=True)
+    # What the model thought before a reply: no part of any later request, of summaries, of the search or of its tokens.
+    thoughts = models.TextField(blank=True, default="", db_default="", editable=False)
+    thought_ms = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    thought_tokens = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    # The same as its provider wants them back within the turn (`llm.thoughts`), if the reply called tools.
+    returned_thoughts = models.JSONField(null=True, blank=True, editable=False)
     error = models.TextField(blank=True)
     # Why it failed, as figures count it: an `ErrorCode`.
     error_code = models.CharField(max_length=32, blank=True, default="", db_default="", editable=False)

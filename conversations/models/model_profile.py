@@ -35,6 +35,19 @@ def validate_base_url(address: str) -> None:
         raise ValidationError("Enter an address that begins with http:// or https:// and names a host.")
 
 
+THINKING_SILENCE_SECONDS = 600
+"""How long a model that is asked to think may be silent, at least."""
+
+
+class Effort(models.TextChoices):
+    """How hard a model thinks before a reply."""
+
+    NONE = "none", "None"
+    LOW = "low", "Low"
+    MEDIUM = "medium", "Medium"
+    HIGH = "high", "High"
+
+
 class ModelProfile(models.Model):
     """A model that conversations can use, with its server, window, prices and abilities."""
 
@@ -90,6 +103,22 @@ class ModelProfile(models.Model):
     role = models.CharField(max_length=16, choices=Role, default=Role.CHAT)
     sees_images = models.BooleanField(default=False, help_text="Images are sent to it; to others, only their names.")
     calls_tools = models.BooleanField(default=False, help_text="Tools are offered to it.")
+    effort = models.CharField(
+        max_length=8,
+        choices=Effort,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="How hard it thinks before a reply, where a conversation does not say otherwise. Empty: as its "
+        "provider has it. A server that refuses this is asked without it.",
+    )
+    silence_seconds = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(10), MaxValueValidator(3_600)],
+        help_text="Seconds that it may send nothing before a reply is given up: 10 to 3,600. Empty: as the site has "
+        "it, and at least 600 where it thinks.",
+    )
     chat_template = models.CharField(
         max_length=16,
         choices=ChatTemplate,
@@ -137,6 +166,12 @@ class ModelProfile(models.Model):
             is_local=self.is_local,
             correction=self.token_correction,
         )
+
+    def silence(self, effort: str, *, default: float) -> float:
+        """The seconds that the model may send nothing, asked with an effort; `default` is the site's time."""
+        if self.silence_seconds:
+            return float(self.silence_seconds)
+        return default if effort in ("", Effort.NONE) else max(default, THINKING_SILENCE_SECONDS)
 
     def cost(self, *, prompt: int, cached: int, completion: int) -> Decimal | None:
         """The cost in US dollars of the tokens that the provider reported; None if a price is missing.

@@ -121,6 +121,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _rendered(self, event: Event) -> str:
         if event.type == EventType.MESSAGE_DELTA:
             html = await self._grown(event)
+        elif event.type == EventType.MESSAGE_THOUGHT:
+            html = fragments.thought(event)
         else:
             if event.type in (*ENDS, EventType.RESYNC):
                 self.reply_markdown, self.plain = StreamedMarkdown(""), ""

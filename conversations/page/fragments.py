@@ -33,6 +33,8 @@ def render_event(conversation_id: UUID, event: Event) -> str:
     """The fragments of an event; "" if it changes nothing on the page."""
     if event.type == EventType.MESSAGE_DELTA:
         return delta(event)
+    if event.type == EventType.MESSAGE_THOUGHT:
+        return thought(event)
     if event.type == EventType.MESSAGE_CREATED:
         return created(conversation_id, event)
     conversation = Conversation.objects.select_related("model").filter(pk=conversation_id).first()
@@ -56,6 +58,12 @@ def refetch(conversation_id: UUID) -> str:
 def delta(event: Event) -> str:
     """The fragment that appends a piece of a reply. It runs for every token, so it reads no rows."""
     return f'<span hx-swap-oob="beforeend:#text-{escape(event.data["id"])}">{escape(event.data["text"])}</span>'
+
+
+def thought(event: Event) -> str:
+    """The fragment that appends to a reply's thoughts; `thoughts.js` puts it in its place. It reads no rows."""
+    id, at, text = escape(event.data["id"]), int(event.data["at"]), escape(event.data["text"])
+    return f'<span data-at="{at}" hx-swap-oob="beforeend:#thoughts-{id}">{text}</span>'
 
 
 def streamed(reply: StreamedMarkdown, event: Event) -> str:

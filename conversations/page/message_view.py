@@ -26,6 +26,9 @@ class MessageView:
     """Whether requests leave out the message's tool results."""
     waits: str = ""
     """The work for which a reply that has not begun waits, in words."""
+    thoughts: str = ""
+    """What the model has thought so far, while the reply is written; later it is read when it is opened."""
+    thought_seconds: int = 0
 
     template = "conversations/_message.html"
 
@@ -84,7 +87,10 @@ def view_of(conversation: Conversation, message: Message, *, waits: str = "") ->
     text = running.text_so_far(message) if message.is_streaming else message.content
     state = state_of(conversation, message)
     elided = str(message.pk) in conversation.elided and state in ("live", "protected")
-    return MessageView(message, state, text, elided, waits)
+    if not message.is_streaming:
+        return MessageView(message, state, text, elided, waits)
+    thoughts, seconds = running.thoughts_so_far(message)
+    return MessageView(message, state, text, elided, waits, thoughts, seconds)
 
 
 def _call_progress(call: ToolCall) -> str:

@@ -17,6 +17,7 @@ from conversations.llm.profiles import chat_profiles
 from conversations.models import Conversation, Goal, LedgerEntry, ModelProfile, Preference
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.models.goal import MAX_GOAL_CHARS
+from conversations.models.model_profile import Effort
 from conversations.page.bound_forms import Data, FormRows, KeepingSelect, PageForm, TypedField
 
 STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"}
@@ -51,18 +52,22 @@ def _labelled(models: Sequence[ModelProfile]) -> list[tuple[Any, str]]:
 
 
 class ModelChoice(PageForm):
-    """The model that answers; saved as soon as it is chosen, so a refused choice is not shown as chosen."""
+    """The model that answers and its effort; saved as soon as chosen, so a refused choice is not shown as chosen."""
 
     model = _model_field(described_by="model-help")
+    effort = TypedField(label="Effort", required=False, widget=KeepingSelect(), described_by="effort-help")
 
     def __init__(self, conversation: Conversation, data: Data = None, *, autofocus: bool = False) -> None:
         profile, models = profile_of(conversation), list(chat_profiles())
-        own = {"model": profile.pk if profile else ""}
+        own = {"model": profile.pk if profile else "", "effort": conversation.effort}
         super().__init__(None if data is None else own, initial=own, auto_id="%s-select")
         first = [] if profile in models else [(own["model"], str(profile or "None is connected"))]
         widget: Any = self.fields["model"].widget
         widget.choices = [*first, *_labelled(models)]
         widget.attrs["autofocus"] = autofocus
+        usual = f"As the model: {profile.get_effort_display()}" if profile and profile.effort else "As the model has it"
+        effort: Any = self.fields["effort"].widget
+        effort.choices = [("", usual), *Effort.choices]
 
 
 class ModeChoice(PageForm):

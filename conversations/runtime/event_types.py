@@ -10,6 +10,7 @@ class EventType(StrEnum):
 
     MESSAGE_CREATED = "message.created"
     MESSAGE_DELTA = "message.delta"
+    MESSAGE_THOUGHT = "message.thought"
     MESSAGE_DONE = "message.done"
     MESSAGE_FAILED = "message.failed"
     TOOL_UPDATED = "tool.updated"
@@ -24,6 +25,8 @@ class EventType(StrEnum):
     CONVERSATION_DELETED = "conversation.deleted"
 
 
+GROWING = (EventType.MESSAGE_DELTA, EventType.MESSAGE_THOUGHT)
+"""These bring further text of a reply, and of the thoughts before it, from a character on."""
 ENDS = (EventType.MESSAGE_DONE, EventType.MESSAGE_FAILED)
 """A reply ends with one of these."""
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from conversations.runtime.bounded import BoundedCache
-from conversations.runtime.event_types import ENDS, EventType, Signal
+from conversations.runtime.event_types import ENDS, GROWING, EventType, Signal
 from conversations.runtime.subscription import RESYNC, Event, Listener
 
 TICK_SECONDS = 0.04
@@ -40,8 +40,10 @@ class Peers(Protocol):
 
 
 class Pending(NamedTuple):
-    """Collected pieces of a reply from its `at`-th character on, to be sent at `due` (the loop's clock)."""
+    """Collected pieces of a reply, or of its thoughts, from the `at`-th character on, to be sent at `due` (the loop's
+    clock)."""
 
+    kind: EventType
     message_id: str
     at: int
     pieces: list[str]
@@ -50,7 +52,7 @@ class Pending(NamedTuple):
 
 @dataclass(slots=True)
 class Draft:
-    """The text so far of a reply that another process is writing."""
+    """The text so far of a reply that another process is writing, or of its thoughts."""
 
     pieces: list[str] = field(default_factory=list)
     length: int = 0
@@ -65,8 +67,8 @@ class Hub:
         self.afar: Callable[[UUID, Event], None] | None = None
         self.commands: dict[str, Callable[[UUID], object]] = {}
         self._pending: dict[UUID, Pending] = {}
-        self._begun: set[str] = set()
-        self._drafts: BoundedCache[str, Draft] = BoundedCache(MAX_DRAFTS)
+        self._begun: set[tuple[EventType, str]] = set()
+        self._drafts: BoundedCache[tuple[str, str], Draft] = BoundedCache(MAX_DRAFTS)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -95,31 +97,44 @@ class Hub:
         elif self.afar:
             self.afar(conversation_id, event)
 
-    def feed(self, conversation_id: UUID, message_id: str, text: str, *, at: int) -> None:
-        """Send a piece of a reply, from its `at`-th character on; pieces are collected for TICK_SECONDS.
+    def feed(
+        self,
+        conversation_id: UUID,
+        message_id: str,
+        text: str,
+        *,
+        at: int,
+        kind: EventType = EventType.MESSAGE_DELTA,
+    ) -> None:
+        """Send a piece of a reply or of its thoughts, by `kind`, from its `at`-th character on.
 
-        Call it on the listeners' loop.
+        Pieces are collected for TICK_SECONDS. Call it on the listeners' loop.
         """
         if not self.is_heard(conversation_id):
             self._pending.pop(conversation_id, None)  # later pieces will not follow on these
             return
-        if message_id not in self._begun:
-            self._begun.add(message_id)
-            self._send(conversation_id, message_id, at, text)
+        pending = self._pending.get(conversation_id)
+        if pending and (pending.kind != kind or not at):
+            self._flush(conversation_id)
+            pending = None
+        if (kind, message_id) not in self._begun:
+            self._begun.add((kind, message_id))
+            self._send(conversation_id, kind, message_id, at, text)
             return
-        if pending := self._pending.get(conversation_id):
+        if pending:
             pending.pieces.append(text)
             return
         loop = asyncio.get_running_loop()
         due = loop.time() + TICK_SECONDS
-        self._pending[conversation_id] = Pending(message_id, at, [text], due)
+        self._pending[conversation_id] = Pending(kind, message_id, at, [text], due)
         if self._timer is None or self._loop is not loop:
             self._loop, self._timer = loop, loop.call_at(due - SLOT_SECONDS, self._tick, loop)
 
     def ended(self, conversation_id: UUID, message_id: str) -> None:
         """Note that a reply has no more text; collected pieces are sent now."""
         self._flush(conversation_id)
-        self._begun.discard(message_id)
+        for kind in GROWING:
+            self._begun.discard((kind, message_id))
 
     def hear(self, conversation_id: UUID, event: Event) -> None:
         """Pass another process's event to the listeners here. Call it on their loop."""
@@ -137,22 +152,25 @@ class Hub:
             listener.loop.call_later(place * RESYNC_INTERVAL_SECONDS, listener.put, RESYNC)
         self._drafts.clear()
 
-    def draft(self, message_id: str) -> str:
-        """The text so far of a reply that another process is writing; "" unless it was heard from its beginning."""
-        draft = self._drafts.get(message_id)
+    def draft(self, message_id: str, kind: str = EventType.MESSAGE_DELTA) -> str:
+        """The text so far of a reply that another process is writing, or of its thoughts; "" unless it was heard from
+        its beginning.
+        """
+        draft = self._drafts.get((kind, message_id))
         return "".join(draft.pieces) if draft else ""
 
     def _note(self, event: Event) -> None:
         """Keep the text of another process's reply while it is written."""
-        if event.type == EventType.MESSAGE_DELTA:
-            id, text, at = event.data["id"], event.data["text"], event.data["at"]
-            draft = self._drafts.pop(id) or Draft()
+        if event.type in GROWING:
+            key, text, at = (event.type, event.data["id"]), event.data["text"], event.data["at"]
+            draft = (self._drafts.pop(key) if at else None) or Draft()
             if at == draft.length:
                 draft.pieces.append(text)
                 draft.length += len(text)
-                self._drafts.put(id, draft)
+                self._drafts.put(key, draft)
         elif event.type in ENDS:
-            self._drafts.pop(event.data["message"]["id"])
+            for kind in GROWING:
+                self._drafts.pop((kind, event.data["message"]["id"]))
 
     def _forward(self, conversation_id: UUID, event: Event) -> None:
         self._flush(conversation_id)
@@ -176,10 +194,10 @@ class Hub:
 
     def _flush(self, conversation_id: UUID) -> None:
         if pending := self._pending.pop(conversation_id, None):
-            self._send(conversation_id, pending.message_id, pending.at, "".join(pending.pieces))
+            self._send(conversation_id, pending.kind, pending.message_id, pending.at, "".join(pending.pieces))
 
-    def _send(self, conversation_id: UUID, message_id: str, at: int, text: str) -> None:
-        event = Event(EventType.MESSAGE_DELTA, {"id": message_id, "text": text, "at": at})
+    def _send(self, conversation_id: UUID, kind: EventType, message_id: str, at: int, text: str) -> None:
+        event = Event(kind, {"id": message_id, "text": text, "at": at})
         for listener in self.listeners.get(conversation_id, ()):
             listener.put(event)
         if self.peers:

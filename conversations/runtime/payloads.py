@@ -28,6 +28,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "title": conversation.title,
         "model": conversation.model.name if conversation.model else None,
         "mode": conversation.mode,
+        "effort": conversation.effort or None,
         "system_prompt": conversation.system_prompt,
         "policy": conversation.policy,
         "rules": conversation.rules,
@@ -78,6 +79,7 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
         "role": message.role,
         "name": message.name,
         "content": message.content,
+        "thoughts": _thoughts_json(message),
         "created_at": message.created_at.isoformat(),
         "status": message.status,
         "finish_reason": message.finish_reason,
@@ -91,6 +93,13 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
         "attachments": [attachment_json(row) for row in message.attachments.all()] if may_have else [],
         "pastes": [paste_json(row) for row in message.pastes.all()] if may_have else [],
     }
+
+
+def _thoughts_json(message: Message) -> dict[str, Any] | None:
+    """What a model thought before its reply; None if it told neither thoughts nor their tokens."""
+    if not (message.thoughts or message.thought_tokens):
+        return None
+    return {"text": message.thoughts, "duration_ms": message.thought_ms, "tokens": message.thought_tokens}
 
 
 def _spent_json(message: Message) -> dict[str, int | None]:

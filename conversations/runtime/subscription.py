@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from conversations.runtime.event_types import EventType
+from conversations.runtime.event_types import GROWING, EventType
 
 MAX_QUEUED_EVENTS = 256
 """The most events that wait for a slow listener. Beyond that one `resync` replaces them, and the page fetches."""
@@ -25,12 +25,12 @@ class Event:
 
 def join_deltas(before: Event, after: Event) -> Event | None:
     """Two adjacent deltas of a reply as one; None if they are not, or if the first is longer than MAX_JOINED_CHARS."""
-    if not before.type == after.type == EventType.MESSAGE_DELTA or before.data["id"] != after.data["id"]:
+    if before.type not in GROWING or before.type != after.type or before.data["id"] != after.data["id"]:
         return None
     text, at = before.data["text"], before.data["at"]
     if at + len(text) != after.data["at"] or len(text) > MAX_JOINED_CHARS:
         return None
-    return Event(EventType.MESSAGE_DELTA, {"id": after.data["id"], "text": text + after.data["text"], "at": at})
+    return Event(after.type, {"id": after.data["id"], "text": text + after.data["text"], "at": at})
 
 
 RESYNC = Event(EventType.RESYNC)

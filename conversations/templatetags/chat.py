@@ -213,6 +213,12 @@ def seconds(milliseconds: int) -> str:
 
 
 @register.filter
+def whole_seconds(milliseconds: int) -> int:
+    """Milliseconds as seconds, one at least."""
+    return max(1, round(milliseconds / 1000))
+
+
+@register.filter
 def money(amount: Decimal) -> str:
     """An amount in US dollars, with two significant digits below a dollar."""
     digits = max(2, 1 - amount.adjusted()) if amount else 2

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from conversations.messages.answer import Answer
 from conversations.models import Message
-from conversations.runtime.event_types import Signal
+from conversations.runtime.event_types import EventType, Signal
 from conversations.runtime.events import hub
 
 running_replies: dict[UUID, Running] = {}
@@ -50,6 +50,14 @@ def stop_here(conversation_id: UUID) -> bool:
 def text_so_far(reply: Message) -> str:
     """The text of a running reply as far as this process knows it, whichever process writes it."""
     return max(heard(reply.conversation_id, str(reply.pk)), reply.content, key=len)
+
+
+def thoughts_so_far(reply: Message) -> tuple[str, int]:
+    """The thoughts of a running reply and their seconds, as far as this process knows them, whichever writes it."""
+    running = running_replies.get(reply.conversation_id)
+    if running and running.reply_id == reply.pk:
+        return running.answer.thoughts.text, running.answer.thoughts.seconds
+    return hub.draft(str(reply.pk), EventType.MESSAGE_THOUGHT), 0
 
 
 def heard(conversation_id: UUID, reply_id: str) -> str:

@@ -148,9 +148,21 @@ async def _answer(running: Running, work: Work) -> None:
     def show(text: str) -> None:
         hub.feed(running.conversation_id, str(answer.id), text, at=answer.length)
 
+    def show_thought(text: str) -> None:
+        kind = EventType.MESSAGE_THOUGHT
+        hub.feed(running.conversation_id, str(answer.id), text, at=answer.thoughts.length, kind=kind)
+
     make_room = partial(_make_room, running)
     loaded = await prepare_request(running.conversation_id, work, make_room=make_room, planner=planner.carry_out)
-    await ask_model(answer, loaded, make_room=make_room, count_request=count_request, on_text=show)
+    await ask_model(
+        answer,
+        loaded,
+        make_room=make_room,
+        count_request=count_request,
+        on_text=show,
+        on_thought=show_thought,
+        thoughts=work.thoughts,
+    )
 
 
 async def _make_room(running: Running, *, overflowed: bool = False) -> Loaded:

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.once
 CHANGES: dict[str, Any] = {
     "title": "Ports  and hosts",
     "model": "other",
+    "effort": "high",
     "mode": "developer",
     "system_prompt": "Be brief.\r\nBe kind.",
     "policy": {"threshold": 0.6, "keep_recent": 4},

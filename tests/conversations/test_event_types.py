@@ -13,7 +13,7 @@ import pytest
 from conversations.api.openapi import EVENT_TYPES
 from conversations.models import Conversation, Message
 from conversations.page import fragments
-from conversations.runtime.event_types import EventType, Signal
+from conversations.runtime.event_types import GROWING, EventType, Signal
 from conversations.runtime.subscription import Event
 from conversations.turns import conversations
 
@@ -74,7 +74,7 @@ def test_each_kind_is_described() -> None:
 
 @pytest.mark.parametrize("kind", EventType)
 def test_each_kind_changes_an_open_page(conversation: Conversation, kind: EventType) -> None:
-    told_apart = {EventType.MESSAGE_DELTA, EventType.MESSAGE_CREATED, EventType.CONVERSATION_DELETED}
+    told_apart = {*GROWING, EventType.MESSAGE_CREATED, EventType.CONVERSATION_DELETED}
     assert (kind in fragments.HANDLERS) != (kind in told_apart)
     if kind not in told_apart:
         return

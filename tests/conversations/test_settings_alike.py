@@ -34,6 +34,7 @@ SETTINGS = {
         "rename", {"title": " Ports \n and hosts "}, " Ports \n and hosts ", {"title": "x" * 201}, "x" * 201
     ),
     "model": Setting("model", {"model": "other"}, "other", {"model": "none"}, "none"),
+    "effort": Setting("effort", {"effort": "high"}, "high", {"effort": "enormous"}, "enormous"),
     "mode": Setting("mode", {"mode": "developer"}, "developer", {"mode": "sleepy"}, "sleepy"),
     "system_prompt": Setting(
         "system_prompt", {"system_prompt": " Be brief.\r\n"}, " Be brief.\r\n", {"system_prompt": "a\0b"}, "a\0b"

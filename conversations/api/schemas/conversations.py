@@ -9,12 +9,12 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from conversations.api.schemas.fields import Body, LooksLike, Mode, about
+from conversations.api.schemas.fields import Body, Effort, LooksLike, Mode, about
 from conversations.api.schemas.goals import Goal
 from conversations.api.schemas.policies import Policy, PolicySettings
 from conversations.context.own_prompt import clean_system_prompt
 from conversations.context.rules import MAX_RULE_CHARS, MAX_RULES, clean_rules
-from conversations.context.settings import clean_title
+from conversations.context.settings import clean_effort, clean_title
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS, MAX_TITLE_CHARS
 
 Rule = Annotated[str, Field(min_length=1, max_length=MAX_RULE_CHARS)]
@@ -27,10 +27,12 @@ Title = Annotated[str, AfterValidator(clean_title), Field(json_schema_extra={"ma
 SystemPrompt = Annotated[
     str, AfterValidator(clean_system_prompt), Field(json_schema_extra={"maxLength": MAX_SYSTEM_PROMPT_CHARS})
 ]
+OwnEffort = Annotated[Any, AfterValidator(clean_effort), LooksLike(Effort | None)]
 ModelName = Annotated[str | None, Field(json_schema_extra={"maxLength": 100, "minLength": 1})]
 
 TITLE = "At most 200 characters; an empty one is made from the first message, and by a model after it."
 MODEL = "Name of a model, from `GET /api/models`; null is the site's default."
+EFFORT = "How hard its model thinks before a reply; null: as the model is set. Not said to a server that refuses it."
 MODE = "What a summary must not lose."
 SYSTEM_PROMPT = (
     "The person's own instructions, sent whole with each request, to an agent's executors too. Stored without blanks "
@@ -50,6 +52,7 @@ class ListedConversation(BaseModel):
     id: UUID = about("Its id.", "0199b3c2-8b10-7aa2-b6f4-5f0d6f0a7c3e")
     title: str = about("Its title; empty until something was said.", "Ports of the billing service")
     model: str | None = about("Name of its model; null: none was there when it was made.", "gpt-4.1-mini")
+    effort: Effort | None = about(EFFORT, "high")
     mode: Mode = about(MODE, "developer")
     system_prompt: str = about(SYSTEM_PROMPT, "Answer briefly.")
     policy: PolicySettings = about(POLICY)
@@ -92,6 +95,7 @@ class NewConversation(Body):
 
     title: Title = Field(default="", description=TITLE)
     model: ModelName = Field(default=None, description=MODEL)
+    effort: OwnEffort = Field(default=None, description=EFFORT)
     mode: Mode = Field(default="assistant", description=MODE)
     system_prompt: SystemPrompt = Field(default="", description=SYSTEM_PROMPT)
     policy: Policy = Field(default={}, description=POLICY)
@@ -107,6 +111,7 @@ class ConversationChanges(Body):
 
     title: Title = Field(default="", description=TITLE)
     model: ModelName = Field(default=None, description=MODEL)
+    effort: OwnEffort = Field(default=None, description=EFFORT)
     mode: Mode = Field(default="assistant", description=MODE)
     system_prompt: SystemPrompt = Field(default="", description=SYSTEM_PROMPT)
     policy: Policy = Field(default={}, description=POLICY)

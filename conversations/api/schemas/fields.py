@@ -19,6 +19,7 @@ MessageId = Annotated[UUID, Field(examples=["0199b3c2-8c41-7d02-9a57-0d3c5be8f1a
 Mode = Annotated[
     str, BeforeValidator(clean_mode), Field(json_schema_extra={"enum": list[Any](Conversation.Mode.values)})
 ]
+Effort = Literal["none", "low", "medium", "high"]
 Role = Literal["system", "user", "assistant", "tool"]
 Tokens = Annotated[int, Field(ge=0)]
 Money = Annotated[str, Field(pattern=r"^\d+(\.\d+)?$")]

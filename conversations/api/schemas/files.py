@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from conversations.api.schemas.attachments import Paste
 from conversations.api.schemas.context import Checkpoint
-from conversations.api.schemas.fields import Mode, Money, Role, Tokens, about
+from conversations.api.schemas.fields import Effort, Mode, Money, Role, Tokens, about
 from conversations.api.schemas.goals import Artifact, Decision, Priority, Step
 from conversations.api.schemas.ledger import SAID_AT, Change, Kind
 from conversations.api.schemas.policies import PolicySettings
@@ -28,6 +28,7 @@ class ExportedConversation(BaseModel):
     id: UUID = about("Its id here; an import gives it another.", "0199b3c2-8b10-7aa2-b6f4-5f0d6f0a7c3e")
     title: str = about("Its title.", "Ports of the billing service")
     model: str | None = about("Name of its model.", "gpt-4.1-mini")
+    effort: Effort | None = about("How hard its model thinks; null: as the model is set.", None)
     mode: Mode = about("What a summary must not lose.", "developer")
     system_prompt: str = about("The person's own instructions.", "Answer briefly.")
     policy: PolicySettings = about("Its own settings of compaction.")
@@ -62,9 +63,11 @@ class ExportedUsage(BaseModel):
     prompt_tokens: Tokens | None = Field(default=None, description="Tokens of the request.", examples=[1_204])
     completion_tokens: Tokens | None = Field(default=None, description="Tokens of the reply.", examples=[86])
     cached_tokens: Tokens | None = Field(default=None, description="Those of the request that the provider had kept.")
+    thought_tokens: Tokens | None = Field(default=None, description="Those of the reply that were thoughts.")
     saved_tokens: Tokens | None = Field(default=None, description="Those that a summary kept out of the request.")
     cost_usd: Money | None = Field(default=None, description="US dollars.", examples=["0.001017"])
     first_token_ms: int | None = Field(default=None, description="Milliseconds to its first words.", ge=0)
+    thought_ms: int | None = Field(default=None, description="Milliseconds of thinking before it.", ge=0)
     duration_ms: int | None = Field(default=None, description="Milliseconds to its end.", ge=0)
 
 
@@ -84,6 +87,7 @@ class ExportedMessage(BaseModel):
     token_count: Tokens | None = Field(default=None, description="Tokens that it takes.", examples=[10])
     name: str | None = Field(default=None, description="Who said it, where that was named.")
     model: str | None = Field(default=None, description="The model that wrote it.")
+    thoughts: str | None = Field(default=None, description="What the model thought before it.")
     tool_calls: list[dict[str, Any]] | None = Field(default=None, description="The calls that it makes.")
     tool_call_id: str | None = Field(default=None, description="The call that this is the result of.")
     attachments: list[ExportedFile] | None = Field(default=None, description="Its images and text files.")

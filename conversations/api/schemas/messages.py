@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,11 +27,20 @@ class Spent(BaseModel):
     cached_tokens: Tokens | None = about("Those of the request that the provider had kept.", 1_024)
 
 
+class Thoughts(BaseModel):
+    """They are part of no later request. Within a turn of tools they go back to the model that thought them."""
+
+    text: str = about("At most 100,000 characters; empty where the provider does not show it.", "Billing, hm …")
+    duration_ms: int | None = about("Milliseconds that they took; null where they were not shown.", 12_400, ge=0)
+    tokens: Tokens | None = about("A part of the reply's `completion_tokens`; where not reported, by our count.", 310)
+
+
 class Message(BaseModel):
     id: UUID = about("Its id.", "0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4")
     role: Role = about("Who says it.", "assistant")
     name: str = about("Of a person or tool, where an import named one; empty otherwise.", "")
     content: str = about("Its text.", "The billing service listens on port 8443.")
+    thoughts: Thoughts | None = about("What the model thought before a reply; null: nothing that it told.", None)
     created_at: datetime = about("Rises strictly within a conversation.", "2026-11-20T09:12:44.871022+00:00")
     status: Literal["complete", "streaming", "stopped", "failed", "interrupted"] = about(
         "`streaming`: the reply is being written. `stopped` by a person, `interrupted` half way by the provider or "
@@ -88,11 +97,12 @@ class MessagePage(BaseModel):
     next: str | None = about("The `cursor` of the next page; null: this is the last.", None)
 
 
-ASKED = {
+ASKED: dict[str, Any] = {
     "id": "0199b3c2-8c40-7b9d-8d7e-3a1d0c9e5f22",
     "role": "user",
     "name": "",
     "content": "Which port does billing use?",
+    "thoughts": None,
     "created_at": "2026-11-20T09:12:44.871021+00:00",
     "status": "complete",
     "finish_reason": "",

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from conversations.api.schemas.fields import Money, Tokens, about
+from conversations.api.schemas.fields import Effort, Money, Tokens, about
 
 
 class Prices(BaseModel):
@@ -40,6 +40,8 @@ class Model(BaseModel):
     is_local: bool = about("Whether it runs on this machine or in its network.", False)
     sees_images: bool = about("Whether images are sent to it; others are told their names.", True)
     calls_tools: bool = about("Whether it is offered tools.", True)
+    effort: Effort | None = about("How hard it thinks where a conversation does not say; null: as its provider has it.")
+    silence_seconds: int = about("Seconds that it may send nothing before a reply is given up.", 600, ge=1)
     chat_template: Literal["free", "strict", "no_system"] = about(
         "Which messages its chat template takes: strict: one system message, then user and assistant in turn.", "free"
     )

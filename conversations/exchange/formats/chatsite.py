@@ -29,6 +29,7 @@ from conversations.exchange.goals import read_goal
 from conversations.exchange.ledger import read_entries
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_TITLE_CHARS
+from conversations.models.model_profile import Effort
 from conversations.validation import clean_policy
 
 NAME = "chatsite's own export"
@@ -94,6 +95,7 @@ def _with_agents(data: dict[str, Any], row: dict[str, Any], source: Source) -> S
     runs = read_runs(data.get("runs", []), source, read_thread=_thread) if kind == Kind.AGENT else ()
     fields = {
         "kind": Kind.AGENT.value if kind == Kind.AGENT else Kind.CHAT.value,
+        "effort": read_choice("conversation.effort", row.get("effort") or "", ("", *Effort.values)),
         "uses_tools": read_flag("conversation.uses_tools", row.get("uses_tools", True)),
     }
     return replace(source, fields={**source.fields, **fields}, runs=runs)

@@ -18,6 +18,7 @@ from conversations.exchange.document import Call, Line, Result
 from conversations.exchange.fields import fault, read_choice, read_date, read_flag, read_list, read_object, read_text
 from conversations.exchange.reply_figures import read_figures
 from conversations.exchange.tool_calls import MAX_CALL_TEXT, cut_off, read_call
+from conversations.llm.thoughts import CUT, MAX_THOUGHT_CHARS
 from conversations.llm.tools import MAX_RESULT_CHARS
 from conversations.models import Attachment, Message
 from conversations.validation import MAX_CONTENT, clean_text
@@ -91,9 +92,12 @@ class Reader:
         return read_choice(f"{place}.finish_reason", message.get("finish_reason", ""), FINISH_REASONS)
 
     def _figures(self, place: str, role: str, message: dict[str, Any]) -> dict[str, Any]:
-        """The figures of a reply in our own export; none in other files."""
+        """The figures and thoughts of a reply in our own export; none in other files."""
         is_ours = self._with_outcomes and role == Message.Role.ASSISTANT
-        return read_figures(f"{place}.usage", message.get("usage")) if is_ours else {}
+        if not is_ours:
+            return {}
+        thoughts = read_text(f"{place}.thoughts", message.get("thoughts"), limit=MAX_THOUGHT_CHARS + len(CUT))
+        return read_figures(f"{place}.usage", message.get("usage")) | ({"thoughts": thoughts} if thoughts else {})
 
     def _files(self, place: str, raw: object, role: str) -> tuple[Attachment, ...]:
         files = read_files(place, raw, role)

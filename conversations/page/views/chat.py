@@ -109,6 +109,16 @@ def words(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @member
 @never_cache
 @require_GET
+def thoughts(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """What the model thought before a reply, when it is opened: pages do not carry it."""
+    conversation = get_conversation(request.user, pk)
+    row = get_object_or_404(conversation.messages.only("thoughts", "thought_tokens"), pk=message_id)
+    return render(request, "conversations/_thoughts.html", {"message": row})
+
+
+@member
+@never_cache
+@require_GET
 def status(request: Request, pk: UUID) -> HttpResponse:
     """The status of compaction; `was` is the compaction for which the page waited and whose end it missed."""
     conversation = get_conversation(request.user, pk)

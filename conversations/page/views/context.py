@@ -129,6 +129,13 @@ def model(request: Request, conversation: Conversation) -> str:
     return f"{profile} answers from now on."
 
 
+@changes("model", form="model_form")
+def effort(request: Request, conversation: Conversation) -> str:
+    """Choose how hard the model thinks; an empty choice leaves it to the model's profile."""
+    settings.change(conversation, effort=request.POST.get("effort", ""))
+    return "Saved: the next request has it."
+
+
 @changes("system_prompt", form="system_prompt_form")
 def system_prompt(request: Request, conversation: Conversation) -> str:
     settings.change(conversation, system_prompt=request.POST.get("system_prompt", ""))
