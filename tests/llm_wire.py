@@ -103,7 +103,7 @@ async def _events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
         if answer.drip:
             await asyncio.sleep(answer.drip)
         yield _chunk(request, choices=[{"index": 0, "delta": delta, "finish_reason": None}])
-        sent += delta.get("content") or ""
+        sent += delta.get("content") or delta.get(answer.thinks_in) or ""
         for words, go_on in answer.holds.items():
             if words in sent:
                 await asyncio.to_thread(go_on.wait, HOLDS)

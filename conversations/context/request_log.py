@@ -107,6 +107,7 @@ def as_columns(sent: Sent) -> dict[str, Any]:
         "correction": window.correction,
         "hash": digest(sent.prompt.messages),
         **({"recalled": recall.noted(sent.loaded.recalled)} if sent.loaded.recalled else {}),
+        **({"thoughts": len(sent.prompt.thoughts)} if sent.prompt.thoughts else {}),
         **({} if sent.profile.sends_as_is else {"template": sent.profile.chat_template}),
     }
     saved = window.corrected(represented.tokens) - usage.summary if represented else 0

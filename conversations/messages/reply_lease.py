@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -54,13 +55,21 @@ def hand_back(reply_id: UUID, token: UUID) -> bool:
     return bool(held(reply_id, token).update(lease_token=None, lease_expires_at=timezone.now()))
 
 
-async def heartbeat(reply_id: UUID, token: UUID, *, text: Callable[[], str], end: Callable[[Held], None]) -> None:
+async def heartbeat(
+    reply_id: UUID,
+    token: UUID,
+    *,
+    text: Callable[[], str],
+    thoughts: Callable[[], dict[str, Any]] = dict,
+    end: Callable[[Held], None],
+) -> None:
     """Renew the lease until a person stops the reply or another worker takes it over; then call `end`.
 
-    Each beat also stores the `text` so far, so that a power failure loses no more than one beat of it.
+    Each beat also stores the `text` so far and the columns of `thoughts`, so that a power failure loses no more than
+    one beat of them.
     """
     lease, found = Lease(lambda: held(reply_id, token).filter(stopping_at=None), f"reply {reply_id}"), Held.OURS
     while found is Held.OURS:
-        await lease.watch(lambda: {"content": text()})
+        await lease.watch(lambda: {"content": text(), **thoughts()})
         found = await retry_on_database_error(partial(check, reply_id, token))
     end(found)

@@ -30,9 +30,14 @@ class Thoughts:
         return "".join(self.pieces) + (CUT if self.is_cut else "")
 
     @property
-    def seconds(self) -> int:
-        """The seconds that they have taken so far."""
-        return self.ms // 1000 + (int(time.monotonic() - self._since) if self._since is not None else 0)
+    def ms_so_far(self) -> int:
+        """The milliseconds that they have taken so far."""
+        return self.ms + (round(1000 * (time.monotonic() - self._since)) if self._since is not None else 0)
+
+    @property
+    def so_far(self) -> dict[str, Any]:
+        """The message's columns while the reply is written; empty without thoughts."""
+        return {"thoughts": self.text, "thought_ms": self.ms_so_far} if self.pieces else {}
 
     def fitting(self, piece: str) -> str:
         """The part of a piece that is shown and kept."""
@@ -49,9 +54,7 @@ class Thoughts:
 
     def pause(self) -> None:
         """Stop the clock: the model writes, calls tools or has ended."""
-        if self._since is not None:
-            self.ms += round(1000 * (time.monotonic() - self._since))
-            self._since = None
+        self.ms, self._since = self.ms_so_far, None
 
     def count(self) -> None:
         """Count the tokens by the site's own count; takes time linear in their length."""

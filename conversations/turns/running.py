@@ -56,7 +56,7 @@ def thoughts_so_far(reply: Message) -> tuple[str, int]:
     """The thoughts of a running reply and their seconds, as far as this process knows them, whichever writes it."""
     running = running_replies.get(reply.conversation_id)
     if running and running.reply_id == reply.pk:
-        return running.answer.thoughts.text, running.answer.thoughts.seconds
+        return running.answer.thoughts.text, running.answer.thoughts.ms_so_far // 1000
     return hub.draft(str(reply.pk), EventType.MESSAGE_THOUGHT), 0
 
 

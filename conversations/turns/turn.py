@@ -242,7 +242,13 @@ async def _renewed(running: Running) -> AsyncIterator[None]:
         running.stopping = why is Held.STOPPING
         running.task.cancel()
 
-    beat = reply_lease.heartbeat(running.reply_id, running.token, text=lambda: running.text, end=end)
+    beat = reply_lease.heartbeat(
+        running.reply_id,
+        running.token,
+        text=lambda: running.text,
+        thoughts=lambda: running.answer.thoughts.so_far,
+        end=end,
+    )
     beating = asyncio.create_task(beat)
     try:
         yield
