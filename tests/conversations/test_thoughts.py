@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from conversations.context import settings, transcript
+from conversations.context import settings as own_settings
+from conversations.context import transcript
+from conversations.exchange.exports import as_json
+from conversations.exchange.imports import import_conversations
 from conversations.exchange.markdown import as_markdown
 from conversations.models import Conversation, ModelProfile
 from conversations.page import fragments
-from conversations.runtime.events import hub
+from conversations.runtime.events import Hub, hub
 from conversations.runtime.subscription import Event
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages
@@ -87,7 +92,7 @@ class TestEffort:
     ) -> None:
         await ModelProfile.objects.aupdate(effort=of_model)
         await chat.refresh()
-        await sync_to_async(partial(settings.change, chat.conversation, effort=own))()
+        await sync_to_async(partial(own_settings.change, chat.conversation, effort=own))()
         await chat.say("which port?")
         assert chat.llm.chats[-1].body.get("reasoning_effort") == said
 
@@ -96,3 +101,28 @@ class TestEffort:
     )
     def test_a_model_that_thinks_is_waited_for(self, own: int | None, effort: str, seconds: float) -> None:
         assert ModelProfile(silence_seconds=own).silence(effort, default=60) == seconds
+
+    async def test_a_model_may_be_silent_longer_than_the_site_says(self, chat: Chat, settings: LazySettings) -> None:
+        settings.MODEL_TIMEOUT_SECONDS = 0.2
+        await ModelProfile.objects.aupdate(silence_seconds=10)
+        chat.llm.enqueue("5433.", delay=0.6)
+        assert (await chat.say("which port?")).content == "5433."
+
+
+def test_thoughts_come_back_with_our_own_export(user: User, conversation: Conversation) -> None:
+    told = {"thoughts": THOUGHT, "thought_ms": 12_300, "thought_tokens": 7}
+    conversation.messages.create(role="assistant", content="5433.", created_at=timezone.now(), **told)
+    Conversation.objects.filter(pk=conversation.pk).update(effort="high")
+    conversation.refresh_from_db()
+    (copy,) = import_conversations(user, json.dumps(as_json(conversation)).encode())
+    assert copy.effort == "high"
+    assert copy.messages.values(*told).get() == told
+
+
+async def test_a_page_of_another_process_has_the_thoughts_so_far() -> None:
+    hub, id = Hub(), uuid4()
+    for at, text in ((0, "of an attempt that failed"), (0, "one "), (4, "two")):
+        hub.hear(id, Event("message.thought", {"id": "m", "text": text, "at": at}))
+    assert (hub.draft("m", "message.thought"), hub.draft("m")) == ("one two", "")
+    hub.hear(id, Event("message.thought", {"id": "m", "text": "after a gap", "at": 90}))
+    assert hub.draft("m", "message.thought") == ""
