@@ -5,7 +5,7 @@ import { find, thread } from "./page.js";
 const TICK_MS = 500;
 const FOLLOWS = 40; // pixels from the end within which the latest words stay in view
 const thinking = thread.getElementsByClassName("thinking"); // goes with the page
-const begunAt = new WeakMap(), ended = new WeakSet(), byHand = new WeakSet();
+const begunAt = new WeakMap(), ended = new WeakSet();
 
 const inWords = (seconds) => (
   seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`
@@ -23,7 +23,7 @@ const closeWhereAnswered = () => {
     if (ended.has(box) || !hasWords(box) || !find(".thoughts", box).textContent) continue;
     ended.add(box);
     label(box, `Thought for ${inWords(Math.max(1, secondsOf(box)))}`);
-    if (!byHand.has(box)) find("details", box).open = false;
+    if (!("byHand" in find("details", box).dataset)) find("details", box).open = false;
   }
 };
 const tick = () => {
@@ -35,8 +35,8 @@ const tick = () => {
 setInterval(() => { tick(); closeWhereAnswered(); }, TICK_MS);
 document.addEventListener("htmx:wsAfterMessage", () => { if (thinking.length) closeWhereAnswered(); });
 document.addEventListener("click", ({ target }) => {
-  const box = target.closest?.(".thought > details > summary")?.closest(".thought");
-  if (box) byHand.add(box);
+  const head = target.closest?.(".thought > details > summary");
+  if (head) head.parentElement.dataset.byHand = "";
 });
 
 // A piece names the character that it begins at: what a bubble that was fetched meanwhile has already is not shown twice,

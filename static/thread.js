@@ -10,12 +10,14 @@ const converge = () => htmx.trigger(document.body, "converge");
 
 // --- Calls of tools, runs of executors and thoughts: open parts stay open, and known steps are not sent again -----------------------
 
+// Thoughts close with their reply, unless a person has opened or closed them.
+const closes = (part, was) => part.matches(".thought:not(.thinking)") && !("byHand" in was.dataset);
 // Carries the open parts of the page over to the parts that replace them.
 const keepCalls = (fragment) => {
   for (const part of fragment.querySelectorAll(".call, .step, .thought")) {
     const was = find(`[id="${part.id}"] > details`), now = find(":scope > details", part);
     // A run that begins opens by itself.
-    if (was && now && was !== now && (was.matches(".run") || !now.matches(".run"))) now.open = was.open;
+    if (was && now && was !== now && (was.matches(".run") || !now.matches(".run")) && !closes(part, was)) now.open = was.open;
     // The steps of a run that has ended meanwhile stay until they are read again.
     const working = now?.open && find(":scope > .working[hx-get]", now), shown = was && find(":scope > .working > .course", was);
     if (working && shown) working.replaceChildren(shown);

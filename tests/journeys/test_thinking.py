@@ -35,5 +35,24 @@ def test_thoughts_are_seen_as_they_come_and_opened_again_after(alice: Person, ll
     head.focus()
     alice.page.keyboard.press("Enter")
     expect(thought.locator(".thoughts strong")).to_have_text("old")
-    expect(thought).to_contain_text("No later request has them")
+    expect(thought).to_contain_text("Later turns go without them")
+    assert alice.complaints == []
+
+
+def test_thoughts_close_where_no_words_follow_unless_a_person_opened_them(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    for number, is_opened in enumerate([False, True]):
+        llm.enqueue("Never said.", thoughts="Is it? Surely.", holds={"Surely.": (go_on := Event())})
+        alice.says("Which port?")
+        thought = alice.page.locator(".thought details").nth(number)
+        expect(thought).to_contain_text("Surely.")
+        for _ in range(2 * is_opened):
+            thought.locator("summary").click()
+        alice.page.get_by_role("button", name="Stop").click()
+        expect(thought).to_contain_text("Thought for")
+        go_on.set()
+        if is_opened:
+            expect(thought).to_contain_text("Later turns go without them")
+        else:
+            expect(thought).not_to_have_attribute("open", "")
     assert alice.complaints == []
