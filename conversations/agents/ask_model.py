@@ -72,7 +72,10 @@ async def ask_model(
         answer.restart()
         loaded = await make_room(overflowed=True)
         await ask(loaded, TurnThoughts())  # the thoughts may be what was too long
-    await asyncio.to_thread(thoughts.note, answer)
+    if answer.thoughts.returned:
+        await asyncio.to_thread(thoughts.note, answer)
+    else:
+        thoughts.note(answer)
 
 
 async def _stream(

@@ -70,8 +70,10 @@ class Events(StreamReader):
         """Read a block's beginning; a call's arguments follow in later events, or come at once from some servers."""
         block = event.get("content_block") or {}
         if block.get("type") in BLOCKS:
+            has_thought = any(known.get("thinking") for known in self._blocks.values())
             self._blocks[event.get("index")] = dict(block)
-            self.thought = str(block.get("thinking") or "")
+            self.thought = ("\n\n" if has_thought else "") + str(block.get("thinking") or "")
+            self.unseen += len(str(block))
         if block.get("type") == "tool_use":
             id, name = str(block.get("id") or ""), str(block.get("name") or "")
             arguments = text_of(block["input"]) if block.get("input") else ""
@@ -83,6 +85,7 @@ class Events(StreamReader):
         for name in ("thinking", "signature"):
             if delta.get(name) and block.get("type") in BLOCKS:
                 block[name] = f"{block.get(name) or ''}{delta[name]}"
+                self.unseen += len(str(delta[name])) if name == "signature" else 0
         return str(delta.get("thinking") or "")
 
     def _count(self, index: Any, text: str) -> None:

@@ -106,6 +106,7 @@ class Chunks(StreamReader):
         self.refused = self.refused or bool(refusal)
         tagged, text = self._tags.take(str(delta.get("content") or ""))
         self.thought = self._fields.take(delta) + tagged
+        self.unseen = self._fields.unseen
         text += refusal
         self.something = self.something or bool(text)
         pieces = [piece for piece in delta.get("tool_calls") or () if isinstance(piece, dict)]

@@ -216,7 +216,7 @@ class Provider(ABC):
                     if text:
                         characters += len(text)
                         yield Delta(text)
-                    if characters + thinking + reading.calls.characters > MAX_REPLY_CHARS:
+                    if characters + thinking + reading.unseen + reading.calls.characters > MAX_REPLY_CHARS:
                         words = f"{self.name} does not end its reply."
                         raise BrokenReply(words, retryable=False, code=ErrorCode.CUT_OFF)
         except Exception as fault:
@@ -230,8 +230,9 @@ class Provider(ABC):
         if reading.finish_reason is not None and (rest := reading.rest()):
             yield replace(rest, text=storable.take(rest.text))
         last = self._last(reading)
-        returned = reading.returned if last.calls else {}
-        yield replace(last, returned=returned | {"model": self._endpoint.model}) if returned else last
+        if last.calls:
+            last = replace(last, returned=thoughts.as_returned(reading.returned, self._endpoint.model))
+        yield last
 
     def _last(self, reading: StreamReader) -> Delta:
         try:

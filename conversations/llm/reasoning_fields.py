@@ -11,12 +11,16 @@ GROWING = ("text", "summary", "data", "signature")
 
 
 class ReasoningFields:
-    """The thoughts of one reply: as text, and as the fields of the assistant's message that goes back."""
+    """The thoughts of one reply: as text, and as the fields of the assistant's message that goes back.
+
+    `unseen` counts the characters of their details.
+    """
 
     def __init__(self) -> None:
         self._name = ""
         self._pieces: list[str] = []
         self._details: dict[Any, dict[str, Any]] = {}
+        self.unseen = 0
 
     def take(self, delta: dict[str, Any]) -> str:
         """The thoughts that a delta adds. A server that sends them under two names says the same twice."""
@@ -39,6 +43,7 @@ class ReasoningFields:
 
     def _add(self, detail: dict[str, Any]) -> None:
         known = self._details.setdefault((detail.get("index"), detail.get("type")), {})
+        self.unseen += len(str(detail))
         for name, value in detail.items():
             grows = name in GROWING and isinstance(value, str) and isinstance(known.get(name), str)
             if grows:

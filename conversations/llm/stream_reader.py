@@ -18,7 +18,8 @@ class StreamReader(ABC):
     """Reads one reply to a prompt. `finish_reason` is None until the provider has ended the reply.
 
     `something`: a part of the reply has arrived. `refused`: the reply is a refusal. `thought` are the thoughts that the
-    last event added, and `returned` all of them as the provider wants them back.
+    last event added, and `returned` all of them as the provider wants them back; `unseen` counts characters of these
+    that nobody sees.
     """
 
     def __init__(self, name: str, prompt: Prompt) -> None:
@@ -30,6 +31,7 @@ class StreamReader(ABC):
         self.something = False
         self.refused = False
         self.thought = ""
+        self.unseen = 0
 
     @staticmethod
     def is_news(event: Any) -> bool:

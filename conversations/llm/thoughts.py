@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -33,6 +34,19 @@ _REFUSED = re.compile(
 _unwanted: set[tuple[str, str]] = set()
 
 
+def as_returned(parts: dict[str, Any], model: str) -> Returned | None:
+    """A reader's `returned` with the id of the model; None without thoughts, or with text that no row can hold: signed
+    thoughts cannot be repaired.
+    """
+    if not parts:
+        return None
+    try:
+        written = json.dumps(parts, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return None
+    return None if rb"\u0000" in written else parts | {"model": model}
+
+
 def wants_them_back(base_url: str, model: str) -> bool:
     """Whether a server's model takes its thoughts back, as far as this process knows."""
     return (base_url, model) not in _unwanted
@@ -62,6 +76,6 @@ def _bare(message: dict[str, Any]) -> dict[str, Any]:
     if message.get("role") != "assistant":
         return message
     kept = {name: value for name, value in message.items() if name not in (*TEXT_FIELDS, DETAILS)}
-    if isinstance(kept["content"], list):
+    if isinstance(kept.get("content"), list):
         kept["content"] = [block for block in kept["content"] if block.get("type") not in BLOCKS]
     return kept

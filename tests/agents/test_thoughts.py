@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from conversations.agents import turn_thoughts
 from conversations.llm import dialects, thoughts
 from conversations.llm.anthropic import Anthropic
+from conversations.llm.errors import BrokenReply
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.port import Delta, Spent
 from conversations.llm.request import Prompt
@@ -87,6 +88,22 @@ class TestReading:
         assert calls_of(deltas) == [SUM]
         text = {"type": "text", "characters": len("Let me see.")}
         assert deltas[-1].returned == {"model": "writer-1", "blocks": [SIGNED, text]}
+
+    @pytest.mark.parametrize("text", ["nul \0", "half \ud83d"])
+    async def test_what_no_row_can_hold_does_not_go_back(self, llm: LlmServer, text: str) -> None:
+        llm.enqueue("", thoughts=text, calls=[SUM])
+        deltas = await heard(model_of(Anthropic, llm))
+        assert calls_of(deltas) == [SUM]
+        assert deltas[-1].returned is None
+        told(deltas)[0].encode()
+
+    async def test_endless_signatures_are_not_read_to_their_end(self, llm: LlmServer) -> None:
+        begun = {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}
+        delta = {"type": "signature_delta", "signature": "c" * 2**18}
+        piece = {"type": "content_block_delta", "index": 0, "delta": delta}
+        llm.enqueue(events=[begun, *[piece] * 5])
+        with pytest.raises(BrokenReply, match="does not end its reply"):
+            await heard(model_of(Anthropic, llm))
 
     async def test_thoughts_of_a_broken_attempt_are_void(self, llm: LlmServer) -> None:
         llm.enqueue("Never told.", thoughts="one two three four five six", fault="half")
