@@ -20,6 +20,7 @@ TYPES = {
     429: "rate_limit_error",
     529: "overloaded_error",
 }
+SIGNATURE = "c2lnbmVk"
 REASONS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal", "tool_calls": "tool_use"}
 
 
@@ -39,7 +40,7 @@ def complaint_about(body: dict[str, Any]) -> str:
     texts = [*body.get("system", []), *(block for message in messages for block in message["content"])]
     if any(block["type"] == "text" and not block["text"].strip() for block in texts):
         return "messages: text content blocks must contain non-whitespace text"
-    if complaint := _complaint_about_tools(body):
+    if complaint := _complaint_about_tools(body) or _complaint_about_thinking(body):
         return complaint
     for place, message in enumerate(messages):
         answers = messages[place + 1]["content"] if place + 1 < len(messages) else []
@@ -49,6 +50,20 @@ def complaint_about(body: dict[str, Any]) -> str:
             return f"messages.{place}: `tool_use` ids and the `tool_result` blocks after them differ"
         if place and message["role"] == messages[place - 1]["role"]:
             return f"messages.{place}: roles must alternate"
+    return ""
+
+
+def _complaint_about_thinking(body: dict[str, Any]) -> str:
+    thinking = body.get("thinking", {})
+    if thinking.get("type") == "enabled" and not 1_024 <= thinking["budget_tokens"] < body["max_tokens"]:
+        return "thinking.enabled.budget_tokens: must be at least 1024 and less than max_tokens"
+    for place, message in enumerate(body["messages"]):
+        blocks = message["content"]
+        if any(block["type"] == "thinking" and block.get("signature") != SIGNATURE for block in blocks):
+            return f"messages.{place}.content.0: Invalid `signature` in `thinking` block"
+        is_last = place == len(body["messages"]) - 2 and any(block["type"] == "tool_use" for block in blocks)
+        if is_last and thinking.get("type") == "enabled" and "thinking" not in blocks[0]["type"]:
+            return f"messages.{place}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`"
     return ""
 
 
@@ -84,7 +99,7 @@ async def events(answer: Answer, request: Request) -> AsyncIterator[bytes]:
     if answer.thoughts:
         yield _event("content_block_start", index=0, content_block={"type": "thinking", "thinking": ""})
         yield _event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": answer.thoughts})
-        yield _event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": "c2lnbmVk"})
+        yield _event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": SIGNATURE})
         yield _event("content_block_stop", index=0)
     blocks = [*_text(answer), *_uses(answer, request)] if answer.fault != "no_choices" else []
     if answer.fault in ("half", "half_stall", "error_midway"):

@@ -18,7 +18,7 @@ from conversations.llm.port import Delta, Spent
 from conversations.llm.request import Prompt
 from conversations.llm.thinking_tags import ThinkingTags
 from conversations.messages.thoughts import Thoughts
-from conversations.models import Message
+from conversations.models import Message, ModelProfile
 from tests.agents.asking import PROMPT, QUESTION, SUM, calls_of, heard, model_of
 from tests.agents.conftest import ToolChat
 from tests.llm_server import LlmServer
@@ -194,6 +194,17 @@ class TestTurns:
         assert "need the sum" not in json.dumps(chat.llm.last_request.body)
         rows = Message.objects.filter(conversation=chat.conversation, role="assistant").order_by("created_at")
         assert [row.thoughts async for row in rows] == ["I need the sum.", "There it is.", ""]
+
+    async def test_anthropic_gets_its_signed_thoughts_back_until_the_turn_ends(self, chat: ToolChat) -> None:
+        await ModelProfile.objects.aupdate(provider="anthropic", model_id="claude-sonnet-4-5", effort="low")
+        chat.llm.enqueue("Let me see.", thoughts=SIGNED["thinking"], calls=[SUM])
+        chat.llm.enqueue("51.", thoughts="There it is.")
+        await chat.asks("What is 17 * 3?")
+        await chat.asks("Thanks.")
+        first, second, third = chat.llm.requests
+        assert [body["thinking"]["type"] for body in (first, second, third)] == ["enabled"] * 3
+        assert second["messages"][1]["content"][:2] == [SIGNED, {"type": "text", "text": "Let me see."}]
+        assert "thinking" not in json.dumps(third["messages"])
 
     async def test_a_worker_that_takes_a_turn_over_reads_them_from_the_rows(self, chat: ToolChat) -> None:
         returned = {"model": "m", "fields": {"reasoning": "Hm."}}
