@@ -49,6 +49,7 @@ def _replayed_json(replayed: Replayed) -> dict[str, Any]:
         "usage": replayed.tokens
         | {"total": replayed.total}
         | {name: noted[name] for name in ("window", "budget", "correction")},
+        "thoughts": noted.get("thoughts", 0),
         "hash": noted["hash"],
         "is_exact": replayed.is_exact,
         "why": replayed.gone or None,

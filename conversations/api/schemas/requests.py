@@ -63,6 +63,7 @@ class PastRequest(BaseModel):
     messages: list[SentMessage] = about("What was sent, by the messages of the conversation.")
     parts: list[RequestPart] = about("Of each of the messages: what it is, and what it costs.")
     usage: RequestUsage = about("Tokens of the request.")
+    thoughts: int = about("Of how many replies of its turn the model's thoughts went with `messages`.", 0, ge=0)
     hash: str = about("SHA-256 of the messages that were sent, as canonical JSON.", DIGEST)
     is_exact: bool = about("Whether `messages` have that hash.", True)
     why: str | None = about("Why they have not; null where they have.", None)
