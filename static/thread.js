@@ -18,6 +18,7 @@ const keepCalls = (fragment) => {
     const was = find(`[id="${part.id}"] > details`), now = find(":scope > details", part);
     // A run that begins opens by itself.
     if (was && now && was !== now && (was.matches(".run") || !now.matches(".run")) && !closes(part, was)) now.open = was.open;
+    if (was && now && "byHand" in was.dataset) now.dataset.byHand = "";
     // The steps of a run that has ended meanwhile stay until they are read again.
     const working = now?.open && find(":scope > .working[hx-get]", now), shown = was && find(":scope > .working > .course", was);
     if (working && shown) working.replaceChildren(shown);
