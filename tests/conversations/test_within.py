@@ -144,7 +144,7 @@ def test_openais_newer_models_keep_what_stands_before_the_recalled_passages() ->
     def marked(model: str, base_url: str = "", way: Options | None = None, *, recurs: bool = True) -> list[int]:
         provider = OpenAICompatible(name="one", model=model, base_url=base_url)
         body = provider.body(prompt, recurs=recurs)
-        sent = provider._sent(body, None, replace(provider._known_way(), dialect=way or Options()))
+        sent = provider._sent(body, None, replace(provider._known_way(""), dialect=way or Options()))
         return [at for at, one in enumerate(sent["messages"]) if "prompt_cache_breakpoint" in str(one["content"])]
 
     assert marked("gpt-5.6-mini") == marked("gpt-6") == [0, 1, 3], "a reply cannot have one, nor what is recalled"
