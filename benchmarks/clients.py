@@ -13,11 +13,12 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import openai
 
 from benchmarks.goals import end, note, sized
@@ -78,7 +79,77 @@ def chat(url: str, key: str) -> Ask:
     return ask
 
 
-CLIENTS: dict[str, Callable[[str, str], Ask]] = {f"openai {openai.__version__}, chat completions": chat}
+def responses(url: str, key: str) -> Ask:
+    client = openai.OpenAI(base_url=url, api_key=key, max_retries=0)
+    tool: Any = {"type": "function", **TOOL["function"], "strict": False}
+
+    def ask(messages: Messages) -> str:
+        create = client.responses.with_raw_response.create
+        answer = create(model="scripted", input=list(as_items(messages)), tools=[tool], store=False)  # type: ignore[arg-type]
+        return str(answer.headers["x-chatsite-checkpoint"])
+
+    return ask
+
+
+def anthropics(url: str, key: str) -> Ask:
+    client = anthropic.Anthropic(base_url=url.removesuffix("/v1"), api_key=key, max_retries=0)
+    tool: Any = {"name": TOOL["function"]["name"], "input_schema": TOOL["function"]["parameters"]}
+
+    def ask(messages: Messages) -> str:
+        system, *said = messages
+        answer = client.messages.with_raw_response.create(
+            model="scripted", max_tokens=1_000, system=system["content"], messages=list(as_blocks(said)), tools=[tool]
+        )
+        return str(answer.headers["x-chatsite-checkpoint"])
+
+    return ask
+
+
+def as_items(messages: Messages) -> Iterator[Any]:
+    """The history as items of OpenAI's Responses."""
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            yield {"type": "function_call", "call_id": call["id"], **call["function"]}
+        if message["role"] == "tool":
+            yield {
+                "type": "function_call_output",
+                "call_id": message["tool_call_id"],
+                "output": message["content"],
+            }
+        elif message["content"]:
+            yield {"role": message["role"], "content": message["content"]}
+
+
+def as_blocks(messages: Messages) -> Iterator[Any]:
+    """The history as messages of Anthropic's form."""
+    for message in messages:
+        if message["role"] == "tool":
+            result = {
+                "type": "tool_result",
+                "tool_use_id": message["tool_call_id"],
+                "content": message["content"],
+            }
+            yield {"role": "user", "content": [result]}
+        elif calls := message.get("tool_calls"):
+            uses = [
+                {
+                    "type": "tool_use",
+                    "id": call["id"],
+                    "name": call["function"]["name"],
+                    "input": json.loads(call["function"]["arguments"]),
+                }
+                for call in calls
+            ]
+            yield {"role": "assistant", "content": uses}
+        else:
+            yield message
+
+
+CLIENTS: dict[str, Callable[[str, str], Ask]] = {
+    f"openai {openai.__version__}, chat completions": chat,
+    f"openai {openai.__version__}, responses": responses,
+    f"anthropic {anthropic.__version__}, messages": anthropics,
+}
 
 
 def lived(ask: Ask, llm: LlmServer) -> Counts:
@@ -102,7 +173,7 @@ def _ask(ask: Ask, messages: Messages, llm: LlmServer, counts: Counts, *, code: 
     began = time.perf_counter()
     try:
         checkpoint = ask(messages)
-    except openai.APIError:
+    except (openai.APIError, anthropic.APIError):
         counts.failed += 1
         return
     counts.milliseconds.append(1e3 * (time.perf_counter() - began))
@@ -111,8 +182,17 @@ def _ask(ask: Ask, messages: Messages, llm: LlmServer, counts: Counts, *, code: 
     counts.overflows += count_tokens(text) > WINDOW
     counts.lost += code not in text
     counts.parted += parted(sent["messages"])
-    counts.changed += checkpoint == "none" and sent["messages"] != messages
+    counts.changed += checkpoint == "none" and as_compared(sent["messages"]) != as_compared(messages)
     counts.compacted += checkpoint == "made"
+
+
+def as_compared(messages: Messages) -> Messages:
+    """The messages with the arguments of calls as objects: by other protocols these come as such."""
+    return json.loads(json.dumps(messages), object_hook=_with_arguments)  # type: ignore[no-any-return]
+
+
+def _with_arguments(held: dict[str, Any]) -> dict[str, Any]:
+    return held | {"arguments": json.loads(held["arguments"])} if "arguments" in held else held
 
 
 def said(chance: random.Random, turn: int, code: str, asked: int) -> str:

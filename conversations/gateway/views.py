@@ -29,6 +29,7 @@ from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
 from conversations.gateway.call_log import GONE, MADE, Call, record
 from conversations.gateway.checkpoints import State
 from conversations.gateway.compaction import alone, compact_history
+from conversations.gateway.openai_responses.protocol import RESPONSES
 from conversations.gateway.passages import with_passages
 from conversations.gateway.protocol import CHAT, Asked, Protocol, streamed
 from conversations.gateway.request import GatewayRequest, model_of, models, parse_request
@@ -87,6 +88,12 @@ async def chat_completions(request: HttpRequest, call: Call) -> HttpResponseBase
 async def messages(request: HttpRequest, call: Call) -> HttpResponseBase:
     """Anthropic's Messages, however long the history grows."""
     return await _answered(request, call, MESSAGES)
+
+
+@endpoint("POST", RESPONSES)
+async def responses(request: HttpRequest, call: Call) -> HttpResponseBase:
+    """OpenAI's Responses, however long the history grows."""
+    return await _answered(request, call, RESPONSES)
 
 
 @endpoint("POST", MESSAGES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import aclosing
 from typing import Any
@@ -10,6 +9,7 @@ from uuid import uuid4
 
 from conversations.errors import Refused
 from conversations.gateway.anthropic.request import wants_thoughts
+from conversations.gateway.chunks import Piece, Reading, arguments_of, event, thoughts_of
 from conversations.gateway.protocol import Asked, Events, Json
 
 STOPS = {
@@ -28,8 +28,6 @@ ERRORS = {
     429: "rate_limit_error",
     503: "overloaded_error",
 }
-THOUGHTS = ("reasoning_content", "reasoning")
-"""The fields in which servers of chat completions send what a model thinks."""
 
 
 def error(refusal: Refused) -> Json:
@@ -39,7 +37,8 @@ def error(refusal: Refused) -> Json:
 
 
 def broken(error: Json) -> str:
-    return _event("error", error)
+    """The error as the last event of a stream."""
+    return event("error", error)
 
 
 def whole(completion: Json, asked: Asked) -> Json:
@@ -47,11 +46,14 @@ def whole(completion: Json, asked: Asked) -> Json:
     choice: Json = next(iter(completion.get("choices") or ()), {})
     said = choice.get("message") or {}
     content: list[Json] = []
-    if wants_thoughts(asked.body) and (thoughts := _thoughts(said)):
+    if wants_thoughts(asked.body) and (thoughts := thoughts_of(said)):
         content.append({"type": "thinking", "thinking": thoughts, "signature": ""})
     if text := said.get("content") or said.get("refusal"):
         content.append({"type": "text", "text": text})
-    content += [_use(call) for call in said.get("tool_calls") or ()]
+    for call in said.get("tool_calls") or ():
+        function = call.get("function") or {}
+        given = arguments_of(function.get("arguments") or "")
+        content.append(_use(str(call.get("id") or ""), str(function.get("name") or ""), given))
     reason = _stop(choice.get("finish_reason"), calls=bool(said.get("tool_calls")))
     return _message(asked, content, reason, usage_of(completion.get("usage"), asked))
 
@@ -73,90 +75,57 @@ def usage_of(usage: object, asked: Asked) -> Json:
 
 async def events(chunks: Events, asked: Asked) -> Events:
     """The events of a message that is streamed, as the chunks of a chat completion come."""
-    writing = _Writing(asked)
-    yield _event("message_start", {"type": "message_start", "message": _message(asked, [], None, usage_of({}, asked))})
-    async with aclosing(chunks):
-        async for text in chunks:
-            if chunk := _data(text):
-                for event in writing.take(chunk):
-                    yield event
-    for event in writing.end():
-        yield event
+    reading, writing, with_thoughts = Reading(), _Writing(), wants_thoughts(asked.body)
+    yield event("message_start", {"type": "message_start", "message": _message(asked, [], None, usage_of({}, asked))})
+    async with aclosing(reading.pieces(chunks)) as pieces:
+        async for piece in pieces:
+            if piece.kind != "thought" or with_thoughts:
+                for written in writing.take(piece):
+                    yield written
+    for written in writing.close():
+        yield written
+    delta = {"stop_reason": _stop(reading.reason, calls=bool(reading.calls)), "stop_sequence": None}
+    usage = usage_of(reading.usage, asked)
+    yield event("message_delta", {"type": "message_delta", "delta": delta, "usage": usage})
+    yield event("message_stop", {"type": "message_stop"})
 
 
 class _Writing:
-    """The events of a message so far. Blocks come one after another: the first call goes out as it comes, the arguments
-    of calls beside it once that has ended, as the chunks of several calls may come in turn.
-    """
+    """The blocks of a message so far; one is open at a time."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._with_thoughts = wants_thoughts(asked.body)
+    def __init__(self) -> None:
         self._open = ""
         self._number = -1
-        self._calls: dict[int, Json] = {}
-        self._reason: str | None = None
-        self._usage: object = None
 
-    def take(self, chunk: Json) -> Iterator[str]:
-        self._usage = chunk.get("usage") or self._usage
-        for choice in (chunk.get("choices") or ())[:1]:
-            delta = choice.get("delta") or {}
-            self._reason = choice.get("finish_reason") or self._reason
-            if self._with_thoughts and (thoughts := _thoughts(delta)):
-                yield from self._go_on("thinking", {"type": "thinking", "thinking": "", "signature": ""})
-                yield self._delta({"type": "thinking_delta", "thinking": thoughts})
-            if text := delta.get("content") or delta.get("refusal"):
-                yield from self._go_on("text", {"type": "text", "text": ""})
-                yield self._delta({"type": "text_delta", "text": text})
-            for call in delta.get("tool_calls") or ():
-                self._gather(call)
-        yield from self._go_on_calling()
-
-    def end(self) -> Iterator[str]:
-        """The calls that are left, and the end."""
-        for index in sorted(self._calls):
-            yield from self._go_on_calling(index)
-        yield from self._close()
-        delta = {"stop_reason": _stop(self._reason, calls=bool(self._calls)), "stop_sequence": None}
-        usage = usage_of(self._usage, self._asked)
-        yield _event("message_delta", {"type": "message_delta", "delta": delta, "usage": usage})
-        yield _event("message_stop", {"type": "message_stop"})
-
-    def _gather(self, delta: Json) -> None:
-        new = {"id": "", "name": "", "arguments": ""}
-        call, given = self._calls.setdefault(int(delta.get("index") or 0), new), delta.get("function") or {}
-        call["id"] = call["id"] or delta.get("id") or ""
-        call["name"] = call["name"] or given.get("name") or ""
-        call["arguments"] += given.get("arguments") or ""
-
-    def _go_on_calling(self, index: int | None = None) -> Iterator[str]:
-        """What has come of a call's arguments, the first one's without an index."""
-        index = min(self._calls, default=None) if index is None else index
-        if index is None or not self._calls[index]["name"]:
-            return
-        call = self._calls[index]
-        yield from self._go_on(f"call {index}", _use({"id": call["id"], "function": {"name": call["name"]}}))
-        if arguments := call["arguments"]:
-            call["arguments"] = ""
-            yield self._delta({"type": "input_json_delta", "partial_json": arguments})
+    def take(self, piece: Piece) -> Iterator[str]:
+        """The events of a piece."""
+        if piece.kind == "thought":
+            yield from self._go_on("thinking", {"type": "thinking", "thinking": "", "signature": ""})
+            yield self._delta({"type": "thinking_delta", "thinking": piece.text})
+        elif piece.kind == "text":
+            yield from self._go_on("text", {"type": "text", "text": ""})
+            yield self._delta({"type": "text_delta", "text": piece.text})
+        elif call := piece.call:
+            yield from self._go_on(f"call {call.index}", _use(call.id, call.name, {}))
+            if piece.text:
+                yield self._delta({"type": "input_json_delta", "partial_json": piece.text})
 
     def _go_on(self, kind: str, block: Json) -> Iterator[str]:
         """Begin a block, and end the one before, unless it is the open one."""
         if kind == self._open:
             return
-        yield from self._close()
+        yield from self.close()
         self._open, self._number = kind, self._number + 1
         start = {"type": "content_block_start", "index": self._number, "content_block": block}
-        yield _event("content_block_start", start)
+        yield event("content_block_start", start)
 
-    def _close(self) -> Iterator[str]:
+    def close(self) -> Iterator[str]:
         if self._open:
-            yield _event("content_block_stop", {"type": "content_block_stop", "index": self._number})
+            yield event("content_block_stop", {"type": "content_block_stop", "index": self._number})
         self._open = ""
 
     def _delta(self, delta: Json) -> str:
-        return _event("content_block_delta", {"type": "content_block_delta", "index": self._number, "delta": delta})
+        return event("content_block_delta", {"type": "content_block_delta", "index": self._number, "delta": delta})
 
 
 def _message(asked: Asked, content: list[Json], reason: str | None, usage: Json) -> Json:
@@ -176,30 +145,5 @@ def _stop(reason: Any, *, calls: bool) -> str:
     return "tool_use" if calls and reason in (None, "stop") else STOPS.get(str(reason), "end_turn")
 
 
-def _use(call: Json) -> Json:
-    function = call.get("function") or {}
-    try:
-        given = json.loads(function.get("arguments") or "{}")
-    except ValueError:
-        given = function["arguments"]
-    held = given if isinstance(given, dict) else {"arguments": given}
-    id = str(call.get("id") or f"toolu_{uuid4().hex}")
-    return {"type": "tool_use", "id": id, "name": str(function.get("name") or ""), "input": held}
-
-
-def _thoughts(said: Json) -> str:
-    return next((said[name] for name in THOUGHTS if isinstance(said.get(name), str)), "")
-
-
-def _data(event: str) -> Json | None:
-    """The chunk in an event; None for others."""
-    data = "".join(line[5:].lstrip() for line in event.splitlines() if line.startswith("data:"))
-    try:
-        chunk = json.loads(data)
-    except ValueError:
-        return None
-    return chunk if isinstance(chunk, dict) else None
-
-
-def _event(name: str, data: Json) -> str:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+def _use(id: str, name: str, given: Json) -> Json:
+    return {"type": "tool_use", "id": id or f"toolu_{uuid4().hex}", "name": name, "input": given}

@@ -1,0 +1,140 @@
+"""Makes the events of a streamed response of OpenAI's form out of the stream of a chat completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import aclosing
+
+from conversations.gateway.chunks import Piece, Reading, event
+from conversations.gateway.openai_responses.reply import (
+    Naming,
+    ended,
+    message_item,
+    new_id,
+    reasoning_item,
+    response,
+    text_part,
+)
+from conversations.gateway.protocol import Asked, Events, Json
+
+CODES = {"context_too_large": "context_length_exceeded", "provider_rate_limited": "rate_limit_exceeded"}
+"""The words of OpenAI for our codes, where clients act on them."""
+
+
+async def events(chunks: Events, asked: Asked) -> Events:
+    """The events of a response that is streamed, as the chunks of a chat completion come."""
+    reading, writing = Reading(), _Writing(asked)
+    for written in writing.begin():
+        yield written
+    async with aclosing(reading.pieces(chunks)) as pieces:
+        async for piece in pieces:
+            for written in writing.take(piece):
+                yield written
+    for written in writing.end(reading):
+        yield written
+
+
+def broken(error: Json) -> str:
+    """The error as the last event of a stream."""
+    inner = error["error"]
+    fault = {"code": CODES.get(inner["code"], inner["code"]), "message": inner["message"]}
+    failed = response(new_id("resp"), Asked({"model": ""}), "failed", [])
+    data = {"type": "response.failed", "sequence_number": 0, "response": failed | {"error": fault}}
+    return event("response.failed", data)
+
+
+class _Writing:
+    """The items of a response so far; one is open at a time, with its text."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._id = new_id("resp")
+        self._naming = Naming(asked.body)
+        self._number = 0
+        self._output: list[Json] = []
+        self._open = ""
+        self._item: Json = {}
+        self._text = ""
+
+    def begin(self) -> Iterator[str]:
+        for name in ("created", "in_progress"):
+            yield self._event(f"response.{name}", response=response(self._id, self._asked, "in_progress", []))
+
+    def take(self, piece: Piece) -> Iterator[str]:
+        """The events of a piece."""
+        key = f"call {piece.call.index}" if piece.call else piece.kind
+        if key != self._open:
+            yield from self._close()
+            yield from self._start(key, piece)
+        self._text += piece.text
+        if piece.text and (name := DELTAS.get(self._item["type"])):
+            yield self._in_item(name, delta=piece.text, **self._part())
+
+    def end(self, reading: Reading) -> Iterator[str]:
+        yield from self._close()
+        made = ended(self._id, self._asked, self._output, reading.reason, reading.usage)
+        yield self._event(f"response.{made['status']}", response=made)
+
+    def _start(self, key: str, piece: Piece) -> Iterator[str]:
+        self._open, self._text = key, ""
+        if call := piece.call:
+            self._item = self._naming.call_item(new_id("fc"), call.id, call.name, "", "in_progress")
+            self._name = call.name
+        elif piece.kind == "thought":
+            self._item = reasoning_item(new_id("rs"), "") | {"summary": []}
+        else:
+            self._item = message_item(new_id("msg"), "", "in_progress") | {"content": []}
+        yield self._event("response.output_item.added", output_index=len(self._output), item=self._item)
+        if added := PARTS.get(self._item["type"]):
+            yield self._in_item(f"{added}.added", part=self._part_of(""), **self._part())
+
+    def _close(self) -> Iterator[str]:
+        """End the open item: its text, its part and itself."""
+        if not self._open:
+            return
+        kind, id = self._item["type"], self._item["id"]
+        if kind == "message":
+            yield self._in_item("response.output_text.done", text=self._text, logprobs=[], **self._part())
+            item = message_item(id, self._text)
+        elif kind == "reasoning":
+            yield self._in_item("response.reasoning_summary_text.done", text=self._text, **self._part())
+            item = reasoning_item(id, self._text)
+        else:
+            item = self._naming.call_item(id, self._item["call_id"], self._name, self._text)
+            if kind == "custom_tool_call":
+                yield self._in_item("response.custom_tool_call_input.delta", delta=item["input"])
+                yield self._in_item("response.custom_tool_call_input.done", input=item["input"])
+            else:
+                done = {"name": item["name"], "arguments": self._text}
+                yield self._in_item("response.function_call_arguments.done", **done)
+        if added := PARTS.get(kind):
+            yield self._in_item(f"{added}.done", part=self._part_of(self._text), **self._part())
+        yield self._event("response.output_item.done", output_index=len(self._output), item=item)
+        self._output.append(item)
+        self._open = ""
+
+    def _part(self) -> Json:
+        """The place of the only part of the open item, by the name that its events have for it."""
+        return {"message": {"content_index": 0}, "reasoning": {"summary_index": 0}}.get(self._item["type"], {})
+
+    def _part_of(self, text: str) -> Json:
+        return text_part(text) if self._item["type"] == "message" else {"type": "summary_text", "text": text}
+
+    def _in_item(self, name: str, /, **data: object) -> str:
+        if name == DELTAS["message"]:
+            data["logprobs"] = []
+        return self._event(name, item_id=self._item["id"], output_index=len(self._output), **data)
+
+    def _event(self, name: str, /, **data: object) -> str:
+        number, self._number = self._number, self._number + 1
+        return event(name, {"type": name, "sequence_number": number} | data)
+
+
+DELTAS = {
+    "message": "response.output_text.delta",
+    "reasoning": "response.reasoning_summary_text.delta",
+    "function_call": "response.function_call_arguments.delta",
+}
+"""The event of more text, by the type of its item. The input of a custom tool is told once it is whole."""
+PARTS = {"message": "response.content_part", "reasoning": "response.reasoning_summary_part"}
+"""The events of an item's part, by the type of the item."""

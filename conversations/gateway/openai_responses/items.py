@@ -1,0 +1,134 @@
+"""Reads the items of a request of OpenAI's Responses as messages of chat completions."""
+
+from __future__ import annotations
+
+from conversations.errors import Invalid
+from conversations.gateway.messages import as_json
+from conversations.gateway.openai_responses.compaction import text_of_compaction
+from conversations.gateway.openai_responses.tools import INPUT, SEPARATOR
+from conversations.gateway.protocol import Json
+
+ROLES = ("user", "assistant", "system", "developer")
+TEXTS = ("input_text", "output_text", "text", "summary_text", "refusal")
+COMPACTIONS = ("compaction", "compaction_summary")
+SKIPPED = ("reasoning", "compaction_trigger")
+"""Items that another model cannot read, or that ask for what happens anyway."""
+IMAGE_OF = "Image in the result of the tool call {}:"
+
+
+def messages_of(given: object) -> list[Json]:
+    """Messages of chat completions with the same content. Raises Invalid, naming the place."""
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    if not isinstance(given, list) or not given:
+        raise Invalid("input: must be text, or a list of at least one item.", field="input")
+    reading = _Reading()
+    for number, item in enumerate(given):
+        place = f"input[{number}]"
+        if not isinstance(item, dict):
+            raise _fault(place, "must be an object.")
+        reading.take(place, item)
+    reading.end_results()
+    return reading.messages
+
+
+class _Reading:
+    """The messages so far, and the `images` of results that follow once all results of a message are there."""
+
+    def __init__(self) -> None:
+        self.messages: list[Json] = []
+        self.images: list[Json] = []
+
+    def take(self, place: str, item: Json) -> None:
+        kind = item.get("type", "message")
+        if kind in ("function_call_output", "custom_tool_call_output"):
+            self._result(place, item)
+            return
+        self.end_results()
+        if kind == "message":
+            self._message(place, item)
+        elif kind in ("function_call", "custom_tool_call"):
+            self._call(place, item, is_custom=kind == "custom_tool_call")
+        elif kind in COMPACTIONS:
+            self.messages.append({"role": "user", "content": text_of_compaction(place, item)})
+        elif kind not in SKIPPED:
+            raise _fault(f"{place}.type", f"items of the type {str(kind)[:40]!r} do not pass this gateway.")
+
+    def end_results(self) -> None:
+        if self.images:
+            self.messages.append({"role": "user", "content": self.images})
+            self.images = []
+
+    def _message(self, place: str, item: Json) -> None:
+        if item.get("role") not in ROLES:
+            raise _fault(f"{place}.role", f"must be one of {', '.join(ROLES)}.")
+        role = "system" if item["role"] == "developer" else item["role"]
+        content = content_of(f"{place}.content", item.get("content"))
+        last = self.messages[-1] if self.messages else {}
+        if role == "assistant" and last.get("tool_calls") and isinstance(content, str):
+            last["content"] = f"{last['content']}\n\n{content}" if last["content"] else content  # results come next
+        else:
+            self.messages.append({"role": role, "content": content})
+
+    def _call(self, place: str, item: Json, *, is_custom: bool) -> None:
+        """A call, beside those right before it: chat completions have all calls of a turn in one message."""
+        id, name = _text(place, item, "call_id"), _text(place, item, "name")
+        given = item.get("input" if is_custom else "arguments")
+        if not isinstance(given, str):
+            raise _fault(f"{place}.{'input' if is_custom else 'arguments'}", "must be text.")
+        space = item.get("namespace")
+        known = f"{space}{SEPARATOR}{name}" if isinstance(space, str) and space else name
+        function = {"name": known, "arguments": as_json({INPUT: given}) if is_custom else given}
+        call = {"id": id, "type": "function", "function": function}
+        last = self.messages[-1] if self.messages else {}
+        if last.get("role") == "assistant":
+            last.setdefault("tool_calls", []).append(call)
+        else:
+            self.messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+
+    def _result(self, place: str, item: Json) -> None:
+        id = _text(place, item, "call_id")
+        content = content_of(f"{place}.output", item.get("output"))
+        if isinstance(content, list):
+            images = [part for part in content if part["type"] != "text"]
+            self.images += [{"type": "text", "text": IMAGE_OF.format(id)}, *images]
+            content = "\n\n".join(part["text"] for part in content if part["type"] == "text")
+        self.messages.append({"role": "tool", "tool_call_id": id, "content": content})
+
+
+def content_of(place: str, content: object) -> str | list[Json]:
+    """The text of a content, or its parts where some are images."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise _fault(place, "must be text, or a list of parts.")
+    parts = [_part(f"{place}[{at}]", part) for at, part in enumerate(content)]
+    if all(part["type"] == "text" for part in parts):
+        return "\n\n".join(part["text"] for part in parts)
+    return parts
+
+
+def _part(place: str, part: object) -> Json:
+    if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+        raise _fault(place, "must be an object with a type.")
+    if part["type"] in TEXTS:
+        text = part.get("refusal" if part["type"] == "refusal" else "text")
+        if not isinstance(text, str):
+            raise _fault(f"{place}.text", "must be text.")
+        return {"type": "text", "text": text}
+    if part["type"] == "input_image" and isinstance(part.get("image_url"), str):
+        detail = {"detail": part["detail"]} if part.get("detail") in ("low", "high", "auto") else {}
+        return {"type": "image_url", "image_url": {"url": part["image_url"]} | detail}
+    if part["type"] == "input_file" and isinstance(part.get("file_data"), str):
+        return {"type": "file", "file": {"filename": part.get("filename") or "file", "file_data": part["file_data"]}}
+    raise _fault(f"{place}.type", f"{part['type'][:40]!r} of this kind does not pass: files and images come as data.")
+
+
+def _text(place: str, item: Json, name: str) -> str:
+    if not isinstance(item.get(name), str) or not item[name]:
+        raise _fault(f"{place}.{name}", "must be a text.")
+    return str(item[name])
+
+
+def _fault(place: str, what: str) -> Invalid:
+    return Invalid(f"{place}: {what}", field=place)

@@ -1,0 +1,8 @@
+"""OpenAI's Responses as one of the gateway's protocols."""
+
+from __future__ import annotations
+
+from conversations.gateway.openai_responses import events, reply, request
+from conversations.gateway.protocol import Protocol, chat_error
+
+RESPONSES = Protocol(read=request.read, error=chat_error, broken=events.broken, whole=reply.whole, events=events.events)

@@ -1,0 +1,116 @@
+"""Makes a response of OpenAI's form out of a chat completion."""
+
+from __future__ import annotations
+
+import time
+from uuid import uuid4
+
+from conversations.gateway.chunks import arguments_of, thoughts_of
+from conversations.gateway.openai_responses.tools import INPUT, customs_of, spaces_of
+from conversations.gateway.protocol import Asked, Json
+
+INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+ECHOED = ("instructions", "max_output_tokens", "metadata", "temperature", "top_p", "text", "reasoning", "user")
+"""Fields of a request that its response repeats."""
+
+
+def whole(completion: Json, asked: Asked) -> Json:
+    """The response of a chat completion."""
+    choice: Json = next(iter(completion.get("choices") or ()), {})
+    said = choice.get("message") or {}
+    output: list[Json] = []
+    if thoughts := thoughts_of(said):
+        output.append(reasoning_item(new_id("rs"), thoughts))
+    if text := said.get("content") or said.get("refusal"):
+        output.append(message_item(new_id("msg"), text))
+    naming = Naming(asked.body)
+    for call in said.get("tool_calls") or ():
+        function = call.get("function") or {}
+        name, arguments = str(function.get("name") or ""), str(function.get("arguments") or "")
+        output.append(naming.call_item(new_id("fc"), str(call.get("id") or ""), name, arguments))
+    return ended(new_id("resp"), asked, output, choice.get("finish_reason"), completion.get("usage") or {})
+
+
+class Naming:
+    """The tools of a request by the names that the model knows."""
+
+    def __init__(self, body: Json) -> None:
+        self.customs = customs_of(body)
+        self._spaces = spaces_of(body)
+
+    def call_item(self, id: str, call_id: str, name: str, arguments: str, status: str = "completed") -> Json:
+        """The item of a call, of a function or of a tool that takes any text."""
+        space, own = self._spaces.get(name, ("", name))
+        named = {"call_id": call_id or new_id("call"), "name": own} | ({"namespace": space} if space else {})
+        if name in self.customs:
+            return {"id": id, "type": "custom_tool_call", "status": status, "input": self.input_of(arguments)} | named
+        return {"id": id, "type": "function_call", "status": status, "arguments": arguments} | named
+
+    def input_of(self, arguments: str) -> str:
+        """The text for a custom tool, in whatever form the model gave it."""
+        given = arguments_of(arguments)
+        text = given.get(INPUT)
+        if isinstance(text, str):
+            return text
+        return arguments if given.keys() - {"arguments"} else str(given.get("arguments", ""))
+
+
+def ended(id: str, asked: Asked, output: list[Json], reason: object, usage: Json) -> Json:
+    """A response whose answer has ended."""
+    cut = INCOMPLETE.get(str(reason))
+    made = response(id, asked, "incomplete" if cut else "completed", output)
+    return made | {"incomplete_details": {"reason": cut} if cut else None, "usage": usage_of(usage, asked)}
+
+
+def response(id: str, asked: Asked, status: str, output: list[Json]) -> Json:
+    """A response in some state, with what its request said."""
+    body = asked.body
+    return {
+        "id": id,
+        "object": "response",
+        "created_at": int(time.time()),
+        "status": status,
+        "error": None,
+        "incomplete_details": None,
+        "model": body["model"],
+        "output": output,
+        "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
+        "previous_response_id": None,
+        "store": False,
+        "tool_choice": body.get("tool_choice") or "auto",
+        "tools": body.get("tools") or [],
+        "truncation": "disabled",
+        "usage": None,
+        **{name: body.get(name) for name in ECHOED},
+    }
+
+
+def usage_of(usage: Json, asked: Asked) -> Json:
+    """The figures of a provider's usage; where a summary stood for a part, the input is what the caller sent."""
+    cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+    thought = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)
+    read, written = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+    read, cached = (read, cached) if asked.tokens is None else (asked.tokens, 0)
+    return {
+        "input_tokens": read,
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
+        "output_tokens": written,
+        "output_tokens_details": {"reasoning_tokens": thought},
+        "total_tokens": read + written,
+    }
+
+
+def message_item(id: str, text: str, status: str = "completed") -> Json:
+    return {"id": id, "type": "message", "role": "assistant", "status": status, "content": [text_part(text)]}
+
+
+def text_part(text: str) -> Json:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def reasoning_item(id: str, text: str) -> Json:
+    return {"id": id, "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}
+
+
+def new_id(kind: str) -> str:
+    return f"{kind}_{uuid4().hex}"

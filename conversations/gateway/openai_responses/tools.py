@@ -1,0 +1,73 @@
+"""Reads the tools of a request of OpenAI's Responses as functions of chat completions, and finds them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conversations.errors import Invalid
+from conversations.gateway.protocol import Json
+
+INPUT = "input"
+"""The one argument of a custom tool, which takes any text."""
+SEPARATOR = "__"
+"""Between the name of a namespace and that of a tool in it."""
+
+
+def tools_of(tools: object) -> list[Json]:
+    """The functions that the caller carries out. Tools that OpenAI would carry out are not offered to the model."""
+    return [_function(tool, space) for tool, space in _own(tools)]
+
+
+def choice_of(choice: object) -> object:
+    """The choice in the words of chat completions. Raises Invalid for a tool that is not offered."""
+    if choice in ("auto", "none", "required"):
+        return choice
+    if isinstance(choice, dict) and choice.get("type") in ("function", "custom") and isinstance(choice["name"], str):
+        return {"type": "function", "function": {"name": choice["name"]}}
+    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        return "required" if choice.get("mode") == "required" else "auto"
+    raise Invalid("tool_choice: must be auto, none, required, or name a function.", field="tool_choice")
+
+
+def customs_of(body: Json) -> set[str]:
+    """The names of a request's tools that take any text."""
+    return {_name(tool, space) for tool, space in _own(body.get("tools")) if tool["type"] == "custom"}
+
+
+def spaces_of(body: Json) -> dict[str, tuple[str, str]]:
+    """(namespace, name) of each tool in a namespace, by the name that the model knows."""
+    return {_name(tool, space): (space, tool["name"]) for tool, space in _own(body.get("tools")) if space}
+
+
+def _own(tools: object) -> Iterator[tuple[Json, str]]:
+    if tools is None:
+        return
+    if not isinstance(tools, list):
+        raise Invalid("tools: must be a list.", field="tools")
+    for place, tool in enumerate(tools):
+        if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
+            raise Invalid(f"tools[{place}]: must be an object with a type.", field=f"tools[{place}]")
+        if tool["type"] == "namespace":
+            yield from ((inner, str(tool.get("name") or "")) for inner, _ in _own(tool.get("tools")))
+        elif tool["type"] in ("function", "custom"):
+            if not isinstance(tool.get("name"), str) or not tool["name"]:
+                raise Invalid(f"tools[{place}].name: must be a text.", field=f"tools[{place}].name")
+            yield tool, ""
+
+
+def _name(tool: Json, space: str) -> str:
+    return f"{space}{SEPARATOR}{tool['name']}" if space else str(tool["name"])
+
+
+def _function(tool: Json, space: str) -> Json:
+    about: Json = {"name": _name(tool, space), "description": str(tool.get("description") or "")}
+    if tool["type"] == "custom":
+        form = tool.get("format")
+        if isinstance(form, dict) and form.get("definition"):
+            about["description"] += f"\n\nThe input follows this grammar ({form.get('syntax')}):\n{form['definition']}"
+        schema: Json = {"type": "object", "properties": {INPUT: {"type": "string"}}, "required": [INPUT]}
+        return {"type": "function", "function": about | {"parameters": schema}}
+    about["parameters"] = tool.get("parameters") or {"type": "object", "properties": {}}
+    if tool.get("strict"):
+        about["strict"] = True
+    return {"type": "function", "function": about}

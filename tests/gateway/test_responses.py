@@ -1,0 +1,182 @@
+"""OpenAI's Responses through the gateway, by the official client, in front of a model of chat completions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types.responses import Response
+
+from conversations.errors import Invalid
+from conversations.gateway.openai_responses import reply, request
+from conversations.gateway.openai_responses.compaction import compaction_item
+from conversations.gateway.protocol import Asked
+from conversations.models import ModelProfile
+from tests.gateway.caller import MARK, Caller, tokens
+
+WEATHER = {"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}, "strict": False}
+PATCH = {"type": "custom", "name": "apply_patch", "description": "Patches files.",
+         "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"}}  # fmt: skip
+SEARCH = {"type": "web_search"}
+MCP = {"type": "namespace", "name": "files", "tools": [WEATHER | {"name": "read"}]}
+TOOLS: list[Any] = [WEATHER, PATCH, SEARCH, MCP]
+PIXEL = "data:image/png;base64,iVBORw0KGgo"
+MODEL = ModelProfile(name="scripted", base_url="http://127.0.0.1:1/v1", window=8_000)
+
+
+def read(**body: Any) -> dict[str, Any]:
+    return request.read({"model": "scripted", "input": "hi"} | body, MODEL)
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_response_has_text_calls_and_figures(caller: Caller, streams: bool) -> None:
+    calls = [("weather", '{"city": "Bern"}'), ("apply_patch", '{"input": "*** Begin"}'), ("files__read", "{}")]
+    caller.served.llm.enqueue("I look now.", calls=calls)
+    ask: dict[str, Any] = {"model": "scripted", "input": "hi", "instructions": "Be short.", "tools": TOOLS}
+    if streams:
+        events = list(caller.client.responses.create(stream=True, store=False, **ask))
+        assert [event.sequence_number for event in events] == list(range(len(events)))
+        assert "".join(event.delta for event in events if event.type == "response.output_text.delta") == "I look now."
+        assert [event.type for event in events][:3] == [
+            "response.created", "response.in_progress", "response.output_item.added"]  # fmt: skip
+        assert events[-1].type == "response.completed"
+        done = [event.item for event in events if event.type == "response.output_item.done"]
+        answer = events[-1].response
+        assert [item.id for item in answer.output] == [item.id for item in done]
+    else:
+        answer = caller.client.responses.create(store=False, **ask)
+    assert (answer.output_text, answer.status) == ("I look now.", "completed")
+    _, weather, patch, mcp = answer.output
+    assert (weather.type, weather.name, weather.arguments) == ("function_call", "weather", '{"city": "Bern"}')
+    assert (patch.type, patch.name, patch.input) == ("custom_tool_call", "apply_patch", "*** Begin")
+    assert (mcp.name, mcp.namespace) == ("read", "files")
+    assert answer.usage and answer.usage.input_tokens > 0 and answer.usage.output_tokens > 0
+    sent = caller.served.llm.last_request.body
+    assert sent["messages"] == [{"role": "system", "content": "Be short."}, {"role": "user", "content": "hi"}]
+    assert [tool["function"]["name"] for tool in sent["tools"]] == ["weather", "apply_patch", "files__read"]
+    assert "start: /.+/" in sent["tools"][1]["function"]["description"]
+
+
+def test_items_come_as_chat_completions_have_them() -> None:
+    items = [
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Exact."}]},
+        {"role": "user", "content": [{"type": "input_image", "image_url": PIXEL}, {"type": "input_text", "text": "?"}]},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+        {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
+        {"type": "custom_tool_call", "call_id": "c2", "name": "apply_patch", "input": "*** Begin"},
+        {"type": "function_call_output", "call_id": "c1", "output": [
+            {"type": "input_text", "text": "sunny"}, {"type": "input_image", "image_url": PIXEL}]},
+        {"type": "custom_tool_call_output", "call_id": "c2", "output": "done"},
+        compaction_item("cmp_1", "What was said."),
+    ]  # fmt: skip
+    image = {"type": "image_url", "image_url": {"url": PIXEL}}
+    assert read(input=items)["messages"] == [
+        {"role": "system", "content": "Exact."},
+        {"role": "user", "content": [image, {"type": "text", "text": "?"}]},
+        {"role": "assistant", "content": "I look.", "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}},
+            {"id": "c2", "type": "function", "function": {
+                "name": "apply_patch", "arguments": '{"input":"*** Begin"}'}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "sunny"},
+        {"role": "tool", "tool_call_id": "c2", "content": "done"},
+        {"role": "user", "content": [{"type": "text", "text": "Image in the result of the tool call c1:"}, image]},
+        {"role": "user", "content": "What was said."},
+    ]  # fmt: skip
+
+
+def test_a_long_history_is_compacted_and_the_caller_is_told_the_tokens_of_what_it_sent(caller: Caller) -> None:
+    said = [message for message in caller.history(61) if message["role"] != "system"]
+    for checkpoint in ("made", "hit"):
+        answer = caller.client.responses.with_raw_response.create(model="scripted", input=said, store=False)
+        before, after = tokens(answer)
+        usage = answer.parse().usage
+        assert usage and usage.input_tokens == before and after < 0.6 * before
+        assert answer.headers["x-chatsite-checkpoint"] == checkpoint
+        assert any(message["content"].startswith(MARK) for message in caller.sent)
+        assert caller.sent[-1] == said[-1]
+
+
+def test_a_stream_that_breaks_off_ends_with_a_failed_response(caller: Caller) -> None:
+    caller.served.llm.enqueue("One two three four.", fault="half")
+    events = list(caller.client.responses.create(model="scripted", input="hi", stream=True))
+    assert events[-1].type == "response.failed"
+    assert events[-1].response.error and "broke off" in events[-1].response.error.message
+
+
+def test_a_reply_that_was_cut_is_incomplete(caller: Caller) -> None:
+    caller.served.llm.enqueue("One two", finish_reason="length")
+    answer = caller.client.responses.create(model="scripted", input="hi", max_output_tokens=2)
+    assert answer.status == "incomplete"
+    assert answer.incomplete_details and answer.incomplete_details.reason == "max_output_tokens"
+
+
+BAD = {
+    "input": [{"input": None}, {"input": []}, {"input": [3]}, {"input": [{"role": "tool", "content": ""}]},
+              {"input": [{"role": "user", "content": 3}]}, {"input": [{"role": "user", "content": [3]}]},
+              {"input": [{"role": "user", "content": [{"type": "input_text"}]}]},
+              {"input": [{"role": "user", "content": [{"type": "input_image", "file_id": "f"}]}]},
+              {"input": [{"type": "item_reference", "id": "x"}]}, {"input": [{"type": "function_call", "name": "f"}]},
+              {"input": [{"type": "function_call_output", "output": "x"}]},
+              {"input": [{"type": "compaction", "encrypted_content": "gAAAA"}]},
+              {"input": [{"type": "compaction", "encrypted_content": "chatsite1.!"}]}],
+    "instructions": [{"instructions": 3}],
+    "previous_response_id": [{"previous_response_id": "resp_1"}],
+    "max_output_tokens": [{"max_output_tokens": "9"}, {"max_output_tokens": 0}],
+    "tools": [{"tools": 3}, {"tools": [3]}, {"tools": [{"type": "function"}]}],
+    "tool_choice": [{"tools": [WEATHER], "tool_choice": 3}],
+    "reasoning": [{"reasoning": 3}, {"reasoning": {"effort": "some"}}],
+    "text": [{"text": 3}, {"text": {"format": {"type": "yaml"}}}],
+    "service_tier": [{"service_tier": "priority"}],
+    "background": [{"background": True}],
+    "conversation": [{"conversation": "c"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", BAD)
+def test_a_bad_field_is_named(field: str) -> None:
+    for bad in BAD[field]:
+        with pytest.raises(Invalid) as caught:
+            read(**bad)
+        assert caught.value.detail["field"].startswith(field), bad
+
+
+def test_an_error_has_the_form_of_the_api(caller: Caller) -> None:
+    with pytest.raises(openai.NotFoundError, match="no model called 'gpt-9'"):
+        caller.client.responses.create(model="gpt-9", input="hi")
+    answer = caller.post(json.dumps({"model": "scripted", "input": "hi", "conversation": "c"}), path="/responses")
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "conversation")
+
+
+ITEMS = st.one_of(
+    st.builds(lambda text: reply.message_item("m", text), st.text(min_size=1, max_size=20)),
+    st.builds(
+        lambda text: {"id": "f", "type": "function_call", "status": "completed", "call_id": "c1", "name": "weather",
+                      "arguments": json.dumps({"city": text})}, st.text(max_size=9)),
+    st.builds(
+        lambda text: {"id": "f", "type": "custom_tool_call", "status": "completed", "call_id": "c1",
+                      "name": "apply_patch", "input": text}, st.text(max_size=20)),
+)  # fmt: skip
+
+
+@given(st.lists(ITEMS, min_size=1, max_size=4))
+def test_what_a_model_said_comes_back_as_it_was_read(items: list[dict[str, Any]]) -> None:
+    """Items of the API, read as chat completions and told again, hold the same words and calls."""
+    told: list[dict[str, Any]] = []
+    for said in read(input=items)["messages"]:
+        asked = Asked({"model": "m", "tools": [WEATHER, PATCH]})
+        whole = reply.whole({"choices": [{"message": said, "finish_reason": "stop"}]}, asked)
+        Response.model_validate(whole)
+        told += whole["output"]
+
+    def calls(some: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [item | {"id": "f"} for item in some if item["type"] != "message"]
+
+    def words(some: list[dict[str, Any]]) -> str:
+        return "".join(item["content"][0]["text"] for item in some if item["type"] == "message").replace("\n", "")
+
+    assert calls(told) == calls(items) and words(told) == words(items)
