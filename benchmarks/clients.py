@@ -65,7 +65,7 @@ def main() -> None:
         site = UvicornSite(Path(folder), llm_url=llm.url, window=WINDOW, COMPRESSION_COOLDOWN_SECONDS="0")
         with site:
             for name, ask in CLIENTS.items():
-                told(name, lived(ask(f"{site.url}/v1", key), llm))
+                told(name, lived(ask(f"{site.url}/v1", key), llm, seed=name))
 
 
 def chat(url: str, key: str) -> Ask:
@@ -152,9 +152,9 @@ CLIENTS: dict[str, Callable[[str, str], Ask]] = {
 }
 
 
-def lived(ask: Ask, llm: LlmServer) -> Counts:
-    """The counts of a conversation of TURNS turns."""
-    counts, chance, codes = Counts(), random.Random(3), dict[int, str]()
+def lived(ask: Ask, llm: LlmServer, *, seed: str) -> Counts:
+    """The counts of a conversation of TURNS turns, unlike those of other seeds."""
+    counts, chance, codes = Counts(), random.Random(seed), dict[int, str]()
     messages: Messages = [{"role": "system", "content": "You help with a warehouse."}]
     for turn in range(TURNS):
         codes[turn] = f"{chance.choice('QXZ')}{chance.randrange(100_000, 999_999)}"

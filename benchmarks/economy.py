@@ -183,7 +183,7 @@ class Place:
         from compression.core.ranking import rarity
         from compression.core.recall import PastMessage
         from compression.core.tokens import count_tokens
-        from conversations.context.recall import ASSUMED_MESSAGES, RECENT_MESSAGES, room_for
+        from conversations.context.recall import MAX_ASSUMED, RECENT_MESSAGES, room_for
 
         self.loaded = replace(self.loaded, recalled=None)
         budget, question = room_for(self.loaded), self.loaded.live[-1]
@@ -196,7 +196,7 @@ class Place:
         for term in weights:
             found = self.index.get(term, [])
             for number in found[-1_000:]:
-                scores[number] += rarity(len(found), ASSUMED_MESSAGES)
+                scores[number] += rarity(len(found), min(len(self.history), MAX_ASSUMED))
         best = sorted((at for at in scores if str(at) not in sent), key=lambda at: (-scores[at], at))[:HITS]
         near = sorted({at + step for at in best for step in (-1, 0, 1) if 0 <= at + step < len(self.history)})
         quotes = recall.chosen(

@@ -47,7 +47,7 @@ FIELDS = (
         choices={
             "chat": "Chat: by the window alone",
             "planner": "Planner: history of 2,500 tokens",
-            "economy": "Economy: as much as is cheapest at the model's prices",
+            "economy": "Economy: by the model's prices",
             "executor": "Executor: history of 600 tokens",
         },
     ),
@@ -153,8 +153,8 @@ FIELDS = (
         "In a request of its own, which quotes the messages as data; or, where the conversation's own model writes the "
         "summary and its provider caches, at the end of the conversation's own request, which is cheaper.",
         choices={
-            "own": "By itself: the messages are quoted",
-            "conversation": "In the conversation: what the provider has cached is not paid again",
+            "own": "By itself",
+            "conversation": "At its end, if cached",
         },
     ),
     PolicyField(

@@ -33,6 +33,8 @@ from conversations.runtime.database import is_sqlite
 
 MAX_ASSUMED = 1_000
 """The most messages among which a term counts as rare or common: of the more frequent ones not all are proposed."""
+COMMON_WEIGHT = 0.05
+"""The factor for terms that most messages have: they only decide between messages that are alike in all others."""
 MAX_HITS = 40
 """The most messages that are read for a question, each with its two neighbours."""
 RECENT_MESSAGES = 4
@@ -179,7 +181,7 @@ def _proposed(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str
     counts = dict(zip(terms, proposed.counts, strict=True))
     common = recall.COMMON_SHARE * proposed.total
     among = min(proposed.total, MAX_ASSUMED)
-    weights = [0.0 if count > common else rarity(count, among) for count in proposed.counts]
+    weights = [rarity(count, among) * (COMMON_WEIGHT if count > common else 1) for count in proposed.counts]
     hits = proposed.best(weights, MAX_HITS)
     return (_read(past, hits) if hits else []), counts
 

@@ -22,7 +22,7 @@ from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary, emergency, lease, snapshots
-from conversations.context import goals, ledger, ledger_entries, next_request, transcript
+from conversations.context import goals, ledger, ledger_entries, message_index, next_request, transcript
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
@@ -119,6 +119,7 @@ def require_same(row: Conversation, back: Conversation) -> None:
     assert back.rules == [] and told(back)["conversation"] | {"rules": row.rules} == told(row)["conversation"]
     put_in_force(back)
     assert told(back) == told(row)
+    message_index.catch_up(seconds=60)  # a turn that comes first recalls of what is indexed by then
     assert next_request.preview(back) == next_request.preview(row)
     digests = [checkpoint.digest for checkpoint in active_checkpoints(back.pk)]
     assert digests == [checkpoint.digest for checkpoint in active_checkpoints(row.pk)]

@@ -496,6 +496,7 @@ async def test_a_turn_that_is_not_due_looks_nothing_up(conversation: Any, chat: 
     assert [sql for sql in ran if "compression_checkpoint" in sql]
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL plans by what it counted")
 def test_the_lookup_goes_by_the_digests_index_for_both(user: User, conversation: Conversation) -> None:
     digests = [extend_digest("", turn) for turn in [between(conversation.pk, None, conversation.created_at)]] * 3
     for kind in ("gateway", "chat"):

@@ -54,7 +54,7 @@ def test_help_opens_the_sheet_and_no_command_is_sent_to_the_model(alice: Person,
     expect(sheet.get_by_role("heading", name="Keyboard")).to_be_visible()
     alice.page.keyboard.press("Escape")
     expect(alice.box).to_have_value("")
-    for typed in ("/foo", "/foo all of it", "/compct keep the ports"):
+    for typed in ("/foo", "/fooled by all of it", "/compct keep the ports"):
         alice.says(typed)
         expect(alice.page.locator("#alert")).to_contain_text(f"There is no command {typed.split()[0]}.")
         expect(alice.page.locator("#alert")).to_contain_text("To send it as text, begin with a space.")
