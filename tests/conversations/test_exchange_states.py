@@ -95,6 +95,7 @@ def condense(row: Conversation, up_to: object) -> Compaction:
 
 def again(user: User, row: Conversation) -> Conversation:
     (back,) = import_conversations(user, json.dumps(exported(row)).encode())
+    message_index.catch_up(seconds=60)  # a request before recalls of what is indexed by then
     return Conversation.objects.get(pk=back.pk)
 
 
@@ -119,7 +120,6 @@ def require_same(row: Conversation, back: Conversation) -> None:
     assert back.rules == [] and told(back)["conversation"] | {"rules": row.rules} == told(row)["conversation"]
     put_in_force(back)
     assert told(back) == told(row)
-    message_index.catch_up(seconds=60)  # a turn that comes first recalls of what is indexed by then
     assert next_request.preview(back) == next_request.preview(row)
     digests = [checkpoint.digest for checkpoint in active_checkpoints(back.pk)]
     assert digests == [checkpoint.digest for checkpoint in active_checkpoints(row.pk)]
