@@ -96,26 +96,32 @@ def recalling(loaded: Loaded) -> Loaded:
         return replace(loaded, recalled=None)
     head = loaded.head
     past = Past(head.id, cast(datetime, head.compressed_at), head.verbatim_ids)
-    found = found_in(past, loaded.live, kept=loaded.kept, budget=budget)
+    found, is_whole = _looked_up(past, loaded.live, kept=loaded.kept, budget=budget)
     if len(_known) >= MAX_REMEMBERED:
         _known.clear()
-    _known[_key(loaded)] = found
+    if is_whole:
+        _known[_key(loaded)] = found
     return replace(loaded, recalled=found)
 
 
-def found_in(past: Past, live: Sequence[Turn], *, kept: Sequence[Turn] = (), budget: int) -> Recalled | None:
+def found_in(past: Past, live: Sequence[Turn], *, budget: int) -> Recalled | None:
     """The passages of the past that bear on the latest question among the `live` turns; None if there are none.
 
-    Messages that are sent, live or `kept`, are not quoted. A fault of the index is reported, and nothing is recalled.
+    Messages that are sent are not quoted. A fault of the index is reported, and nothing is recalled.
     """
-    if budget < recall.MIN_BUDGET_TOKENS:
-        return None
+    return _looked_up(past, live, budget=budget)[0] if budget >= recall.MIN_BUDGET_TOKENS else None
+
+
+def _looked_up(
+    past: Past, live: Sequence[Turn], *, kept: Sequence[Turn] = (), budget: int
+) -> tuple[Recalled | None, bool]:
+    """(the passages, whether all messages were indexed where they were looked for)."""
     try:
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
             return _recalled(past, live, {turn.id for turn in (*kept, *live)}, budget)
     except DatabaseError as error:
         message_index.report(error)
-        return None
+        return None, False
 
 
 def _key(loaded: Loaded) -> tuple[object, ...]:
@@ -123,13 +129,13 @@ def _key(loaded: Loaded) -> tuple[object, ...]:
     return head.id, head.compressed_at, tuple(head.verbatim_ids), question and (question.id, question.content)
 
 
-def _recalled(past: Past, live: Sequence[Turn], sent: Set[str], budget: int) -> Recalled | None:
+def _recalled(past: Past, live: Sequence[Turn], sent: Set[str], budget: int) -> tuple[Recalled | None, bool]:
     question = recall.question_of(live)
     if question is None:
-        return None
+        return None, True
     before = live[: live.index(question)][-RECENT_MESSAGES:]
     weights = recall.query_of(question.content, (turn.content for turn in before))
-    messages, counts = _proposed(past, list(weights))
+    messages, counts, is_whole = _proposed(past, list(weights))
     quotes = recall.chosen(
         [one for one in messages if one.id not in sent],
         weights,
@@ -139,7 +145,7 @@ def _recalled(past: Past, live: Sequence[Turn], sent: Set[str], budget: int) -> 
         count=count_tokens,
     )
     found = recall.recalled(question.id, quotes, count_tokens)
-    return found if found and found.tokens <= budget else None
+    return found if found and found.tokens <= budget else None, is_whole
 
 
 def room_for(loaded: Loaded) -> int:
@@ -171,8 +177,10 @@ def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None
     return recall.recalled(note["before"], quotes, count_tokens)
 
 
-def _proposed(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str, int]]:
-    """(messages up to the cut with most of the terms, and their neighbours; the number of messages with each term)."""
+def _proposed(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str, int], bool]:
+    """(messages up to the cut with most of the terms, and their neighbours; the number of messages with each term;
+    whether all messages are indexed).
+    """
     id = past.conversation_id
     scope = message_index.of_conversation(id)
     proposed = message_index.propose(scope, terms, within=id)
@@ -183,7 +191,7 @@ def _proposed(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str
     among = min(proposed.total, MAX_ASSUMED)
     weights = [rarity(count, among) * (COMMON_WEIGHT if count > common else 1) for count in proposed.counts]
     hits = proposed.best(weights, MAX_HITS)
-    return (_read(past, hits) if hits else []), counts
+    return (_read(past, hits) if hits else []), counts, not proposed.is_behind
 
 
 def _read(past: Past, entries: list[int]) -> list[PastMessage]:
