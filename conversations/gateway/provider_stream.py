@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from importlib import import_module
 from typing import Any
@@ -35,6 +35,7 @@ class Tally:
 
     def __init__(self, choices: int = 1) -> None:
         self.spent: Spent | None = None
+        self.usage: dict[str, Any] = {}
         self.is_done = False
         self._unfinished = choices
 
@@ -48,7 +49,7 @@ class Tally:
         self._unfinished -= len(_FINISHED.findall(data))
 
 
-async def whole(of: Upstream) -> tuple[bytes, Spent | None]:
+async def whole(of: Upstream, spent_of: Callable[[Any], Spent | None] = spent_of) -> tuple[bytes, Spent | None]:
     """(the response, which is one JSON object, unchanged; its usage). Raises ModelError for any other answer."""
     with of.faults_explained():
         async with asyncio.timeout(whole_seconds(of.who.timeout)):
@@ -59,7 +60,7 @@ async def whole(of: Upstream) -> tuple[bytes, Spent | None]:
             answer = None
         if not isinstance(answer, dict):
             raise BrokenReply(f"{of.who.name}: what the provider sent is not a reply. Try again.")
-        _require_no_error(answer, of.who)
+        require_no_error(answer, of.who)
     return content, spent_of(answer.get("usage"))
 
 
@@ -73,8 +74,12 @@ async def _read(of: Upstream) -> bytes:
     return b"".join(pieces)
 
 
-async def events(of: Upstream, tally: Tally, *, with_usage: bool) -> AsyncGenerator[str]:
-    """The events of a stream, each unchanged; the event with the usage is left out if the caller did not ask for it.
+Take = Callable[[list[str], Tally, Endpoint], bool]
+"""Notes what the lines of an event say of the end and the usage; returns whether the event is passed on."""
+
+
+async def events(of: Upstream, tally: Tally, take: Take) -> AsyncGenerator[str]:
+    """The events of a stream, each unchanged, that `take` passes on.
 
     Raises ModelError if the stream breaks off or ends without its last event.
     """
@@ -91,7 +96,7 @@ async def events(of: Upstream, tally: Tally, *, with_usage: bool) -> AsyncGenera
                 if line:
                     event.append(line)
                     continue
-                if event and _is_forwarded(event, tally, of.who, with_usage=with_usage):
+                if event and take(event, tally, of.who):
                     yield "\n".join(event) + "\n\n"
                 event = []
                 if line is None:
@@ -126,8 +131,14 @@ async def _drained(lines: AsyncGenerator[str]) -> None:
             await anext(lines, None)
 
 
-def _is_forwarded(event: list[str], tally: Tally, who: Endpoint, *, with_usage: bool) -> bool:
-    data = "\n".join(line[5:].lstrip() for line in event if line.startswith("data:"))
+def data_of(event: list[str]) -> str:
+    """The data of an event's lines."""
+    return "\n".join(line[5:].lstrip() for line in event if line.startswith("data:"))
+
+
+def take_chunk(event: list[str], tally: Tally, who: Endpoint, *, with_usage: bool) -> bool:
+    """Of a chat completion: the chunk with the usage is left out if the caller did not ask for it."""
+    data = data_of(event)
     tally.take(data)
     if not (_USAGE.search(data) or _ERROR.match(data)):
         return True
@@ -137,12 +148,12 @@ def _is_forwarded(event: list[str], tally: Tally, who: Endpoint, *, with_usage: 
         return True
     if not isinstance(parsed, dict):
         return True
-    _require_no_error(parsed, who)
+    require_no_error(parsed, who)
     tally.spent = spent_of(parsed.get("usage")) or tally.spent
     return with_usage or bool(parsed.get("choices"))
 
 
-def _require_no_error(answer: dict[str, Any], who: Endpoint) -> None:
+def require_no_error(answer: Any, who: Endpoint) -> None:
     """Raise ModelError for an error that came with status 200, in our own words: the provider's may quote our key."""
     if answer.get("error") and not answer.get("choices"):
         sdk, http = import_module("openai"), import_module("httpx2")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -82,28 +82,47 @@ async def ask_upstream(
 
     `asking` is called just before the request. A stream is asked for its usage too, if the server accepts that.
     """
-    async with _target(profile) as target:
+    async with target_of(profile) as target:
         who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "openai")
-        asking()
-        try:
-            response = await _opened(profile, target, body, who)
-        except Exception as fault:
-            error = explain(fault, who, begun=False)
-            metrics.provider_failed(who.name, error.kind)
-            raise _refusal(error, fault, target.api_key) from None
-        kind = response.headers.get("content-type", "")
-        of = Upstream(response, who, "event-stream" in kind or (bool(body.get("stream")) and "json" not in kind))
-        try:
-            with of.faults_explained():
-                if "html" in kind:
-                    raise BrokenReply(f"{who.name}: {who.host} sent a web page. Check the base URL.")
+
+        async def opened() -> Any:
+            return await _opened(profile, target, body, who)
+
+        async with accepted(opened, who, body, key=target.api_key, asking=asking) as of:
             yield of
-        finally:
-            await response.aclose()
 
 
 @asynccontextmanager
-async def _target(profile: ModelProfile) -> AsyncIterator[Target]:
+async def accepted(
+    opened: Callable[[], Awaitable[Any]],
+    who: Endpoint,
+    body: dict[str, Any],
+    *,
+    key: str,
+    asking: Callable[[], None],
+) -> AsyncIterator[Upstream]:
+    """The provider whose response `opened` gives; it is closed at the end. Raises ModelError, or Refused (no `key`)."""
+    asking()
+    try:
+        response = await opened()
+    except Exception as fault:
+        error = explain(fault, who, begun=False)
+        metrics.provider_failed(who.name, error.kind)
+        raise _refusal(error, fault, key) from None
+    kind = response.headers.get("content-type", "")
+    of = Upstream(response, who, "event-stream" in kind or (bool(body.get("stream")) and "json" not in kind))
+    try:
+        with of.faults_explained():
+            if "html" in kind:
+                raise BrokenReply(f"{who.name}: {who.host} sent a web page. Check the base URL.")
+        yield of
+    finally:
+        await response.aclose()
+
+
+@asynccontextmanager
+async def target_of(profile: ModelProfile) -> AsyncIterator[Target]:
+    """Where a profile's model is asked; a builtin model runs meanwhile. Raises NotConfigured without a needed key."""
     if profile.provider == ModelProfile.Provider.BUILTIN:
         async with builtin.shared().address() as (url, key):
             yield Target(url, key, profile.model_id)

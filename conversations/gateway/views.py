@@ -8,7 +8,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
-from functools import wraps
+from functools import partial, wraps
 from time import perf_counter
 from typing import Any
 
@@ -24,6 +24,7 @@ from conversations.admission import admission_of
 from conversations.compaction.snapshots import Superseded
 from conversations.errors import MEDIA_TYPE, Invalid, NotFound, Refused, UnsupportedMediaType
 from conversations.gateway import checkpoints, provider_stream, upstream
+from conversations.gateway.anthropic import upstream as native
 from conversations.gateway.anthropic.models import VERSION, described, listed
 from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
 from conversations.gateway.call_log import GONE, MADE, Call, record
@@ -31,14 +32,14 @@ from conversations.gateway.checkpoints import State
 from conversations.gateway.compaction import alone, compact_history
 from conversations.gateway.openai_responses.protocol import RESPONSES
 from conversations.gateway.passages import with_passages
-from conversations.gateway.protocol import CHAT, Asked, Protocol, streamed
+from conversations.gateway.protocol import CHAT, Asked, Events, Protocol, streamed
 from conversations.gateway.request import GatewayRequest, model_of, models, parse_request
 from conversations.gateway.responses import Stream, Unauthenticated, as_refusal, refused, stream
 from conversations.llm.errors import ContextTooLong
 from conversations.models import ModelProfile
 from conversations.runtime import queue
 
-JSON, EVENTS = "application/json", "text/event-stream"
+JSON, EVENT_STREAM = "application/json", "text/event-stream"
 TRIES = 3
 """How often other calls may compact the same history differently before this one is sent as it is."""
 
@@ -113,6 +114,8 @@ async def _answered(request: HttpRequest, call: Call, protocol: Protocol) -> Htt
         held.enter_context(limits.one_more_call(call.owner_id))
         state = await _with_room(asked, state, call)
         try:
+            if state is None and protocol is MESSAGES and native.speaks(asked.profile):
+                return await _passed(request, asked, call, held)
             return await _forwarded(asked, state, call, held, protocol)
         except ContextTooLong:
             # The provider counts otherwise than we do: once more, with less.
@@ -245,10 +248,30 @@ async def _forwarded(
         _record_later(call)
         return await _whole(content, of, call, protocol, is_stream=asked.is_stream)
     tally, kept = provider_stream.Tally(asked.choices), held.pop_all()
-    events = provider_stream.events(provider, tally, with_usage=asked.wants_usage or protocol.events is not None)
+    take = partial(provider_stream.take_chunk, with_usage=asked.wants_usage or protocol.events is not None)
+    events = provider_stream.events(provider, tally, take)
     if protocol.events:
         events = protocol.events(events, of)
+    return _streamed(events, tally, call, kept, protocol)
 
+
+async def _passed(request: HttpRequest, asked: GatewayRequest, call: Call, held: AsyncExitStack) -> HttpResponseBase:
+    """The answer of a provider that speaks the caller's protocol, to the request as it is; both pass unchanged."""
+    call.uses(None, tokens=call.before, estimated=asked.estimated(None))
+    opening = native.ask_messages(asked.profile, asked.given, request.headers, asking=call.asking)
+    provider = await held.enter_async_context(opening)
+    if not provider.is_stream:
+        content, call.spent = await provider_stream.whole(provider, native.spent_by)
+        call.answered()
+        _record_later(call)
+        return HttpResponse(content, content_type=JSON, headers=call.headers)
+    tally, kept = provider_stream.Tally(), held.pop_all()
+    return _streamed(provider_stream.events(provider, tally, native.take_event), tally, call, kept, MESSAGES)
+
+
+def _streamed(
+    events: Events, tally: provider_stream.Tally, call: Call, kept: AsyncExitStack, protocol: Protocol
+) -> HttpResponseBase:
     async def close() -> None:
         await kept.aclose()
         _record_later(call)
@@ -263,7 +286,7 @@ async def _whole(content: bytes, of: Asked, call: Call, protocol: Protocol, *, i
     completion = json.loads(content)
     if is_stream:
         said = "".join([event async for event in protocol.events(streamed(completion), of)])
-        return HttpResponse(said, content_type=EVENTS, headers=call.headers)
+        return HttpResponse(said, content_type=EVENT_STREAM, headers=call.headers)
     return JsonResponse(protocol.whole(completion, of), headers=call.headers)
 
 

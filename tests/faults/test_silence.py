@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -92,12 +93,13 @@ async def test_a_whole_reply_has_an_end_however_much_is_said() -> None:
 
 async def test_a_gateways_stream_ends_too_where_only_its_connection_is_kept_alive(settings: Any) -> None:
     settings.MODEL_TIMEOUT_SECONDS = 0.4
+    take = partial(provider_stream.take_chunk, with_usage=True)
     async with server(b": still here\n\n", times=200) as url:
         profile = ModelProfile(name="m", model_id="m", provider="openai", base_url=url, api_key=KEY)
         async with upstream.ask_upstream(profile, {"messages": [], "stream": True}, asking=lambda: None) as of:
             with pytest.raises(BrokenReply, match="nothing came"):
                 async with asyncio.timeout(5):
-                    [_ async for _ in provider_stream.events(of, provider_stream.Tally(), with_usage=True)]
+                    [_ async for _ in provider_stream.events(of, provider_stream.Tally(), take)]
 
 
 async def test_a_reply_outlives_many_leases_while_its_model_says_nothing(chat: Chat, settings: Any) -> None:

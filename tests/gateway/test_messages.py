@@ -17,6 +17,7 @@ from conversations.gateway.anthropic import reply, request
 from conversations.gateway.protocol import Asked
 from conversations.models import ModelProfile
 from tests.gateway.caller import MARK, Caller, tokens
+from tests.llm_messages import SIGNATURE
 
 HI = [{"role": "user", "content": "hi"}]
 WEATHER = {"name": "weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
@@ -113,9 +114,41 @@ def test_the_same_history_by_either_protocol_has_one_summary(caller: Caller) -> 
     assert answer.headers["x-chatsite-checkpoint"] == "hit"
 
 
+def test_a_provider_that_speaks_messages_is_sent_what_fits_as_it_is(caller: Caller) -> None:
+    """Signed thoughts, marks for its cache, and headers of betas; its events come back as they are."""
+    llm = caller.served.llm
+    caller.run(
+        "from conversations.models import ModelProfile\n"
+        "ModelProfile.objects.get_or_create(name='claude', defaults={'provider': 'anthropic', 'model_id': 'claude-x', "
+        f"'base_url': '{llm.url}', 'api_key': 'sk-ant', 'window': 9_000}})"
+    )
+    said = [
+        {"role": "user", "content": [{"type": "text", "text": "Where?", "cache_control": {"type": "ephemeral"}}]},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE},
+            {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Bern"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "sunny"}]},
+    ]  # fmt: skip
+    ask = {"model": "claude", "max_tokens": 3_000, "messages": said, "tools": [WEATHER],
+           "thinking": {"type": "enabled", "budget_tokens": 2_000}}  # fmt: skip
+    llm.enqueue("In Bern.", thoughts="It is Bern.")
+    with client(caller).messages.stream(**ask, extra_headers={"anthropic-beta": "new-2027-01-01"}) as stream:
+        answer = stream.get_final_message()
+    thought, text = answer.content
+    assert (thought.type, bool(thought.signature), text.text) == ("thinking", True, "In Bern.")
+    sent = llm.last_request
+    assert sent.path == "/v1/messages" and sent.headers["anthropic-beta"] == "new-2027-01-01"
+    assert sent.body == ask | {"model": "claude-x", "stream": True}
+    row = caller.call()
+    assert (row["status"], row["is_stream"]) == (200, 1) and row["prompt_tokens"] > 0 and row["completion_tokens"] > 0
+    llm.enqueue("One two three.", fault="half")
+    assert caller.post(json.dumps(sent.body | {"model": "claude"}), path="/messages").text.count("event: error") == 1
+    caller.rows("DELETE FROM conversations_modelprofile WHERE name = 'claude'")
+
+
 def test_models_and_errors_have_the_form_of_the_api(caller: Caller) -> None:
     with_key = client(caller)
-    (model,) = with_key.models.list()
+    model = next(iter(with_key.models.list()))
     assert (model.id, with_key.models.retrieve("scripted").type) == ("scripted", "model")
     for bad, kind, words in (
         ({"model": "gpt-9"}, anthropic.NotFoundError, "no model called 'gpt-9'"),

@@ -7,6 +7,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from conversations.models import ModelProfile
 
 EVENTS = "text/event-stream"
 KEY = "0123-secret"
+TAKE = partial(provider_stream.take_chunk, with_usage=True)
 
 
 def chunk(text: str, *, finish: str | None = None, index: int = 0) -> str:
@@ -57,7 +59,7 @@ async def heard(*pieces: str | bytes, choices: int = 1, **how: Any) -> tuple[lis
     tally = provider_stream.Tally(choices)
     async with provider(*said, **how) as url, asked(url) as of:
         assert of.is_stream
-        return [event async for event in provider_stream.events(of, tally, with_usage=True)], tally
+        return [event async for event in provider_stream.events(of, tally, TAKE)], tally
 
 
 async def test_what_only_python_takes_for_a_line_s_end_stays_within_its_event() -> None:

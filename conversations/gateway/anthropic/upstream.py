@@ -1,0 +1,78 @@
+"""Asks a provider that speaks Anthropic's Messages itself, with the caller's own request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+
+from conversations.gateway.protocol import Json
+from conversations.gateway.provider_stream import Tally, data_of, require_no_error
+from conversations.gateway.upstream import Target, Upstream, accepted, target_of
+from conversations.llm.anthropic import spent_of
+from conversations.llm.clients import client_for
+from conversations.llm.fault_mapping import Endpoint
+from conversations.llm.port import Spent
+from conversations.llm.provider import CONNECT_SECONDS, whole_seconds
+from conversations.models import ModelProfile
+
+PASSED = ("anthropic-version", "anthropic-beta")
+"""Headers that go on to the provider."""
+
+
+def speaks(profile: ModelProfile) -> bool:
+    """Whether the model's provider reads Anthropic's Messages."""
+    return profile.provider == ModelProfile.Provider.ANTHROPIC
+
+
+@asynccontextmanager
+async def ask_messages(
+    profile: ModelProfile, body: Json, headers: Mapping[str, str], *, asking: Callable[[], None]
+) -> AsyncIterator[Upstream]:
+    """The provider that has accepted the caller's own `body`. Raises ModelError or Refused."""
+    async with target_of(profile) as target:
+        who = Endpoint(profile.name, target.model, target.base_url, settings.MODEL_TIMEOUT_SECONDS, "anthropic")
+
+        async def opened() -> Any:
+            return await _opened(target, body, headers, who)
+
+        async with accepted(opened, who, body, key=target.api_key, asking=asking) as of:
+            yield of
+
+
+async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: Endpoint) -> Any:
+    client = await client_for("anthropic", target.base_url.removesuffix("/v1"), target.api_key)
+    sdk, http = import_module("anthropic"), import_module("httpx2")
+    patience = who.timeout if body.get("stream") else whole_seconds(who.timeout)
+    options = {
+        "timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout)),
+        "headers": {name: headers[name] for name in PASSED if name in headers},
+    }
+    own = body | {"model": target.model}
+    return await client.post("/v1/messages", body=own, cast_to=http.Response, stream=True, options=options)
+
+
+def take_event(event: list[str], tally: Tally, who: Endpoint) -> bool:
+    """Note what an event of a streamed message says of its end and its usage. Raises ModelError for an error."""
+    try:
+        said = json.loads(data_of(event) or "{}")
+    except ValueError:
+        return True
+    if not isinstance(said, dict):
+        return True
+    require_no_error(said, who)
+    usage = said.get("usage") or (said.get("message") or {}).get("usage")
+    if isinstance(usage, dict):
+        tally.usage |= {name: figure for name, figure in usage.items() if figure is not None}
+        tally.spent = spent_of(tally.usage) or tally.spent
+    tally.is_done = said.get("type") == "message_stop"
+    return True
+
+
+def spent_by(usage: Any) -> Spent | None:
+    """The tokens of a whole message's usage."""
+    return spent_of(usage) if isinstance(usage, dict) else None
