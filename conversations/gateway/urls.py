@@ -7,6 +7,7 @@ urlpatterns = [
     path("v1/messages", views.messages),
     path("v1/messages/count_tokens", views.count_tokens),
     path("v1/responses", views.responses),
+    path("v1/responses/compact", views.compact),
     path("v1/models", views.list_models),
     path("v1/models/<path:name>", views.one_model),
     re_path("", views.nowhere),

@@ -30,6 +30,7 @@ from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
 from conversations.gateway.call_log import GONE, MADE, Call, record
 from conversations.gateway.checkpoints import State
 from conversations.gateway.compaction import alone, compact_history
+from conversations.gateway.openai_responses.compacted import compacted
 from conversations.gateway.openai_responses.protocol import RESPONSES
 from conversations.gateway.passages import with_passages
 from conversations.gateway.protocol import CHAT, Asked, Events, Protocol, streamed
@@ -95,6 +96,19 @@ async def messages(request: HttpRequest, call: Call) -> HttpResponseBase:
 async def responses(request: HttpRequest, call: Call) -> HttpResponseBase:
     """OpenAI's Responses, however long the history grows."""
     return await _answered(request, call, RESPONSES)
+
+
+@endpoint("POST", RESPONSES)
+async def compact(request: HttpRequest, call: Call) -> HttpResponseBase:
+    """The items of a request of OpenAI's Responses with a summary in place of the older ones, to go on from."""
+    asked, state = await sync_to_async(_begun)(request, call, RESPONSES)
+    await _let_thread_go(request)
+    with limits.one_more_call(call.owner_id):
+        state = await _with_room(asked, state, call, overflowed=True)
+    call.uses(state, tokens=asked.usage(state).total, estimated=0)
+    call.answered()
+    _record_later(call)
+    return JsonResponse(compacted(asked.given, asked.history, state, tokens=call.before), headers=call.headers)
 
 
 @endpoint("POST", MESSAGES)

@@ -14,6 +14,7 @@ from openai.types.responses import Response
 from conversations.errors import Invalid
 from conversations.gateway.openai_responses import reply, request
 from conversations.gateway.openai_responses.compaction import compaction_item
+from conversations.gateway.openai_responses.items import starts_of
 from conversations.gateway.protocol import Asked
 from conversations.models import ModelProfile
 from tests.gateway.caller import MARK, Caller, tokens
@@ -75,6 +76,7 @@ def test_items_come_as_chat_completions_have_them() -> None:
         compaction_item("cmp_1", "What was said."),
     ]  # fmt: skip
     image = {"type": "image_url", "image_url": {"url": PIXEL}}
+    assert starts_of(items) == [0, 1, 3, 6, 7, 3, 8]
     assert read(input=items)["messages"] == [
         {"role": "system", "content": "Exact."},
         {"role": "user", "content": [image, {"type": "text", "text": "?"}]},
@@ -101,6 +103,45 @@ def test_a_long_history_is_compacted_and_the_caller_is_told_the_tokens_of_what_i
         assert caller.sent[-1] == said[-1]
 
 
+def compacted(caller: Caller, **body: Any) -> dict[str, Any]:
+    """The answer, which the client reads, as it stands."""
+    answer = caller.client.responses.with_raw_response.compact(model="scripted", **body)
+    assert answer.parse().object == "response.compaction"
+    told: dict[str, Any] = json.loads(answer.text)
+    return told
+
+
+def test_a_caller_compacts_its_items_and_goes_on_from_them(caller: Caller) -> None:
+    """Calls stay with their results, what is recent stays as it is, and what is older is a summary to be read."""
+    said = [message_of(message) for message in caller.history(41) if message["role"] != "system"]
+    call = {"type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": "*** Begin"}
+    result = {"type": "custom_tool_call_output", "call_id": "c1", "output": "done"}
+    developer = message_of({"role": "developer", "content": "Be exact."})
+    items = [developer, *said[:-1], call, result, said[-1]]
+    made = compacted(caller, input=items, instructions="Be short.")
+    assert made["usage"]["input_tokens"] > made["usage"]["output_tokens"] > 0
+    output = made["output"]
+    assert output[0] == developer and output[1]["type"] == "compaction"
+    assert MARK in output[1]["summary"]
+    recent = output[2:]
+    assert 0 < len(recent) < len(items) - 20 and recent == items[-len(recent) :]
+    assert call in recent and result in recent
+    caller.client.responses.create(model="scripted", input=output, store=False)
+    assert output[1]["summary"] in [message["content"] for message in caller.sent]
+
+
+def message_of(message: dict[str, Any]) -> dict[str, Any]:
+    kind = "output_text" if message["role"] == "assistant" else "input_text"
+    return {"type": "message", "role": message["role"], "content": [{"type": kind, "text": message["content"]}]}
+
+
+def test_what_cannot_be_compacted_comes_back_as_it_is(caller: Caller) -> None:
+    made = compacted(caller, input="hi")
+    assert made["output"] == [message_of({"role": "user", "content": "hi"})]
+    assert compacted(caller, input=[{"role": "user", "content": "hi"}])["output"] == made["output"]
+    assert caller.summaries == 0
+
+
 def test_a_stream_that_breaks_off_ends_with_a_failed_response(caller: Caller) -> None:
     caller.served.llm.enqueue("One two three four.", fault="half")
     events = list(caller.client.responses.create(model="scripted", input="hi", stream=True))
@@ -122,13 +163,14 @@ BAD = {
               {"input": [{"role": "user", "content": [{"type": "input_image", "file_id": "f"}]}]},
               {"input": [{"type": "item_reference", "id": "x"}]}, {"input": [{"type": "function_call", "name": "f"}]},
               {"input": [{"type": "function_call_output", "output": "x"}]},
+              {"input": [{"type": "function_call_output", "call_id": "never", "output": "x"}]},
               {"input": [{"type": "compaction", "encrypted_content": "gAAAA"}]},
               {"input": [{"type": "compaction", "encrypted_content": "chatsite1.!"}]}],
     "instructions": [{"instructions": 3}],
     "previous_response_id": [{"previous_response_id": "resp_1"}],
     "max_output_tokens": [{"max_output_tokens": "9"}, {"max_output_tokens": 0}],
     "tools": [{"tools": 3}, {"tools": [3]}, {"tools": [{"type": "function"}]}],
-    "tool_choice": [{"tools": [WEATHER], "tool_choice": 3}],
+    "tool_choice": [{"tools": [WEATHER], "tool_choice": 3}, {"tools": [WEATHER], "tool_choice": {"type": "function"}}],
     "reasoning": [{"reasoning": 3}, {"reasoning": {"effort": "some"}}],
     "text": [{"text": 3}, {"text": {"format": {"type": "yaml"}}}],
     "service_tier": [{"service_tier": "priority"}],

@@ -1,4 +1,4 @@
-"""The compaction item of OpenAI's Responses: a summary that people can read, in the field that clients pass on."""
+"""Compactions of OpenAI's Responses: a summary that people can read, in the field that clients pass on."""
 
 from __future__ import annotations
 

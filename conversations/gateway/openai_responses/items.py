@@ -18,26 +18,45 @@ IMAGE_OF = "Image in the result of the tool call {}:"
 
 def messages_of(given: object) -> list[Json]:
     """Messages of chat completions with the same content. Raises Invalid, naming the place."""
+    return _read(items_of(given)).messages
+
+
+def starts_of(given: object) -> list[int]:
+    """The number of the item that each of these messages begins with. Images of results begin with their calls."""
+    return _read(items_of(given)).starts
+
+
+def items_of(given: object) -> list[Json]:
+    """The items of an input. Raises Invalid, naming the place, for what is none."""
     if isinstance(given, str):
-        return [{"role": "user", "content": given}]
+        return [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": given}]}]
     if not isinstance(given, list) or not given:
         raise Invalid("input: must be text, or a list of at least one item.", field="input")
-    reading = _Reading()
     for number, item in enumerate(given):
-        place = f"input[{number}]"
         if not isinstance(item, dict):
-            raise _fault(place, "must be an object.")
-        reading.take(place, item)
+            raise _fault(f"input[{number}]", "must be an object.")
+    return given
+
+
+def _read(items: list[Json]) -> _Reading:
+    reading = _Reading()
+    for number, item in enumerate(items):
+        reading.take(f"input[{number}]", item)
+        reading.starts += [number] * (len(reading.messages) - len(reading.starts))
     reading.end_results()
-    return reading.messages
+    return reading
 
 
 class _Reading:
-    """The messages so far, and the `images` of results that follow once all results of a message are there."""
+    """The messages so far, the items that they begin with (`starts`), and the `images` of results that follow once all
+    results of a message are there.
+    """
 
     def __init__(self) -> None:
         self.messages: list[Json] = []
+        self.starts: list[int] = []
         self.images: list[Json] = []
+        self.called: set[str] = set()
 
     def take(self, place: str, item: Json) -> None:
         kind = item.get("type", "message")
@@ -56,7 +75,9 @@ class _Reading:
 
     def end_results(self) -> None:
         if self.images:
+            calls = max(at for at, message in enumerate(self.messages) if message.get("tool_calls"))
             self.messages.append({"role": "user", "content": self.images})
+            self.starts.append(self.starts[calls])
             self.images = []
 
     def _message(self, place: str, item: Json) -> None:
@@ -78,6 +99,7 @@ class _Reading:
             raise _fault(f"{place}.{'input' if is_custom else 'arguments'}", "must be text.")
         space = item.get("namespace")
         known = f"{space}{SEPARATOR}{name}" if isinstance(space, str) and space else name
+        self.called.add(id)
         function = {"name": known, "arguments": as_json({INPUT: given}) if is_custom else given}
         call = {"id": id, "type": "function", "function": function}
         last = self.messages[-1] if self.messages else {}
@@ -88,6 +110,8 @@ class _Reading:
 
     def _result(self, place: str, item: Json) -> None:
         id = _text(place, item, "call_id")
+        if id not in self.called:
+            raise _fault(f"{place}.call_id", f"no call before it has the id {id[:60]!r}.")
         content = content_of(f"{place}.output", item.get("output"))
         if isinstance(content, list):
             images = [part for part in content if part["type"] != "text"]

@@ -22,7 +22,11 @@ def choice_of(choice: object) -> object:
     """The choice in the words of chat completions. Raises Invalid for a tool that is not offered."""
     if choice in ("auto", "none", "required"):
         return choice
-    if isinstance(choice, dict) and choice.get("type") in ("function", "custom") and isinstance(choice["name"], str):
+    if (
+        isinstance(choice, dict)
+        and choice.get("type") in ("function", "custom")
+        and isinstance(choice.get("name"), str)
+    ):
         return {"type": "function", "function": {"name": choice["name"]}}
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         return "required" if choice.get("mode") == "required" else "auto"
