@@ -30,7 +30,7 @@ from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
 from conversations.gateway.call_log import GONE, MADE, Call, record
 from conversations.gateway.checkpoints import State
 from conversations.gateway.compaction import alone, compact_history
-from conversations.gateway.openai_responses.compacted import compacted
+from conversations.gateway.openai_responses.compacted import as_stream, compacted, in_one, is_trigger
 from conversations.gateway.openai_responses.protocol import RESPONSES
 from conversations.gateway.passages import with_passages
 from conversations.gateway.protocol import CHAT, Asked, Events, Protocol, streamed
@@ -103,12 +103,28 @@ async def compact(request: HttpRequest, call: Call) -> HttpResponseBase:
     """The items of a request of OpenAI's Responses with a summary in place of the older ones, to go on from."""
     asked, state = await sync_to_async(_begun)(request, call, RESPONSES)
     await _let_thread_go(request)
+    state = await _as_asked(asked, state, call)
+    answer = compacted(Asked(asked.given, call.before), asked.history, state)
+    return JsonResponse(answer, headers=call.headers)
+
+
+async def _in_one(asked: GatewayRequest, state: State | None, call: Call) -> HttpResponseBase:
+    """The item that stands for all of a request's, as the answer to it."""
+    state = await _as_asked(asked, state, call)
+    answer = in_one(Asked(asked.given, call.before), asked.history, state)
+    if asked.is_stream:
+        return HttpResponse(as_stream(answer), content_type=EVENTS, headers=call.headers)
+    return JsonResponse(answer, headers=call.headers)
+
+
+async def _as_asked(asked: GatewayRequest, state: State | None, call: Call) -> State | None:
+    """The summary after a compaction that the caller asked for; the call is recorded."""
     with limits.one_more_call(call.owner_id):
         state = await _with_room(asked, state, call, overflowed=True)
     call.uses(state, tokens=asked.usage(state).total, estimated=0)
     call.answered()
     _record_later(call)
-    return JsonResponse(compacted(asked.given, asked.history, state, tokens=call.before), headers=call.headers)
+    return state
 
 
 @endpoint("POST", MESSAGES)
@@ -124,6 +140,8 @@ async def count_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
 async def _answered(request: HttpRequest, call: Call, protocol: Protocol) -> HttpResponseBase:
     asked, state = await sync_to_async(_begun)(request, call, protocol)
     await _let_thread_go(request)
+    if protocol is RESPONSES and is_trigger(asked.given):
+        return await _in_one(asked, state, call)
     async with AsyncExitStack() as held:
         held.enter_context(limits.one_more_call(call.owner_id))
         state = await _with_room(asked, state, call)

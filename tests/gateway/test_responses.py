@@ -130,6 +130,28 @@ def test_a_caller_compacts_its_items_and_goes_on_from_them(caller: Caller) -> No
     assert output[1]["summary"] in [message["content"] for message in caller.sent]
 
 
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_trigger_is_answered_with_one_item_that_stands_for_all(caller: Caller, streams: bool) -> None:
+    system, *said = caller.history(41)
+    given: list[Any] = [system, *said, {"type": "compaction_trigger"}]
+    ask: dict[str, Any] = {"model": "scripted", "input": given, "store": False}
+    if streams:
+        *_, added, done, last = caller.client.responses.create(stream=True, **ask)
+        assert (added.type, done.type) == ("response.output_item.added", "response.output_item.done")
+        answer = last.response
+    else:
+        answer = caller.client.responses.create(**ask)
+    (item,) = answer.output
+    assert item.type == "compaction" and MARK in item.to_dict()["summary"]
+    assert answer.usage and answer.usage.input_tokens > answer.usage.output_tokens > 0
+    assert not caller.served.llm.chats, "the model is not asked for an answer"
+    sent_back = {"type": "compaction", "encrypted_content": item.encrypted_content}
+    summary, again, *recent = read(input=[sent_back])["messages"]
+    assert MARK in summary["content"] and again == system
+    assert 0 < len(recent) < 21 and recent == said[-len(recent) :]
+    assert read(input=[system, sent_back])["messages"] == [system, summary, *recent]
+
+
 def message_of(message: dict[str, Any]) -> dict[str, Any]:
     kind = "output_text" if message["role"] == "assistant" else "input_text"
     return {"type": "message", "role": message["role"], "content": [{"type": kind, "text": message["content"]}]}
@@ -165,7 +187,9 @@ BAD = {
               {"input": [{"type": "function_call_output", "output": "x"}]},
               {"input": [{"type": "function_call_output", "call_id": "never", "output": "x"}]},
               {"input": [{"type": "compaction", "encrypted_content": "gAAAA"}]},
-              {"input": [{"type": "compaction", "encrypted_content": "chatsite1.!"}]}],
+              {"input": [{"type": "compaction", "encrypted_content": "chatsite1.!"}]},
+              {"input": [{"type": "compaction", "encrypted_content": "chatsite1.W10="}]},
+              {"input": [compaction_item("c", "Said.", [{"type": "shell_call"}])]}],
     "instructions": [{"instructions": 3}],
     "previous_response_id": [{"previous_response_id": "resp_1"}],
     "max_output_tokens": [{"max_output_tokens": "9"}, {"max_output_tokens": 0}],

@@ -1,4 +1,6 @@
-"""Answers `/v1/responses/compact`: a caller's items with a summary in place of the older ones."""
+"""Answers who asks for a compaction: with the items and a summary in place of the older ones (`/v1/responses/compact`),
+or with one item that stands for all (an input that ends with a `compaction_trigger`).
+"""
 
 from __future__ import annotations
 
@@ -7,30 +9,54 @@ from itertools import accumulate
 
 from compression.core.tokens import count_tokens
 from conversations.gateway.checkpoints import State
+from conversations.gateway.chunks import event
 from conversations.gateway.history import History
 from conversations.gateway.openai_responses.compaction import compaction_item
-from conversations.gateway.openai_responses.items import items_of, starts_of
-from conversations.gateway.openai_responses.reply import new_id
-from conversations.gateway.protocol import Json
+from conversations.gateway.openai_responses.items import COMPACTIONS, TRIGGER, items_of, starts_of
+from conversations.gateway.openai_responses.reply import ended, new_id, usage_of
+from conversations.gateway.protocol import Asked, Json
 
 
-def compacted(body: Json, history: History, state: State | None, *, tokens: int) -> Json:
-    """The answer to a request that took so many `tokens`; without a summary, the caller's items as they are."""
-    summary = state.context if state else ""
-    written = count_tokens(summary) if summary else 0
+def is_trigger(body: Json) -> bool:
+    """Whether a request asks for a compaction item instead of an answer."""
+    items = body.get("input")
+    return isinstance(items, list) and isinstance(items[-1], dict) and items[-1].get("type") == TRIGGER
+
+
+def compacted(asked: Asked, history: History, state: State | None) -> Json:
+    """The answer with all items; without a summary, the caller's own as they are."""
     return {
         "id": new_id("resp"),
         "object": "response.compaction",
         "created_at": int(time.time()),
-        "output": [_told(item) for item in shortened(body, history, state)],
-        "usage": {
-            "input_tokens": tokens,
-            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": written,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": tokens + written,
-        },
+        "output": [_told(item) for item in shortened(asked.body, history, state)],
+        "usage": usage_of(_usage(state), asked),
     }
+
+
+def in_one(asked: Asked, history: History, state: State | None) -> Json:
+    """The response whose only item stands for the whole input: the summary, and the items that it leaves."""
+    items = [item for item in shortened(asked.body, history, state) if item.get("type") not in (*COMPACTIONS, TRIGGER)]
+    summary = state.context if state else ""
+    return ended(new_id("resp"), asked, [compaction_item(new_id("cmp"), summary, items)], "stop", _usage(state))
+
+
+def as_stream(response: Json) -> str:
+    """The events of a response that was made at once."""
+    (item,) = response["output"]
+    begun = response | {"status": "in_progress", "output": [], "usage": None}
+    steps: list[Json] = [
+        {"type": "response.created", "response": begun},
+        {"type": "response.in_progress", "response": begun},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": response},
+    ]
+    return "".join(event(step["type"], step | {"sequence_number": number}) for number, step in enumerate(steps))
+
+
+def _usage(state: State | None) -> Json:
+    return {"completion_tokens": count_tokens(state.context) if state and state.context else 0}
 
 
 def shortened(body: Json, history: History, state: State | None) -> list[Json]:

@@ -4,44 +4,68 @@ from __future__ import annotations
 
 from conversations.errors import Invalid
 from conversations.gateway.messages import as_json
-from conversations.gateway.openai_responses.compaction import text_of_compaction
+from conversations.gateway.openai_responses.compaction import compaction_item, content_of_compaction
 from conversations.gateway.openai_responses.tools import INPUT, SEPARATOR
 from conversations.gateway.protocol import Json
 
 ROLES = ("user", "assistant", "system", "developer")
+INSTRUCTING = ("system", "developer")
 TEXTS = ("input_text", "output_text", "text", "summary_text", "refusal")
 COMPACTIONS = ("compaction", "compaction_summary")
-SKIPPED = ("reasoning", "compaction_trigger")
-"""Items that another model cannot read, or that ask for what happens anyway."""
+TRIGGER = "compaction_trigger"
+SKIPPED = ("reasoning", TRIGGER)
+"""Items that say nothing to another model."""
 IMAGE_OF = "Image in the result of the tool call {}:"
 
 
 def messages_of(given: object) -> list[Json]:
     """Messages of chat completions with the same content. Raises Invalid, naming the place."""
-    return _read(items_of(given)).messages
+    return _read(given).messages
 
 
 def starts_of(given: object) -> list[int]:
     """The number of the item that each of these messages begins with. Images of results begin with their calls."""
-    return _read(items_of(given)).starts
+    return _read(given).starts
 
 
 def items_of(given: object) -> list[Json]:
-    """The items of an input. Raises Invalid, naming the place, for what is none."""
+    """The items of an input, with those that a compaction item holds. Raises Invalid, naming the place."""
+    return [item for _, item in _placed(given)]
+
+
+def _placed(given: object) -> list[tuple[str, Json]]:
+    """Each item with its place in the request."""
     if isinstance(given, str):
-        return [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": given}]}]
+        return [("input", {"type": "message", "role": "user", "content": [{"type": "input_text", "text": given}]})]
     if not isinstance(given, list) or not given:
         raise Invalid("input: must be text, or a list of at least one item.", field="input")
+    placed: list[tuple[str, Json]] = []
     for number, item in enumerate(given):
+        place = f"input[{number}]"
         if not isinstance(item, dict):
-            raise _fault(f"input[{number}]", "must be an object.")
-    return given
+            raise _fault(place, "must be an object.")
+        if item.get("type") not in COMPACTIONS:
+            placed.append((place, item))
+            continue
+        text, held = content_of_compaction(place, item)
+        if text:
+            placed.append((place, compaction_item(str(item.get("id") or ""), text)))
+        placed += [(f"{place}.encrypted_content", inner) for inner in held if not _is_said_again(inner, given)]
+    return placed
 
 
-def _read(items: list[Json]) -> _Reading:
+def _is_said_again(held: Json, given: list[Json]) -> bool:
+    """Whether a held instruction is in the input itself: some clients send theirs beside the compaction item."""
+    if held.get("role") not in INSTRUCTING:
+        return False
+    same = (held["role"], held.get("content"))
+    return any(isinstance(item, dict) and (item.get("role"), item.get("content")) == same for item in given)
+
+
+def _read(given: object) -> _Reading:
     reading = _Reading()
-    for number, item in enumerate(items):
-        reading.take(f"input[{number}]", item)
+    for number, (place, item) in enumerate(_placed(given)):
+        reading.take(place, item)
         reading.starts += [number] * (len(reading.messages) - len(reading.starts))
     reading.end_results()
     return reading
@@ -69,7 +93,7 @@ class _Reading:
         elif kind in ("function_call", "custom_tool_call"):
             self._call(place, item, is_custom=kind == "custom_tool_call")
         elif kind in COMPACTIONS:
-            self.messages.append({"role": "user", "content": text_of_compaction(place, item)})
+            self.messages.append({"role": "user", "content": content_of_compaction(place, item)[0]})
         elif kind not in SKIPPED:
             raise _fault(f"{place}.type", f"items of the type {str(kind)[:40]!r} do not pass this gateway.")
 
