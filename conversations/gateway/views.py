@@ -113,7 +113,7 @@ async def _in_one(asked: GatewayRequest, state: State | None, call: Call) -> Htt
     state = await _as_asked(asked, state, call)
     answer = in_one(Asked(asked.given, call.before), asked.history, state)
     if asked.is_stream:
-        return HttpResponse(as_stream(answer), content_type=EVENTS, headers=call.headers)
+        return HttpResponse(as_stream(answer), content_type=EVENT_STREAM, headers=call.headers)
     return JsonResponse(answer, headers=call.headers)
 
 
