@@ -1,0 +1,71 @@
+"""Lets a call in: its key, its body, and the summary that may stand for the beginning of its history."""
+
+from __future__ import annotations
+
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
+
+from conversations import api_keys
+from conversations.admission import admission_of
+from conversations.errors import MEDIA_TYPE, Invalid, UnsupportedMediaType
+from conversations.gateway import checkpoints
+from conversations.gateway.anthropic.models import VERSION
+from conversations.gateway.anthropic.protocol import MESSAGES
+from conversations.gateway.call_log import Call
+from conversations.gateway.checkpoints import State
+from conversations.gateway.protocol import CHAT, Protocol
+from conversations.gateway.request import GatewayRequest, parse_request
+from conversations.gateway.responses import Unauthenticated
+
+JSON = "application/json"
+
+
+def begun(request: HttpRequest, call: Call, protocol: Protocol) -> tuple[GatewayRequest, State | None]:
+    """(the call, the stored summary where the history is too long without one). Runs in a thread."""
+    asked = parsed(request, call, protocol)
+    call.profile, call.is_stream = asked.profile, asked.is_stream
+    call.before = call.after = asked.usage(None).total
+    if not asked.is_due(None):
+        return asked, None
+    state = checkpoints.known(call.owner_id, asked.history)
+    if state is None or asked.is_due(state):
+        state = checkpoints.find_checkpoint(call.owner_id, asked.history)
+    return asked, state
+
+
+def spoken_in(request: HttpRequest) -> Protocol:
+    """The protocol that the headers of a request without a body name."""
+    return MESSAGES if VERSION in request.headers else CHAT
+
+
+def parsed(request: HttpRequest, call: Call, protocol: Protocol) -> GatewayRequest:
+    """The call of whoever's key it is. Raises Refused."""
+    signed_in(request, call)
+    if request.content_type != JSON:
+        raise UnsupportedMediaType(MEDIA_TYPE)
+    try:
+        text = request.body.decode()
+    except UnicodeDecodeError as error:
+        raise Invalid(f"body: not UTF-8 text, from byte {error.start:,} on.", field="body") from None
+    return parse_request(text, protocol)
+
+
+def signed_in(request: HttpRequest, call: Call) -> None:
+    """The owner of the key in the request, where OpenAI's and Anthropic's clients send it. Raises Refused."""
+    try:
+        request.get_host()
+    except DisallowedHost:
+        raise Invalid("host: this site has another name.", field="host") from None
+    kind, _, plain = request.headers.get("Authorization", "").partition(" ")
+    plain = plain.strip() if kind.lower() == "bearer" else request.headers.get("X-Api-Key", "").strip()
+    call.key = api_keys.let_in(plain, address=request.META.get("REMOTE_ADDR", ""))
+    if call.key is None:
+        raise Unauthenticated
+    if admission := admission_of(request):
+        admission.by_key(call.key)
+
+
+async def let_thread_go(request: HttpRequest) -> None:
+    """Give up the request's thread: from here on the call mostly waits."""
+    if let_go := request.scope.get("let_go"):  # type: ignore[attr-defined]
+        await let_go()

@@ -1,0 +1,89 @@
+"""Forwards a call to its provider and gives its answer, whole or as it comes, in the caller's protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import AsyncExitStack
+from functools import partial
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+
+from conversations.gateway import provider_stream, upstream
+from conversations.gateway.anthropic import upstream as native
+from conversations.gateway.anthropic.protocol import MESSAGES
+from conversations.gateway.call_log import Call, record
+from conversations.gateway.checkpoints import State
+from conversations.gateway.passages import with_passages
+from conversations.gateway.protocol import Asked, Events, Protocol, streamed
+from conversations.gateway.request import GatewayRequest
+from conversations.gateway.responses import Stream, stream
+from conversations.runtime import queue
+
+JSON, EVENT_STREAM = "application/json", "text/event-stream"
+
+
+async def forwarded(
+    asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack, protocol: Protocol
+) -> HttpResponseBase:
+    """The provider's answer as it comes; `held` is released once it has come. Raises Refused or ModelError."""
+    if state and state.is_summary and asked.policy.recall and settings.GATEWAY_RECALL:
+        state = await sync_to_async(with_passages)(asked, state)
+    body = asked.forwarded(state)
+    call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
+    provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
+    of = Asked(asked.given, call.before if state else None)
+    if not provider.is_stream:
+        content, call.spent = await provider_stream.whole(provider)
+        call.answered()
+        record_later(call)
+        return await _whole(content, of, call, protocol, is_stream=asked.is_stream)
+    tally, kept = provider_stream.Tally(asked.choices), held.pop_all()
+    take = partial(provider_stream.take_chunk, with_usage=asked.wants_usage or protocol.events is not None)
+    events = provider_stream.events(provider, tally, take)
+    if protocol.events:
+        events = protocol.events(events, of)
+    return _streamed(events, tally, call, kept, protocol)
+
+
+async def passed_on(request: HttpRequest, asked: GatewayRequest, call: Call, held: AsyncExitStack) -> HttpResponseBase:
+    """The answer of a provider that speaks the caller's protocol, to the request as it is; both pass unchanged."""
+    call.uses(None, tokens=call.before, estimated=asked.estimated(None))
+    opening = native.ask_messages(asked.profile, asked.given, request.headers, asking=call.asking)
+    provider = await held.enter_async_context(opening)
+    if not provider.is_stream:
+        content, call.spent = await provider_stream.whole(provider, native.spent_by)
+        call.answered()
+        record_later(call)
+        return HttpResponse(content, content_type=JSON, headers=call.headers)
+    tally, kept = provider_stream.Tally(), held.pop_all()
+    return _streamed(provider_stream.events(provider, tally, native.take_event), tally, call, kept, MESSAGES)
+
+
+def _streamed(
+    events: Events, tally: provider_stream.Tally, call: Call, kept: AsyncExitStack, protocol: Protocol
+) -> HttpResponseBase:
+    async def close() -> None:
+        await kept.aclose()
+        record_later(call)
+
+    return stream(Stream(events, tally, call, close, protocol), call)
+
+
+async def _whole(content: bytes, of: Asked, call: Call, protocol: Protocol, *, is_stream: bool) -> HttpResponse:
+    """The answer of a provider that came at once."""
+    if protocol.whole is None or protocol.events is None:
+        return HttpResponse(content, content_type=JSON, headers=call.headers)
+    completion = json.loads(content)
+    if is_stream:
+        said = "".join([event async for event in protocol.events(streamed(completion), of)])
+        return HttpResponse(said, content_type=EVENT_STREAM, headers=call.headers)
+    return JsonResponse(protocol.whole(completion, of), headers=call.headers)
+
+
+def record_later(call: Call) -> None:
+    """Record the call in the background."""
+    queue.keep(asyncio.ensure_future(sync_to_async(record)(call)))
