@@ -8,6 +8,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from compression.core.tokens import count_tokens
+
 Json = dict[str, Any]
 THOUGHTS = ("reasoning_content", "reasoning")
 """The fields in which servers of chat completions send what a model thinks."""
@@ -40,7 +42,8 @@ class Piece(NamedTuple):
 @dataclass(slots=True)
 class Reading:
     """A completion so far. The first call goes out as it comes, those beside it once that has ended: their chunks may
-    come in turn. What is said after a call has begun comes last.
+    come in turn. What is said after a call has begun comes last. Where the provider reports no usage, the tokens of the
+    pieces are our own count.
     """
 
     reason: str | None = None
@@ -50,6 +53,15 @@ class Reading:
 
     async def pieces(self, chunks: AsyncGenerator[str]) -> AsyncGenerator[Piece]:
         """The pieces of a stream's chunks, each the text of an event."""
+        written: list[str] = []
+        async with aclosing(self._pieces(chunks)) as pieces:
+            async for piece in pieces:
+                written.append(piece.text)
+                yield piece
+        if not self.usage.get("completion_tokens"):
+            self.usage = self.usage | {"completion_tokens": count_tokens("".join(written))}
+
+    async def _pieces(self, chunks: AsyncGenerator[str]) -> AsyncGenerator[Piece]:
         async with aclosing(chunks):
             async for text in chunks:
                 for piece in self._taken(_chunk(text)):

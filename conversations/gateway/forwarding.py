@@ -35,7 +35,7 @@ async def forwarded(
     body = asked.forwarded(state)
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
-    of = Asked(asked.given, call.before if state else None)
+    of = Asked(asked.given, call.before if state else None, call.before)
     if not provider.is_stream:
         content, call.spent = await provider_stream.whole(provider)
         call.answered()

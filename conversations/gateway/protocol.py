@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from conversations.errors import Refused, as_json
@@ -19,11 +19,13 @@ Events = AsyncGenerator[str]
 class Asked:
     """The request of an answer, as the caller sent it, and the `tokens` of that.
 
-    `tokens` is None where the provider was asked exactly that, so that its own figure holds.
+    `tokens` is None where the provider was asked exactly that, so that its own figure holds; `counted` is our own
+    count, for providers that report none.
     """
 
     body: Json
     tokens: int | None = None
+    counted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class Protocol:
     """How callers speak. `read` makes the body of a chat completion of theirs, for a model, and raises Invalid.
 
     `whole` and `events` make their answer of a chat completion, and of its stream; None: it passes unchanged. `error`
-    and `broken` are an error as a whole answer, and as the last event of a stream.
+    and `broken` are an error as a whole answer, and as the last event of a stream. `statuses` are those of errors, by
+    our codes, that have another one here.
     """
 
     read: Callable[[Json, ModelProfile], Json]
@@ -39,6 +42,7 @@ class Protocol:
     broken: Callable[[Json], str]
     whole: Callable[[Json, Asked], Json] | None = None
     events: Callable[[Events, Asked], Events] | None = None
+    statuses: Mapping[str, int] = field(default_factory=dict)
 
 
 TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}

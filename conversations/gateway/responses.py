@@ -40,7 +40,8 @@ def refused(refusal: Refused, call: Call, protocol: Protocol = CHAT) -> HttpResp
     headers = call.headers | headers_of(refusal)
     if refusal.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JsonResponse(protocol.error(refusal), status=refusal.status, headers=headers)
+    status = protocol.statuses.get(refusal.code, refusal.status)
+    return JsonResponse(protocol.error(refusal), status=status, headers=headers)
 
 
 def as_refusal(fault: Exception) -> Refused:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import openai
@@ -11,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.responses import Response
 
+from compression.core.tokens import count_tokens
 from conversations.errors import Invalid
-from conversations.gateway.openai_responses import reply, request
+from conversations.gateway.openai_responses import events, reply, request
 from conversations.gateway.openai_responses.compaction import compaction_item
 from conversations.gateway.openai_responses.items import starts_of
 from conversations.gateway.protocol import Asked
@@ -124,7 +127,7 @@ def test_a_caller_compacts_its_items_and_goes_on_from_them(caller: Caller) -> No
     assert output[0] == developer and output[1]["type"] == "compaction"
     assert MARK in output[1]["summary"]
     recent = output[2:]
-    assert 0 < len(recent) < len(items) - 20 and recent == items[-len(recent) :]
+    assert 0 < len(recent) < len(items) - 5 and recent == items[-len(recent) :]
     assert call in recent and result in recent
     caller.client.responses.create(model="scripted", input=output, store=False)
     assert output[1]["summary"] in [message["content"] for message in caller.sent]
@@ -148,7 +151,7 @@ def test_a_trigger_is_answered_with_one_item_that_stands_for_all(caller: Caller,
     sent_back = {"type": "compaction", "encrypted_content": item.encrypted_content}
     summary, again, *recent = read(input=[sent_back])["messages"]
     assert MARK in summary["content"] and again == system
-    assert 0 < len(recent) < 21 and recent == said[-len(recent) :]
+    assert 0 < len(recent) < 35 and recent == said[-len(recent) :]
     assert read(input=[system, sent_back])["messages"] == [system, summary, *recent]
 
 
@@ -216,6 +219,30 @@ def test_an_error_has_the_form_of_the_api(caller: Caller) -> None:
         caller.client.responses.create(model="gpt-9", input="hi")
     answer = caller.post(json.dumps({"model": "scripted", "input": "hi", "conversation": "c"}), path="/responses")
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, "conversation")
+
+
+def test_what_cannot_fit_is_told_as_openai_tells_it(caller: Caller) -> None:
+    """Clients do not ask again after a 400, and know the code."""
+    with pytest.raises(openai.BadRequestError) as caught:
+        caller.client.responses.create(model="scripted", input="word " * 5_000)
+    assert caught.value.code == "context_length_exceeded" and caught.value.param is None
+    assert "5,0" in str(caught.value)
+
+
+def test_a_provider_that_reports_no_usage_is_counted() -> None:
+    """A client that compacts by reported usage would never do so at 0."""
+
+    async def chunks() -> AsyncGenerator[str]:
+        yield 'data: {"choices": [{"delta": {"content": "One two three."}, "finish_reason": "stop"}]}\n\n'
+
+    async def told() -> dict[str, Any]:
+        asked = Asked({"model": "m"}, counted=70)
+        *_, last = [event async for event in events.events(chunks(), asked)]
+        usage: dict[str, Any] = json.loads(last.split("data: ")[1])["response"]["usage"]
+        return usage
+
+    usage = asyncio.run(told())
+    assert (usage["input_tokens"], usage["output_tokens"]) == (70, count_tokens("One two three."))
 
 
 ITEMS = st.one_of(

@@ -62,7 +62,7 @@ def usage_of(usage: object, asked: Asked) -> Json:
     """The figures of a provider's usage; where a summary stood for a part, the input is what the caller sent."""
     figures = usage if isinstance(usage, dict) else {}
     cached = int((figures.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-    prompt = int(figures.get("prompt_tokens") or 0)
+    prompt = int(figures.get("prompt_tokens") or asked.counted)
     if asked.tokens is not None:
         prompt, cached = asked.tokens, 0
     return {

@@ -89,7 +89,7 @@ def usage_of(usage: Json, asked: Asked) -> Json:
     """The figures of a provider's usage; where a summary stood for a part, the input is what the caller sent."""
     cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
     thought = int((usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0)
-    read, written = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+    read, written = int(usage.get("prompt_tokens") or asked.counted), int(usage.get("completion_tokens") or 0)
     read, cached = (read, cached) if asked.tokens is None else (asked.tokens, 0)
     return {
         "input_tokens": read,
