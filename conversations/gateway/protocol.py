@@ -40,6 +40,8 @@ class Protocol:
     read: Callable[[Json, ModelProfile], Json]
     error: Callable[[Refused], Json]
     broken: Callable[[Json], str]
+    reserves_limit: bool = True
+    """Whether the limit that a caller sets for the reply is kept free of the window; else it is lowered to the room."""
     whole: Callable[[Json, Asked], Json] | None = None
     events: Callable[[Events, Asked], Events] | None = None
     statuses: Mapping[str, int] = field(default_factory=dict)

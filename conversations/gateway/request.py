@@ -42,6 +42,7 @@ class GatewayRequest:
     history: History
     window: Window
     policy: Policy
+    protocol: Protocol = CHAT
 
     @property
     def is_stream(self) -> bool:
@@ -75,7 +76,11 @@ class GatewayRequest:
         used = self.usage(state)
         if used.over_budget:
             raise TooLarge(f"{too_large(used)} (context_length_exceeded)", **too_large_detail(used))
-        return self.body if state is None else self.body | {"messages": checkpoints.assemble(self.history, state)}
+        body = self.body if state is None else self.body | {"messages": checkpoints.assemble(self.history, state)}
+        if self.protocol.reserves_limit:
+            return body
+        room = max(1, self.window.size - used.total)
+        return body | {name: min(body[name], room) for name in LIMITS if name in body}
 
     def estimated(self, state: State | None) -> int:
         """The request's tokens by our own count, to be compared with the provider's; 0 if some of them are a guess."""
@@ -104,7 +109,8 @@ def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
     history = parse_history(body.get("messages"), extras, is_storable=is_storable)
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
-    return GatewayRequest(given, forwarded, profile, history, _window(profile, body), conf.policy())
+    window = _window(profile, body) if protocol.reserves_limit else profile.usable_window
+    return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol)
 
 
 def models() -> list[ModelProfile]:

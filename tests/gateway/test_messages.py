@@ -56,7 +56,8 @@ def test_a_message_is_answered_with_the_figures_of_its_provider(caller: Caller) 
     assert answer.usage.input_tokens > 0 and answer.usage.output_tokens > 0
     sent = caller.served.llm.last_request.body
     assert sent["messages"] == [{"role": "system", "content": "Be short."}, *HI]
-    assert (sent["max_tokens"], sent["stop"], sent["temperature"]) == (2_000, ["END"], 0.5)
+    assert (sent["stop"], sent["temperature"]) == (["END"], 0.5)
+    assert 3_200 < sent["max_tokens"] < 3_400, "all the room that there is"
     assert sent["tool_choice"] == "required" and "metadata" not in sent
     assert sent["tools"][0]["function"] == {"name": "weather", "parameters": WEATHER["input_schema"]}
     row = caller.call()
@@ -103,6 +104,16 @@ def test_a_long_history_is_compacted_and_the_caller_is_told_the_tokens_of_what_i
         assert any(message["content"].startswith(MARK) for message in caller.sent)
         assert caller.sent[-1] == said[-1]
     assert answer.headers["x-chatsite-checkpoint"] == "hit"
+
+
+def test_a_large_limit_for_the_reply_takes_no_room_from_the_history(caller: Caller) -> None:
+    """As Claude Code sends it with each request: a third of the window in tools, and a limit beyond all of it."""
+    system = "Rule: be exact about shelves. " * 250
+    said = [message for message in caller.history(61) if message["role"] != "system"]
+    answer = client(caller).messages.with_raw_response.create(
+        model="scripted", max_tokens=16_000, system=system, messages=said
+    )
+    assert answer.headers["x-chatsite-checkpoint"] == "made" and caller.sent[-1] == said[-1]
 
 
 def test_the_same_history_by_either_protocol_has_one_summary(caller: Caller) -> None:

@@ -11,6 +11,7 @@ MESSAGES = Protocol(
     read=request.read,
     error=reply.error,
     broken=reply.broken,
+    reserves_limit=False,  # every request has one, as large as the largest models allow
     whole=reply.whole,
     events=reply.events,
 )

@@ -26,7 +26,7 @@ KNOWN = (
 def read(body: Json, profile: ModelProfile) -> Json:
     """The body of a chat completion that asks the same. Raises Invalid, naming the field.
 
-    `max_tokens` becomes half of the model's window at most: clients set it for the largest models.
+    `max_tokens` becomes the model's window at most: clients set it for the largest models.
     """
     for name in body.keys() - set(KNOWN):
         if body[name] is not None:
@@ -36,7 +36,7 @@ def read(body: Json, profile: ModelProfile) -> Json:
         raise Invalid("max_tokens: must be a whole number of at least 1.", field="max_tokens")
     read = {name: body[name] for name in SAME if body.get(name) is not None}
     at_openai = profile.provider == ModelProfile.Provider.OPENAI and is_openai(profile.base_url)
-    read["max_completion_tokens" if at_openai else "max_tokens"] = min(most, profile.window // 2)
+    read["max_completion_tokens" if at_openai else "max_tokens"] = min(most, profile.window)
     read["messages"] = [*_system(body.get("system")), *messages_of(body.get("messages"))]
     read |= _tools(body) | _format(body.get("output_config"))
     if body.get("stop_sequences"):

@@ -1,0 +1,92 @@
+"""Claude Code and opencode, as they come from npm, work through the gateway over several windows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compression.core.tokens import count_tokens
+from tests.faults.serving import Served, serving
+from tests.gateway.caller import MARK, Caller, Messages
+from tests.gateway.conftest import SETTINGS
+
+CLAUDE = os.environ.get("CLAUDE") or shutil.which("claude") or ""
+OPENCODE = os.environ.get("OPENCODE") or shutil.which("opencode") or ""
+WINDOW, STEPS = 64_000, 16
+COUNTED = "echo code-{number}; seq 1000 3400"
+
+
+@pytest.fixture(scope="module")
+def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A site whose model has room for what these programs say first, some 20,000 tokens of tools."""
+    settings = SETTINGS | {"OPENAI_CONTEXT_WINDOW": str(WINDOW)}
+    with serving("uvicorn", tmp_path_factory.mktemp("site"), **settings) as site:
+        yield site
+
+
+@pytest.fixture
+def caller(roomy: Served) -> Caller:
+    roomy.llm.clear()
+    return Caller(roomy)
+
+
+def ran(command: list[str], folder: Path, **environment: str) -> str:
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | {"HOME": str(home)} | environment, capture_output=True, text=True,
+        timeout=240, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]
+    return done.stdout
+
+
+def require_bounded(caller: Caller) -> None:
+    """No request was too long, no result is parted from its call, and a summary stands for what is left out."""
+    sent: list[Messages] = [request.body["messages"] for request in caller.served.llm.chats]
+    assert max(count_tokens(json.dumps(messages)) for messages in sent) < WINDOW
+    assert any(MARK in str(message["content"]) for message in sent[-1])
+    for messages in sent:
+        called: set[str] = set()
+        for message in messages:
+            called |= {call["id"] for call in message.get("tool_calls") or ()}
+            assert message["role"] != "tool" or message["tool_call_id"] in called
+
+
+@pytest.mark.skipif(not CLAUDE, reason="Claude Code is not here: npm install -g @anthropic-ai/claude-code")
+def test_claude_code_never_overflows_the_window(caller: Caller, tmp_path: Path) -> None:
+    for number in range(STEPS):
+        arguments = {"command": COUNTED.format(number=number), "description": "Counts"}
+        caller.served.llm.enqueue("", calls=[("Bash", json.dumps(arguments))])
+    caller.served.llm.enqueue("It is done.")
+    said = ran(
+        [CLAUDE, "-p", "Count.", "--dangerously-skip-permissions"], tmp_path,
+        ANTHROPIC_BASE_URL=caller.served.site.url, ANTHROPIC_AUTH_TOKEN=caller.served.key, ANTHROPIC_MODEL="scripted",
+        ANTHROPIC_SMALL_FAST_MODEL="scripted", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", IS_SANDBOX="1",
+    )  # fmt: skip
+    assert said.strip() == "It is done."
+    require_bounded(caller)
+
+
+@pytest.mark.skipif(not OPENCODE, reason="opencode is not here: npm install -g opencode-ai")
+@pytest.mark.parametrize("package", ["@ai-sdk/openai-compatible", "@ai-sdk/anthropic"])
+def test_opencode_never_overflows_the_window(caller: Caller, tmp_path: Path, package: str) -> None:
+    models = {"scripted": {"name": "scripted", "limit": {"context": 200_000, "output": 8_000}}}
+    options = {"baseURL": caller.url, "apiKey": caller.served.key}
+    provider = {"npm": package, "name": "site", "options": options, "models": models}
+    config = {"provider": {"site": provider}, "permission": "allow", "autoupdate": False, "share": "disabled",
+              "small_model": "site/scripted"}  # fmt: skip
+    (tmp_path / "opencode.json").write_text(json.dumps(config))
+    for number in range(STEPS):
+        arguments = {"command": COUNTED.format(number=number), "description": "Counts"}
+        caller.served.llm.enqueue("", calls=[("bash", json.dumps(arguments))])
+    caller.served.llm.enqueue("It is done.", times=3)
+    said = ran([OPENCODE, "run", "--model", "site/scripted", "--title", "Count", "Count."], tmp_path)
+    assert "It is done." in said
+    require_bounded(caller)
