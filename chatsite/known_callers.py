@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from chatsite.socket_auth import session_of, user_of
-from conversations import limits
+from conversations import api_keys, limits
 from conversations.errors import Refused
 from conversations.models.api_key import digest, key_of
 
@@ -48,5 +48,4 @@ def _has_key(plain: str, address: str) -> bool:
 
 
 def _key(headers: dict[bytes, bytes]) -> str:
-    kind, _, plain = headers.get(b"authorization", b"").decode("latin1").partition(" ")
-    return plain.strip() if kind.lower() == "bearer" else ""
+    return api_keys.given_in(*(headers.get(name, b"").decode("latin1") for name in (b"authorization", b"x-api-key")))

@@ -54,6 +54,12 @@ def revoke_key(user: AbstractBaseUser, key_id: int) -> ApiKey:
     return key
 
 
+def given_in(authorization: str, x_api_key: str) -> str:
+    """The key in a request's headers of these names, as a bearer or by itself; "" without one."""
+    kind, _, plain = authorization.partition(" ")
+    return plain.strip() if kind.lower() == "bearer" else x_api_key.strip()
+
+
 def let_in(plain: str, *, address: str) -> ApiKey | None:
     """The valid key with this text, counting one request of its owner; None if there is none, counting a guess.
 

@@ -56,8 +56,7 @@ def signed_in(request: HttpRequest, call: Call) -> None:
         request.get_host()
     except DisallowedHost:
         raise Invalid("host: this site has another name.", field="host") from None
-    kind, _, plain = request.headers.get("Authorization", "").partition(" ")
-    plain = plain.strip() if kind.lower() == "bearer" else request.headers.get("X-Api-Key", "").strip()
+    plain = api_keys.given_in(request.headers.get("Authorization", ""), request.headers.get("X-Api-Key", ""))
     call.key = api_keys.let_in(plain, address=request.META.get("REMOTE_ADDR", ""))
     if call.key is None:
         raise Unauthenticated

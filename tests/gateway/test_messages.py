@@ -116,6 +116,12 @@ def test_a_large_limit_for_the_reply_takes_no_room_from_the_history(caller: Call
     assert answer.headers["x-chatsite-checkpoint"] == "made" and caller.sent[-1] == said[-1]
 
 
+def test_a_body_of_any_size_is_read_of_who_sends_the_key_in_its_own_header(caller: Caller) -> None:
+    said = [message for message in caller.history(61, words=250) if message["role"] != "system"]
+    assert len(json.dumps(said)) > 65_536, "nobody unknown may send so much"
+    assert client(caller).messages.create(model="scripted", max_tokens=100, messages=said).content
+
+
 def test_the_same_history_by_either_protocol_has_one_summary(caller: Caller) -> None:
     messages = caller.history(61)
     caller.ask(messages)

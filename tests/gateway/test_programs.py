@@ -87,6 +87,7 @@ def test_opencode_never_overflows_the_window(caller: Caller, tmp_path: Path, pac
         arguments = {"command": COUNTED.format(number=number), "description": "Counts"}
         caller.served.llm.enqueue("", calls=[("bash", json.dumps(arguments))])
     caller.served.llm.enqueue("It is done.", times=3)
-    said = ran([OPENCODE, "run", "--model", "site/scripted", "--title", "Count", "Count."], tmp_path)
+    command = [OPENCODE, "run", "--model", "site/scripted", "--title", "Count", "Count."]
+    said = ran(command, tmp_path, OPENCODE_CONFIG=str(tmp_path / "opencode.json"))
     assert "It is done." in said
     require_bounded(caller)
