@@ -18,7 +18,7 @@ from conversations.gateway.anthropic.protocol import MESSAGES
 from conversations.gateway.call_log import Call, record
 from conversations.gateway.checkpoints import State
 from conversations.gateway.passages import with_passages
-from conversations.gateway.protocol import Asked, Events, Protocol, streamed
+from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, Asked, Events, Protocol, streamed
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
 from conversations.runtime import queue
@@ -36,16 +36,17 @@ async def forwarded(
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
     of = Asked(asked.given, call.before if state else None, call.before)
+    telling = COMPACTED_CHAT if protocol is CHAT and state else protocol
     if not provider.is_stream:
         content, call.spent = await provider_stream.whole(provider)
         call.answered()
         record_later(call)
-        return await _whole(content, of, call, protocol, is_stream=asked.is_stream)
+        return await _whole(content, of, call, telling, is_stream=asked.is_stream and protocol is not CHAT)
     tally, kept = provider_stream.Tally(asked.choices), held.pop_all()
     take = partial(provider_stream.take_chunk, with_usage=asked.wants_usage or protocol.events is not None)
     events = provider_stream.events(provider, tally, take)
-    if protocol.events:
-        events = protocol.events(events, of)
+    if telling.events:
+        events = telling.events(events, of)
     return _streamed(events, tally, call, kept, protocol)
 
 

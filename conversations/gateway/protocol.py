@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conversations.errors import Refused, as_json
 from conversations.models import ModelProfile
+
+_USAGE = re.compile(r'"usage":\s*\{')
 
 Json = dict[str, Any]
 Events = AsyncGenerator[str]
@@ -62,6 +66,34 @@ CHAT = Protocol(
     broken=lambda error: f"data: {json.dumps(error)}\n\n",
 )
 """OpenAI's chat completions: all passes as it is."""
+
+
+def _told(answer: Json, asked: Asked) -> Json:
+    """The answer with the tokens of what the caller sent as those of its prompt, where it has a usage."""
+    usage = answer.get("usage")
+    if not isinstance(usage, dict) or asked.tokens is None:
+        return answer
+    total = asked.tokens + int(usage.get("completion_tokens") or 0)
+    return answer | {"usage": usage | {"prompt_tokens": asked.tokens, "total_tokens": total}}
+
+
+async def _told_events(events: Events, asked: Asked) -> Events:
+    """The events unchanged, but for the one with the usage."""
+    async with aclosing(events):
+        async for event in events:
+            yield _told_event(event, asked) if _USAGE.search(event) else event
+
+
+def _told_event(event: str, asked: Asked) -> str:
+    try:
+        chunk = json.loads(event.removeprefix("data:"))
+    except ValueError:
+        return event  # it has other lines too
+    return f"data: {json.dumps(_told(chunk, asked), ensure_ascii=False)}\n\n"
+
+
+COMPACTED_CHAT = replace(CHAT, whole=_told, events=_told_events)
+"""The same where a summary stands for a part: a client that compacts by the usage does so by what it sends itself."""
 
 
 async def streamed(completion: Json) -> Events:

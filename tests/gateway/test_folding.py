@@ -53,6 +53,25 @@ def test_a_history_that_grows_is_folded_once(caller: Caller) -> None:
     assert row["tokens_before"] > row["tokens_after"]
 
 
+def test_the_caller_is_told_the_tokens_of_what_it_sent(caller: Caller) -> None:
+    """A client that compacts by the usage would else never do so, as the site does it before."""
+    messages = caller.history(LONG)
+    whole = caller.ask(messages)
+    before, after = tokens(whole)
+    usage = whole.parse().usage
+    assert usage.prompt_tokens == before > after and usage.total_tokens == before + usage.completion_tokens
+    stream = caller.client.chat.completions.create(
+        model="scripted",
+        messages=goes_on(messages),
+        stream=True,
+        stream_options={"include_usage": True},  # type: ignore[arg-type]
+    )
+    (told,) = [chunk.usage for chunk in stream if chunk.usage]
+    assert told.prompt_tokens > before
+    recorded = caller.call(count=2)["prompt_tokens"]
+    assert recorded < before, "what it cost is what the provider was sent"
+
+
 def test_a_made_up_statement_of_its_summary_is_marked(caller: Caller) -> None:
     said = f"Topic {caller.topic}, message 0: port 5000"
     text = f"## Summary\n{said}. They gave it to Gwendolyn at port 9999.\n\n## State\n- Done: message 1, port 5001"
