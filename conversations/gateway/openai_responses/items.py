@@ -40,6 +40,7 @@ def _placed(given: object) -> list[tuple[str, Json]]:
     if not isinstance(given, list) or not given:
         raise Invalid("input: must be text, or a list of at least one item.", field="input")
     placed: list[tuple[str, Json]] = []
+    said = {_instruction(item) for item in given if isinstance(item, dict) and item.get("role") in INSTRUCTING}
     for number, item in enumerate(given):
         place = f"input[{number}]"
         if not isinstance(item, dict):
@@ -50,16 +51,13 @@ def _placed(given: object) -> list[tuple[str, Json]]:
         text, held = content_of_compaction(place, item)
         if text:
             placed.append((place, compaction_item(str(item.get("id") or ""), text)))
-        placed += [(f"{place}.encrypted_content", inner) for inner in held if not _is_said_again(inner, given)]
+        placed += [(f"{place}.encrypted_content", inner) for inner in held if _instruction(inner) not in said]
     return placed
 
 
-def _is_said_again(held: Json, given: list[Json]) -> bool:
-    """Whether a held instruction is in the input itself: some clients send theirs beside the compaction item."""
-    if held.get("role") not in INSTRUCTING:
-        return False
-    same = (held["role"], held.get("content"))
-    return any(isinstance(item, dict) and (item.get("role"), item.get("content")) == same for item in given)
+def _instruction(item: Json) -> tuple[str, str]:
+    """By which an instruction is known again: some clients send theirs beside the compaction item that holds it."""
+    return str(item.get("role")), as_json(item.get("content"))
 
 
 def _read(given: object) -> _Reading:
@@ -68,12 +66,16 @@ def _read(given: object) -> _Reading:
         reading.take(place, item)
         reading.starts += [number] * (len(reading.messages) - len(reading.starts))
     reading.end_results()
+    for at, texts in reading.added.items():
+        message = reading.messages[at]
+        message["content"] = "\n\n".join([*([message["content"]] if message["content"] else ()), *texts])
     return reading
 
 
 class _Reading:
     """The messages so far, the items that they begin with (`starts`), and the `images` of results that follow once all
-    results of a message are there.
+    results of a message are there. `calling` is the place of the last message with calls, `added` are texts that were
+    said after the calls of a message, by its place.
     """
 
     def __init__(self) -> None:
@@ -81,6 +83,8 @@ class _Reading:
         self.starts: list[int] = []
         self.images: list[Json] = []
         self.called: set[str] = set()
+        self.calling = 0
+        self.added: dict[int, list[str]] = {}
 
     def take(self, place: str, item: Json) -> None:
         kind = item.get("type", "message")
@@ -99,9 +103,8 @@ class _Reading:
 
     def end_results(self) -> None:
         if self.images:
-            calls = max(at for at, message in enumerate(self.messages) if message.get("tool_calls"))
             self.messages.append({"role": "user", "content": self.images})
-            self.starts.append(self.starts[calls])
+            self.starts.append(self.starts[self.calling])
             self.images = []
 
     def _message(self, place: str, item: Json) -> None:
@@ -111,7 +114,7 @@ class _Reading:
         content = content_of(f"{place}.content", item.get("content"))
         last = self.messages[-1] if self.messages else {}
         if role == "assistant" and last.get("tool_calls") and isinstance(content, str):
-            last["content"] = f"{last['content']}\n\n{content}" if last["content"] else content  # results come next
+            self.added.setdefault(len(self.messages) - 1, []).append(content)  # results come next
         else:
             self.messages.append({"role": role, "content": content})
 
@@ -131,6 +134,7 @@ class _Reading:
             last.setdefault("tool_calls", []).append(call)
         else:
             self.messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        self.calling = len(self.messages) - 1
 
     def _result(self, place: str, item: Json) -> None:
         id = _text(place, item, "call_id")

@@ -52,7 +52,10 @@ def _own(tools: object) -> Iterator[tuple[Json, str]]:
         if not isinstance(tool, dict) or not isinstance(tool.get("type"), str):
             raise Invalid(f"tools[{place}]: must be an object with a type.", field=f"tools[{place}]")
         if tool["type"] == "namespace":
-            yield from ((inner, str(tool.get("name") or "")) for inner, _ in _own(tool.get("tools")))
+            inside = tool.get("tools")
+            if isinstance(inside, list) and any(isinstance(one, dict) and "tools" in one for one in inside):
+                raise Invalid(f"tools[{place}].tools: a namespace holds no other.", field=f"tools[{place}].tools")
+            yield from ((inner, str(tool.get("name") or "")) for inner, _ in _own(inside))
         elif tool["type"] in ("function", "custom"):
             if not isinstance(tool.get("name"), str) or not tool["name"]:
                 raise Invalid(f"tools[{place}].name: must be a text.", field=f"tools[{place}].name")
