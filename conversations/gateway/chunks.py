@@ -22,13 +22,7 @@ class ToolCall:
     index: int
     id: str = ""
     name: str = ""
-    arguments: str = ""
-    waiting: str = ""
-
-    @property
-    def given(self) -> Json:
-        """The arguments as an object."""
-        return arguments_of(self.arguments)
+    waiting: list[str] = field(default_factory=list)
 
 
 class Piece(NamedTuple):
@@ -49,7 +43,7 @@ class Reading:
     reason: str | None = None
     usage: Json = field(default_factory=dict)
     calls: dict[int, ToolCall] = field(default_factory=dict)
-    late: str = ""
+    late: list[str] = field(default_factory=list)
 
     async def pieces(self, chunks: AsyncGenerator[str]) -> AsyncGenerator[Piece]:
         """The pieces of a stream's chunks, each the text of an event."""
@@ -70,7 +64,7 @@ class Reading:
             for piece in self._of_call(index):
                 yield piece
         if self.late:
-            yield Piece("text", self.late)
+            yield Piece("text", "".join(self.late))
 
     def _taken(self, chunk: Json) -> Iterator[Piece]:
         self.usage = chunk.get("usage") or self.usage
@@ -79,7 +73,7 @@ class Reading:
             self.reason = choice.get("finish_reason") or self.reason
             text = delta.get("content") or delta.get("refusal") or ""
             if self.calls:
-                self.late += text
+                self.late += [text] if text else []
             else:
                 if thoughts := thoughts_of(delta):
                     yield Piece("thought", thoughts)
@@ -95,13 +89,12 @@ class Reading:
         call = self.calls.setdefault(index, ToolCall(index))
         call.id = call.id or delta.get("id") or ""
         call.name = call.name or given.get("name") or ""
-        call.arguments += (more := given.get("arguments") or "")
-        call.waiting += more
+        call.waiting.append(given.get("arguments") or "")
 
     def _of_call(self, index: int) -> Iterator[Piece]:
         call = self.calls[index]
         if call.name:
-            more, call.waiting = call.waiting, ""
+            more, call.waiting = "".join(call.waiting), []
             yield Piece("call", more, call)
 
 

@@ -54,7 +54,7 @@ class _Writing:
         self._output: list[Json] = []
         self._open = ""
         self._item: Json = {}
-        self._text = ""
+        self._said: list[str] = []
 
     def begin(self) -> Iterator[str]:
         for name in ("created", "in_progress"):
@@ -66,7 +66,7 @@ class _Writing:
         if key != self._open:
             yield from self._close()
             yield from self._start(key, piece)
-        self._text += piece.text
+        self._said.append(piece.text)
         if piece.text and (name := DELTAS.get(self._item["type"])):
             yield self._in_item(name, delta=piece.text, **self._part())
 
@@ -76,7 +76,7 @@ class _Writing:
         yield self._event(f"response.{made['status']}", response=made)
 
     def _start(self, key: str, piece: Piece) -> Iterator[str]:
-        self._open, self._text = key, ""
+        self._open, self._said = key, []
         if call := piece.call:
             self._item = self._naming.call_item(new_id("fc"), call.id, call.name, "", "in_progress")
             self._name = call.name
@@ -92,23 +92,23 @@ class _Writing:
         """End the open item: its text, its part and itself."""
         if not self._open:
             return
-        kind, id = self._item["type"], self._item["id"]
+        kind, id, text = self._item["type"], self._item["id"], "".join(self._said)
         if kind == "message":
-            yield self._in_item("response.output_text.done", text=self._text, logprobs=[], **self._part())
-            item = message_item(id, self._text)
+            yield self._in_item("response.output_text.done", text=text, logprobs=[], **self._part())
+            item = message_item(id, text)
         elif kind == "reasoning":
-            yield self._in_item("response.reasoning_summary_text.done", text=self._text, **self._part())
-            item = reasoning_item(id, self._text)
+            yield self._in_item("response.reasoning_summary_text.done", text=text, **self._part())
+            item = reasoning_item(id, text)
         else:
-            item = self._naming.call_item(id, self._item["call_id"], self._name, self._text)
+            item = self._naming.call_item(id, self._item["call_id"], self._name, text)
             if kind == "custom_tool_call":
                 yield self._in_item("response.custom_tool_call_input.delta", delta=item["input"])
                 yield self._in_item("response.custom_tool_call_input.done", input=item["input"])
             else:
-                done = {"name": item["name"], "arguments": self._text}
+                done = {"name": item["name"], "arguments": text}
                 yield self._in_item("response.function_call_arguments.done", **done)
         if added := PARTS.get(kind):
-            yield self._in_item(f"{added}.done", part=self._part_of(self._text), **self._part())
+            yield self._in_item(f"{added}.done", part=self._part_of(text), **self._part())
         yield self._event("response.output_item.done", output_index=len(self._output), item=item)
         self._output.append(item)
         self._open = ""
