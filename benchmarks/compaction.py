@@ -1,4 +1,4 @@
-"""README's table: `python -m benchmarks.compaction`.
+"""A table of docs/measured.md: `python -m benchmarks.compaction`.
 
 Each real conversation of `../shared/data` is imported, compressed by the extractive summariser as the built-in
 model's conversations are (a window of 8,192 tokens, 85 % of it used), and chatted on with a scripted model, whose

@@ -1,4 +1,4 @@
-"""A setting of compression stands in one table: checks, validation, form, API and README have all that it has."""
+"""A setting of compression stands in one table: checks, validation, form, API and docs have all that it has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from conversations.models import Conversation
 from conversations.page.forms import PERCENT_FIELDS, PolicyForm
 from conversations.validation import POLICY, clean_policy
 
-README = Path(__file__).parents[2] / "README.md"
+SETTINGS = Path(__file__).parents[2] / "docs" / "settings.md"
 NAMES = [field.name for field in FIELDS]
 NUMBERS = [field for field in FIELDS if field.kind in ("whole", "share", "level")]
 
@@ -34,10 +34,10 @@ def agent(conversation: Conversation) -> Conversation:
 @pytest.mark.django_db
 def test_every_setting_is_everywhere(agent: Conversation) -> None:
     assert list(POLICY) == list(PolicyForm(agent).fields) == list(PolicySettings.model_fields) == NAMES
-    table = README.read_text().partition("| `enabled`, `ahead`, `strategy`")
+    table = SETTINGS.read_text().partition("| `enabled`, `ahead`, `strategy`")
     rows = (table[0].rpartition("\n\n")[2] + table[1] + table[2].partition("\n\n")[0]).splitlines()
     told = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)}
-    assert set(NAMES) <= told, "README names each"
+    assert set(NAMES) <= told, "docs/settings.md names each"
 
 
 def test_the_engine_knows_each_and_the_table_all_that_a_conversation_may_set() -> None:

@@ -16,7 +16,7 @@ from tests.furnishing import furnish
 from tests.servers import wait_until
 
 MOST_MB = 95
-"""Resident, for what is loaded; README's figure is of a site that has been there for a second."""
+"""Resident, for what is loaded; the figure of docs/measured.md is of a site that has been there for a second."""
 UNUSED = {
     *(
         "openai",
