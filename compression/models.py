@@ -28,8 +28,8 @@ class Compaction(models.Model):
 
     `pre_tokens` and `post_tokens` are what it condensed and what stands in its place, by our own count: runs are
     compared by them. `request_before` and `request_after` are the next request, whole, right before and after it was
-    put in force, as the meter counted them; null where it never was, or no model was set.
-
+    put in force, as the meter counted them; null where it never was, or no model was set. `reduction_percent` is of
+    the summary: how much shorter it is than its messages.
     """
 
     class Trigger(models.TextChoices):
@@ -148,6 +148,13 @@ class Compaction(models.Model):
         return self.post_tokens if self.request_after is None else self.request_after
 
     @property
+    def request_reduction_percent(self) -> float | None:
+        """How much smaller the next request became, in percent; negative where it grew."""
+        if not self.before or self.after is None:
+            return None
+        return round(100 * (1 - self.after / self.before), 1)
+
+    @property
     def instructions(self) -> str:
         return str(self.steering.get("instructions", ""))
 
@@ -192,7 +199,12 @@ class Checkpoint(models.Model):
     class Meta:
         ordering = ["last_message_at", "number"]
         constraints = [models.UniqueConstraint(fields=["conversation", "number"], name="checkpoint_number")]
-        indexes = [models.Index(fields=["digest"], name="checkpoint_by_digest")]
+        indexes = [
+            models.Index(fields=["digest"], name="checkpoint_by_digest"),
+            models.Index(
+                fields=["conversation", "original_tokens"], name="active_checkpoint", condition=Q(active=True)
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"checkpoint {self.number}"

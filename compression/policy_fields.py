@@ -115,7 +115,8 @@ FIELDS = (
     ),
     PolicyField(
         "summary_max_tokens", "whole", "Summary length",
-        "Tokens that a new summary is asked for; null: a sixteenth of what a request may use, from 300 to 3,000.",
+        "The most tokens of a new summary, whoever writes it, kept facts included. null: a sixteenth of what a request "
+        "may use is asked for, from 300 to 3,000. Either way a summary takes at most a fifth of its messages' tokens.",
         unit="tokens", low=100, high=MAX_SUMMARY_TOKENS, unset="by the window", nullable=True,
         setting="COMPRESSION_SUMMARY_MAX_TOKENS",
     ),
@@ -129,6 +130,11 @@ FIELDS = (
         "recall_share", "share", "Recalled passages",
         "Share of what a request may use that passages quoted from the compacted part may take.",
         unit="% of a request", low=0.02, high=0.5,
+    ),
+    PolicyField(
+        "recall_max_tokens", "whole", "Recalled at most",
+        "The most tokens of recalled passages, as the model counts them, however large the window.",
+        unit="tokens", low=200, high=1_000_000, setting="COMPRESSION_RECALL_MAX_TOKENS",
     ),
     PolicyField(
         "level", "level", "Detail", "3 detailed, 2 moderate, 1 compact; null: by size.",

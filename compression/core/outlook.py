@@ -1,30 +1,56 @@
-"""Estimates, without a summariser, what a request takes after a compaction that a person asks for."""
+"""Estimates, without a summariser, the next request after a compaction that a person asks for."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
+
+from compression.core.aging import cost, total_original_tokens
 from compression.core.context import FRAME_TOKENS
 from compression.core.errors import CompactionSkipped
-from compression.core.extractive.summariser import Extractive
 from compression.core.policy import Policy
 from compression.core.stages.identify import identify
-from compression.core.values import MESSAGE_OVERHEAD, Draft, Steering, Transcript, total_tokens
+from compression.core.stages.prepare import USUAL_DENSITY, summary_limit, summary_tokens
+from compression.core.tokens import TokenCounter
+from compression.core.values import MESSAGE_OVERHEAD, Draft, Steering, Transcript, Turn, total_tokens
 
 
-def tokens_left(transcript: Transcript, policy: Policy) -> int | None:
-    """About how many of the model's tokens the next request takes after a compaction by hand; None: nothing to compact.
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The next request after a compaction by hand.
 
-    The new summary is taken to have the length that is asked of a model, or all the room where the policy wants it
-    selected; recalled passages are taken to have all of theirs.
+    `tokens` is its size by our own count without recalled passages, `recall_budget` the most that these may take.
+    `cut` is the date of the last compacted message, `verbatim` the ids of kept messages before it, `tail` the messages
+    after it.
+    """
+
+    tokens: int
+    recall_budget: int
+    cut: datetime
+    verbatim: tuple[str, ...]
+    tail: tuple[Turn, ...]
+
+
+def after_compaction(
+    transcript: Transcript, policy: Policy, *, is_selected: bool, count: TokenCounter
+) -> Outlook | None:
+    """The next request after a compaction by hand; None where there is nothing to compact.
+
+    `is_selected`: no model writes the summary, so it fills its limit. A model's is taken to have the policy's length.
     """
     try:
         draft = identify(Draft(transcript), policy, Steering())
+        limit = summary_limit(draft, policy, count)
+        usual = draft.condensed_tokens * USUAL_DENSITY // 200  # with so many facts it has the policy's own length
+        newest = summary_tokens(draft, policy, limit, facts=None if is_selected else usual)
     except CompactionSkipped:
         return None
-    window = transcript.window
-    newest = draft.condensed_tokens // policy.min_reduction
-    if policy.summariser != Extractive.name:
-        newest = min(newest, policy.new_summary_tokens(window))
-    earlier = 0 if policy.folds else max(0, transcript.context_tokens - FRAME_TOKENS - MESSAGE_OVERHEAD)
-    summaries = min(FRAME_TOKENS + earlier + newest, policy.context_budget(window)) + MESSAGE_OVERHEAD
-    verbatim = total_tokens(draft.kept + draft.tail)
-    return window.corrected(transcript.system_tokens + summaries + verbatim + policy.recall_budget(window))
+    summaries = min(FRAME_TOKENS + cost(draft.older) + newest, draft.room) + MESSAGE_OVERHEAD
+    covered = draft.condensed_tokens + total_original_tokens(transcript.checkpoints)
+    return Outlook(
+        tokens=transcript.system_tokens + summaries + total_tokens(draft.kept + draft.tail),
+        recall_budget=policy.recall_budget(transcript.window, covered=covered, summaries=summaries),
+        cut=max(draft.condensed[-1].created_at, transcript.cut or draft.condensed[-1].created_at),
+        verbatim=tuple(turn.id for turn in draft.kept),
+        tail=draft.tail,
+    )

@@ -37,8 +37,12 @@ SUMMARY_SHARE, MIN_SUMMARIES, MAX_SUMMARIES = 0.15, 900, 16_000
 """All summaries together may take this share of what a request may use, and from MIN_ to MAX_SUMMARIES tokens."""
 MAX_SUMMARIES_SHARE = 0.25
 """In a window so small that MIN_SUMMARIES would be more, all summaries together may take this share."""
-RECALL_SHARE = 0.18
-"""Recalled passages may take this share of what a request may use."""
+RECALL_SHARE, MAX_RECALL = 0.18, 6_000
+"""Recalled passages may take this share of what a request may use, and at most MAX_RECALL of the model's tokens."""
+COMPACTED_SHARE = 1 / 3
+"""Compacted messages take at most this share of their tokens in every later request, summaries and recall together."""
+COVERED_SHARE, LEAST_NEW_SUMMARY = 1 / 5, 120
+"""A new summary, with the facts that are put back, takes at most this share of its messages' tokens, or 120 tokens."""
 NEW_SUMMARY_SHARE, MIN_NEW_SUMMARY, MAX_NEW_SUMMARY = 1 / 16, 300, 3_000
 """The length of a new summary where no policy names one: a share of what a request may use, within these tokens."""
 FLOW_SUMMARY_SHARE = 0.2
@@ -99,9 +103,11 @@ class Policy:
 
     Ratios are shares of the window, or of `max_live_tokens` where these are fewer: then a request has them all for
     itself, and is compacted as if the window had no more; what does not fit is still told by the window. `cooldown` is
-    in seconds. `summary_max_tokens` is the length asked of a summary;
-    None means NEW_SUMMARY_SHARE. `summary_share` and `recall_share` are what all summaries together and all recalled
-    passages may take, as shares of what a request may use: the window without the room for the reply.
+    in seconds. `summary_max_tokens` is the most that a new summary takes,
+    whoever writes it, with the facts that are put back; None means NEW_SUMMARY_SHARE, a length to ask for.
+    `summary_share` and `recall_share` are what all summaries together and all recalled passages may take, as shares of
+    what a request may use: the window without the room for the reply. `recall_max_tokens` bounds recalled passages in
+    the model's tokens.
     `threshold` None means DEFAULT_THRESHOLD, and for a local model also LOCAL_SHARE; a named threshold is the only
     limit, for local models too. `keep_user_tokens` of a person's latest condensed messages stay verbatim. The smaller
     of `target_ratio` and `target_tokens` is the target. `level` (3 detailed, 2 moderate, 1 compact; None: by size),
@@ -128,6 +134,7 @@ class Policy:
     summary_max_tokens: int | None = None
     summary_share: float = SUMMARY_SHARE
     recall_share: float = RECALL_SHARE
+    recall_max_tokens: int = MAX_RECALL
     level: int | None = None
     summariser: str = ""
     prompt: str = ""
@@ -202,17 +209,26 @@ class Policy:
             return int(FLOW_SUMMARY_SHARE * self.history_tokens)
         return int(min(max(NEW_SUMMARY_SHARE * self._usable(window), MIN_NEW_SUMMARY), MAX_NEW_SUMMARY))
 
-    def recall_budget(self, window: Window) -> int:
-        """The most tokens, by our own count, of passages that are recalled for one message."""
-        return int(self.recall_share * self._usable(window)) if self.recall else 0
+    def recall_budget(self, window: Window, *, covered: int | None = None, summaries: int = 0) -> int:
+        """The most tokens, by our own count, of passages that are recalled for one message.
 
-    def max_new_summary_tokens(self, window: Window, condensed: int) -> float:
-        """The most tokens of a new summary of `condensed` tokens, whatever room there is; inf without a budget.
-
-        A flow's summary takes the asked length or a sixth of its messages: of 20 equal messages, 4 of them kept, a
-        third of the tokens is left.
+        `covered` is the number of tokens of all compacted messages: `summaries` and passages together take at most
+        COMPACTED_SHARE of it. None leaves that limit out.
         """
-        return max(self.new_summary_tokens(window), condensed // 6) if self.has_budget else inf
+        if not self.recall:
+            return 0
+        most = min(self.recall_share * self._usable(window), self.recall_max_tokens / window.correction)
+        return int(most if covered is None else max(0.0, min(most, COMPACTED_SHARE * covered - summaries)))
+
+    def max_new_summary_tokens(self, window: Window, covered: int) -> float:
+        """The most tokens of a new summary of `covered` tokens of messages, whatever room there is.
+
+        In a flow with its own budget it takes the asked length or a sixth of its messages: of 20 equal messages, 4 of
+        them kept, a third of the tokens is left.
+        """
+        if self.has_budget:
+            return max(self.new_summary_tokens(window), covered // 6)
+        return min(max(COVERED_SHARE * covered, LEAST_NEW_SUMMARY), self.summary_max_tokens or inf)
 
     def target(self, window: Window) -> float:
         """The size, in the model's tokens, that a request should not exceed after a compaction."""

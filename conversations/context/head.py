@@ -7,12 +7,12 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from compression.core.values import Window
-from compression.models import Compaction
+from compression.models import Checkpoint, Compaction
 from conversations.context.tools import offered_tools
 from conversations.llm.tools import Spec
 from conversations.models import Conversation, Message, ModelProfile
@@ -26,6 +26,7 @@ STREAMING = RawSQL("'streaming'", ())
 class Head(NamedTuple):
     """The columns of a conversation, and of its model, that a turn needs.
 
+    `covered_tokens` are those of all messages that its active checkpoints stand for.
     In an executor's conversation, `system_prompt`, `policy` and `rules` are those of its agent's conversation.
     """
 
@@ -39,6 +40,7 @@ class Head(NamedTuple):
     kind: str
     compressed_context: str | None
     compressed_tokens: int
+    covered_tokens: int
     compressed_at: datetime | None
     verbatim_ids: list[str]
     elided: dict[str, int]
@@ -111,6 +113,8 @@ def _columns() -> dict[str, Any]:
     """The column or expression behind each field of `Head` that is read from the database, in the fields' order."""
     active = Compaction.objects.filter(conversation=OuterRef("pk"), status__in=Compaction.ACTIVE)
     active = active.exclude(trigger=Compaction.Trigger.AHEAD)  # no request waits for one made ahead of time
+    checkpoints = Checkpoint.objects.filter(conversation=OuterRef("pk"), active=True).order_by()
+    covered = checkpoints.values("conversation").annotate(total=Sum("original_tokens")).values("total")
     streaming = Message.objects.filter(conversation=OuterRef("pk"), status=STREAMING)
     return {
         "id": "id",
@@ -123,6 +127,7 @@ def _columns() -> dict[str, Any]:
         "kind": "kind",
         "compressed_context": "compressed_context",
         "compressed_tokens": "compressed_tokens",
+        "covered_tokens": Coalesce(Subquery(covered), 0),
         "compressed_at": "compressed_at",
         "verbatim_ids": "verbatim_ids",
         "elided": "elided",

@@ -78,7 +78,7 @@ def load(conversation_id: UUID) -> Loaded:
     loaded = transcript.load(conversation_id)
     known, room = _known.get(_key(loaded), UNKNOWN), room_for(loaded)
     is_known = known is not UNKNOWN and room >= recall.MIN_BUDGET_TOKENS and (known is None or known.tokens <= room)
-    return replace(loaded, recalled=known) if is_known else recalling(loaded)
+    return replace(loaded, recalled=known) if is_known else recalling(loaded, catches_up=False)
 
 
 def load_for_request(conversation_id: UUID) -> Loaded:
@@ -86,9 +86,10 @@ def load_for_request(conversation_id: UUID) -> Loaded:
     return recalling(transcript.load(conversation_id))
 
 
-def recalling(loaded: Loaded) -> Loaded:
+def recalling(loaded: Loaded, *, catches_up: bool = True) -> Loaded:
     """`loaded` with the passages of its compacted part that bear on the person's latest message.
 
+    With `catches_up`, messages that are not indexed yet are indexed first; nothing is written without it.
     Without passages if nothing is compacted, nothing scores, the policy forbids recall, or there is no room.
     """
     budget = room_for(loaded)
@@ -96,7 +97,7 @@ def recalling(loaded: Loaded) -> Loaded:
         return replace(loaded, recalled=None)
     head = loaded.head
     past = Past(head.id, cast(datetime, head.compressed_at), head.verbatim_ids)
-    found, is_whole = _looked_up(past, loaded.live, kept=loaded.kept, budget=budget)
+    found, is_whole = _looked_up(past, loaded.live, kept=loaded.kept, budget=budget, catches_up=catches_up)
     if len(_known) >= MAX_REMEMBERED:
         _known.clear()
     if is_whole:
@@ -104,21 +105,23 @@ def recalling(loaded: Loaded) -> Loaded:
     return replace(loaded, recalled=found)
 
 
-def found_in(past: Past, live: Sequence[Turn], *, budget: int) -> Recalled | None:
+def found_in(past: Past, live: Sequence[Turn], *, budget: int, catches_up: bool = True) -> Recalled | None:
     """The passages of the past that bear on the latest question among the `live` turns; None if there are none.
 
     Messages that are sent are not quoted. A fault of the index is reported, and nothing is recalled.
     """
-    return _looked_up(past, live, budget=budget)[0] if budget >= recall.MIN_BUDGET_TOKENS else None
+    if budget < recall.MIN_BUDGET_TOKENS:
+        return None
+    return _looked_up(past, live, budget=budget, catches_up=catches_up)[0]
 
 
 def _looked_up(
-    past: Past, live: Sequence[Turn], *, kept: Sequence[Turn] = (), budget: int
+    past: Past, live: Sequence[Turn], *, kept: Sequence[Turn] = (), budget: int, catches_up: bool
 ) -> tuple[Recalled | None, bool]:
     """(the passages, whether all messages were indexed where they were looked for)."""
     try:
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
-            return _recalled(past, live, {turn.id for turn in (*kept, *live)}, budget)
+            return _recalled(past, live, {turn.id for turn in (*kept, *live)}, budget, catches_up)
     except DatabaseError as error:
         message_index.report(error)
         return None, False
@@ -129,13 +132,15 @@ def _key(loaded: Loaded) -> tuple[object, ...]:
     return head.id, head.compressed_at, tuple(head.verbatim_ids), question and (question.id, question.content)
 
 
-def _recalled(past: Past, live: Sequence[Turn], sent: Set[str], budget: int) -> tuple[Recalled | None, bool]:
+def _recalled(
+    past: Past, live: Sequence[Turn], sent: Set[str], budget: int, catches_up: bool
+) -> tuple[Recalled | None, bool]:
     question = recall.question_of(live)
     if question is None:
         return None, True
     before = live[: live.index(question)][-RECENT_MESSAGES:]
     weights = recall.query_of(question.content, (turn.content for turn in before))
-    messages, counts, is_whole = _proposed(past, list(weights))
+    messages, counts, is_whole = _proposed(past, list(weights), catches_up)
     quotes = recall.chosen(
         [one for one in messages if one.id not in sent],
         weights,
@@ -157,7 +162,8 @@ def room_for(loaded: Loaded) -> int:
     usage = loaded.usage(system_tokens=prompt.system_tokens(head))
     assert usage is not None
     room = int((head.window.budget - (usage.total - usage.recalled) - 1) / head.window.correction)
-    return max(0, min(policy_of(head).recall_budget(head.window), room))
+    budget = policy_of(head).recall_budget(head.window, covered=head.covered_tokens, summaries=head.compressed_tokens)
+    return max(0, min(budget, room))
 
 
 def noted(found: Recalled) -> dict[str, Any]:
@@ -177,14 +183,14 @@ def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None
     return recall.recalled(note["before"], quotes, count_tokens)
 
 
-def _proposed(past: Past, terms: list[str]) -> tuple[list[PastMessage], dict[str, int], bool]:
+def _proposed(past: Past, terms: list[str], catches_up: bool) -> tuple[list[PastMessage], dict[str, int], bool]:
     """(messages up to the cut with most of the terms, and their neighbours; the number of messages with each term;
     whether all messages are indexed).
     """
     id = past.conversation_id
     scope = message_index.of_conversation(id)
     proposed = message_index.propose(scope, terms, within=id)
-    if proposed.is_behind and message_index.catch_up(id, most=MAX_CATCH_UP):
+    if catches_up and proposed.is_behind and message_index.catch_up(id, most=MAX_CATCH_UP):
         proposed = message_index.propose(scope, terms, within=id)
     counts = dict(zip(terms, proposed.counts, strict=True))
     common = recall.COMMON_SHARE * proposed.total

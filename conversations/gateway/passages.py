@@ -20,5 +20,8 @@ def with_passages(asked: GatewayRequest, state: State) -> State:
     past = Past(state.conversation_id, state.cut, state.verbatim_ids)
     numbers = state.sent(asked.history)
     sent = [replace(turn, id=str(number)) for number, turn in zip(numbers, state.turns(asked.history), strict=True)]
-    found = recall.found_in(past, sent[len(state.kept) :], budget=min(asked.policy.recall_budget(window), room))
+    kept = set(state.kept)
+    covered = sum(line.turn.tokens for at, line in enumerate(asked.history.lines[: state.place]) if at not in kept)
+    budget = asked.policy.recall_budget(window, covered=covered, summaries=state.tokens)
+    found = recall.found_in(past, sent[len(state.kept) :], budget=min(budget, room))
     return replace(state, recalled=found)

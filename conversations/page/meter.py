@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import ceil
 
 from django.template.defaultfilters import pluralize
 
-from compression.core import outlook
+from compression.core.extractive.summariser import Extractive
+from compression.core.outlook import after_compaction
 from compression.core.policy import Policy
-from compression.core.values import FlowUsage, Usage
-from compression.models import Checkpoint
+from compression.core.tokens import count_tokens
+from compression.core.values import Checkpoint, FlowUsage, Usage
+from compression.records import active_checkpoints
 from conversations.context import economy, prompt, recall, usage
 from conversations.context.policy import policy_of
+from conversations.context.recall import Past
 from conversations.context.transcript import Loaded
 from conversations.llm import tools, window_words
+from conversations.llm.profiles import summariser_of
 from conversations.models import Conversation
 
 MIN_WIDTH_PERCENT = 2.5
@@ -39,6 +43,8 @@ LIMIT_LABELS: dict[str, str] = {
 """The limit that decides when a compaction is due, in words, by `policy.Reason`."""
 RECENT_TURNS = 5
 """Turns whose mean size predicts the size of the next turns."""
+LITTLE_SHARE = 0.25
+"""A compaction by hand that frees less than this share of the request is announced as one that frees little."""
 MAX_PREDICTED_TURNS = 99
 """The most turns that a prediction names."""
 
@@ -87,6 +93,16 @@ class Meter:
     left: int | None
     """About how many tokens a compaction by hand would leave; None where it would find nothing to compact."""
 
+    @property
+    def frees(self) -> int:
+        """About how many tokens of the next request a compaction by hand would free; 0: none."""
+        return 0 if self.left is None else max(0, self.used - self.left)
+
+    @property
+    def frees_little(self) -> bool:
+        """Whether that is less than LITTLE_SHARE of the request."""
+        return self.frees < LITTLE_SHARE * self.used
+
 
 def meter(conversation: Conversation) -> Meter | None:
     """The conversation's meter; None without a model, since the window is the model's."""
@@ -95,6 +111,7 @@ def meter(conversation: Conversation) -> Meter | None:
     if used is None:
         return None
     policy, window = policy_of(loaded.head), used.window
+    checkpoints = active_checkpoints(conversation.pk) if loaded.head.compressed_at else ()
     due = policy.due_at(used, messages=len(loaded.turns), local=bool(loaded.head.is_local))
     return Meter(
         used=used.total,
@@ -103,7 +120,7 @@ def meter(conversation: Conversation) -> Meter | None:
         threshold=round(100 * due.tokens / window.size),
         reason=LIMIT_LABELS[due.reason],
         reserve=window.reserve,
-        parts=shares(_tokens_by_kind(loaded, used), window.size, _part_labels(conversation, loaded)),
+        parts=shares(_tokens_by_kind(loaded, used), window.size, _part_labels(loaded, checkpoints)),
         compacts=policy.enabled,
         turns=_turns_left(loaded, used, due.tokens) if policy.enabled else None,
         cost=price(conversation, used.total),
@@ -112,7 +129,7 @@ def meter(conversation: Conversation) -> Meter | None:
         target=round(100 * policy.target(window) / window.size),
         lowered=window_words.lowered(conversation.model),
         breaks_even=economy.break_even_turns(loaded.head, policy, due=due.tokens) if policy.enabled else None,
-        left=outlook.tokens_left(prompt.request_transcript(loaded), policy),
+        left=_left(conversation, loaded, policy, checkpoints),
     )
 
 
@@ -143,8 +160,28 @@ def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = L
     return tuple(parts)
 
 
-def _part_labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
-    """A label for each part that names its contents; one query."""
+def _left(conversation: Conversation, loaded: Loaded, policy: Policy, checkpoints: Sequence[Checkpoint]) -> int | None:
+    """About how many tokens the next request has after a compaction by hand, the passages for its question included."""
+    transcript = replace(prompt.request_transcript(loaded), checkpoints=tuple(checkpoints))
+    is_selected = _is_selected(conversation, policy)
+    outlook = after_compaction(transcript, policy, is_selected=is_selected, count=count_tokens)
+    if outlook is None:
+        return None
+    past = Past(conversation.pk, outlook.cut, outlook.verbatim)
+    recalled = recall.found_in(past, outlook.tail, budget=outlook.recall_budget, catches_up=False)
+    tokens = outlook.tokens + (recalled.tokens if recalled else 0)
+    return min(transcript.window.corrected(tokens), transcript.window.budget)
+
+
+def _is_selected(conversation: Conversation, policy: Policy) -> bool:
+    """Whether no model writes the summary of a compaction by hand."""
+    if policy.summariser or conversation.model is None:
+        return policy.summariser == Extractive.name
+    return summariser_of("standard", conversation.model) == Extractive.name
+
+
+def _part_labels(loaded: Loaded, checkpoints: Sequence[Checkpoint]) -> dict[str, str]:
+    """A label for each part that names its contents."""
     head, protected = loaded.head, sum(turn.protected for turn in loaded.turns)
     system = ["System"]
     system += ["mode"] if head.mode != Conversation.Mode.ASSISTANT else []
@@ -152,11 +189,10 @@ def _part_labels(conversation: Conversation, loaded: Loaded) -> dict[str, str]:
     system += [_counted(len(head.rules), "rule")] if head.rules else []
     noted = len(prompt.instructions_of(head).noted)
     system += [f"{noted:,} noted"] if noted else []
-    active = Checkpoint.objects.filter(conversation=conversation, active=True)
     return {
         "system": ", ".join(system),
         "tools": _counted(len(head.tools), "tool").capitalize(),
-        "summary": f"Summary, {_counted(active.count() if head.compressed_at else 0, 'checkpoint')}",
+        "summary": f"Summary, {_counted(len(checkpoints), 'checkpoint')}",
         "recalled": f"Recalled, {_counted(len(loaded.recalled.quotes) if loaded.recalled else 0, 'passage')}",
         "protected": f"Protected, {_counted(protected, 'message')}",
         "live": f"Live, {_counted(len(loaded.turns) - protected, 'message')}",

@@ -26,7 +26,9 @@ compaction_seconds = Histogram(
     "compaction_latency_seconds", "From the claim of a compaction to its end.", ["trigger"], buckets=WAIT_BUCKETS
 )
 compaction_reduction = Gauge(
-    "compaction_reduction_percent", "Of the last compaction that succeeded.", multiprocess_mode="mostrecent"
+    "compaction_reduction_percent",
+    "How much smaller the last compaction made the next request.",
+    multiprocess_mode="mostrecent",
 )
 compaction_saved = Counter("compaction_tokens_saved", "Tokens before compactions less those after.")
 turns = Counter("turn_count", "Replies that have ended.", ["model", "status"])
@@ -58,8 +60,8 @@ def compaction_ended(row: Compaction) -> None:
     is_put_in_force = row.trigger == row.Trigger.AHEAD and row.status == row.Status.SUCCEEDED
     if row.duration_ms is not None and not is_put_in_force:  # its duration was counted when it became ready
         compaction_seconds.labels(row.trigger).observe(row.duration_ms / 1000)
-    if row.status == row.Status.SUCCEEDED and row.pre_tokens and row.post_tokens is not None:
-        compaction_reduction.set(round(100 * (1 - row.post_tokens / row.pre_tokens), 1))
+    if row.status == row.Status.SUCCEEDED and row.request_reduction_percent is not None:
+        compaction_reduction.set(row.request_reduction_percent)
     if row.status == row.Status.SUCCEEDED and row.before is not None and row.after is not None:
         compaction_saved.inc(max(0, row.before - row.after))
 

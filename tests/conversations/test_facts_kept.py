@@ -152,7 +152,7 @@ async def test_with_all_the_room_there_is_a_summary_that_keeps_nothing_is_passed
 async def test_the_facts_of_a_summary_that_keeps_nothing_are_put_back_with_their_sentences(chat: Chat) -> None:
     chat.llm.enqueue_summary("## Summary\nThey talked.\n\n## State\n- Done: little")
     (row,) = await lived(chat, 1)
-    assert row.summariser == "scripted" and row.facts_repaired > 20
+    assert row.summariser == "scripted" and row.facts_repaired > 15
     line = next(line for line in chat.conversation.compressed_context.splitlines() if line.startswith("- User, "))
     assert line.startswith("- User, 2026-01-05: We put part")
     assert " on port 5000, as Jane Roe0 said." in line

@@ -132,14 +132,12 @@ def test_money_is_told_with_digits_that_say_something(amount: str, told: str) ->
     assert money(Decimal(amount)) == told
 
 
-def test_the_meter_asks_one_query_more_for_a_summary_and_none_for_a_message(
-    folded: Conversation, django_assert_num_queries: Any
-) -> None:
+def test_the_meter_asks_no_query_more_for_a_message(folded: Conversation, django_assert_num_queries: Any) -> None:
     assert folded.model
     before = transcript.load(folded.pk)
     for more in (0, 30):
         turns(folded, more, tokens=2)
-        with django_assert_num_queries(4 if before.kept else 3):
+        with django_assert_num_queries(6 if before.kept else 5):
             meter(folded)
 
 

@@ -130,7 +130,8 @@ def summary_limit(draft: Draft, policy: Policy, count: TokenCounter) -> int:
     # Folded summaries were condensed once already; their share of the new summary need not shrink again.
     whole = replaced - draft.condensed_tokens if draft.folded else 0
     saving = (replaced - whole) // policy.min_reduction + whole - frame
-    most = policy.max_new_summary_tokens(draft.transcript.window, replaced - whole) + whole
+    covered = draft.condensed_tokens + total_original_tokens(draft.folded)
+    most = policy.max_new_summary_tokens(draft.transcript.window, covered)
     return int(min(_newest_room(draft, draft.room - frame), saving, most))
 
 

@@ -46,7 +46,8 @@ class Compaction(BaseModel):
         "Tokens of the next request right before it, whole, as `usage` has them; null: it was never in force.", 9_412
     )
     post_tokens: Tokens | None = about("The same right after it.", 2_611)
-    reduction_percent: float | None = about("How much shorter the summary is than what it stands for.", 93.5)
+    reduction_percent: float | None = about("How much smaller the next request became; negative where it grew.", 72.2)
+    summary_reduction_percent: float | None = about("How much shorter the summary is than its messages.", 93.5)
     facts_found: int = about(
         "The most important facts of the compacted text: paths, numbers, names, rules, images.", 50, ge=0
     )
