@@ -15,7 +15,7 @@ from compression.core.statements import USER, kept_line_start
 from compression.core.tokens import TokenCounter
 from compression.core.values import Fact
 
-MAX_SENTENCE_CHARS, MAX_CLAUSE_CHARS = 160, 60
+MAX_SENTENCE_CHARS, MAX_CLAUSE_CHARS = 400, 60
 """The most characters of a sentence that is put back, and of the words around a fact where its sentence has no room.
 
 What is cut off is marked with "…".
@@ -27,7 +27,7 @@ MAX_EXACT_COUNTS = 10
 LINE_TOKENS = 1
 """Tokens by which a line in its place may differ from the same line alone."""
 
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？｡]+|\n+|;\s+")
+_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？｡]+|\n+")
 _SPACE = re.compile(r"\s")
 _ENDS = tuple(".!?…。！？｡\"'”’)")
 
@@ -146,7 +146,7 @@ def _lines(entries: Iterable[Entry]) -> Iterator[str]:
 
 def _joined(texts: Sequence[str]) -> str:
     *others, last = texts
-    return "".join(f"{text} " if text.endswith(_ENDS) else f"{text}; " for text in others) + last
+    return "".join(f"{text} " if text.endswith(_ENDS) else f"{text.rstrip(':')}; " for text in others) + last
 
 
 def _shown(fact: Fact, text: str) -> str:

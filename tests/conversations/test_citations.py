@@ -87,7 +87,9 @@ def test_statements_of_a_real_conversations_summary_are_cited_and_rightly_so(nam
         if known := [text for text, count in told.items() if count]:
             rarest[statement] = min(known, key=told.__getitem__)
     found = {
-        statement: places for statement, places in zip(statements, sources_of(statements, texts), strict=True) if places
+        statement: places
+        for statement, places in zip(statements, sources_of(statements, texts), strict=True)
+        if places and statement in rarest
     }
     right = [one for one, places in found.items() if any(rarest[one] in sources[place] for place in places)]
     assert len(rarest) > 20

@@ -165,7 +165,8 @@ def test_each_message_is_found_and_recalled_by_its_rarest_words(
     for _ in range(3):
         for _ in range(12):
             life.happens()
-        life.say()
+        for _ in range(8):
+            life.say()
         life.compact()
         life.chat.refresh_from_db()
         assert_in_step()

@@ -11,7 +11,10 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from conversations.models import Conversation, ModelProfile
+from compression.models import Compaction
+from conversations.compaction import snapshots
+from conversations.context.citations import citations_of
+from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.views.sidebar import LIMIT, sidebar
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages, elements
@@ -34,7 +37,7 @@ TALK = {"title": "Ports", "messages": [{"role": "user", "content": "5433", "crea
 
 def test_an_empty_list_says_what_to_do(pages: Pages) -> None:
     html = pages.get("home").content.decode()
-    assert "Talk for as long as you like" in html and "Try it on a sample" in html and "Archived" not in html
+    assert "Talk for as long as you like" in html and "Try the sample" in html and "Archived" not in html
 
 
 def test_without_a_model_the_page_says_how_to_connect_one(pages: Pages) -> None:
@@ -207,9 +210,23 @@ def test_the_sample_opens_with_a_hint_and_is_another_one_each_time(pages: Pages,
     first, second = (pages.post("sample", htmx=False).headers["Location"] for _ in range(2))
     assert first != second and first.endswith("/?sample")
     conversation = Conversation.objects.first()
-    assert conversation.messages.count() >= 40 and "Fridays" in conversation.rules[0]
-    assert "press <b>Compact</b>" in pages.client.get(first).content.decode()
-    assert "press <b>Compact</b>" not in pages.get("chat", conversation.pk).content.decode()
+    assert "Fridays" in conversation.rules[0]
+    assert "A sample." in pages.client.get(first).content.decode()
+    assert "A sample." not in pages.get("chat", conversation.pk).content.decode()
+
+
+def test_the_sample_is_summarised_as_home_says(pages: Pages, profile: ModelProfile) -> None:
+    html = pages.get("home").content.decode()
+    pages.post("sample", htmx=False)
+    row = Compaction.objects.get()
+    number = Message.objects.filter(conversation=row.conversation).count()
+    said = f"a chat of {number} messages; the first {row.messages_condensed} are summarised"
+    assert said in " ".join(html.split())
+    facts = citations_of([row])[row.pk]
+    assert facts.said > 20 and not facts.missing, "every statement is in the messages"
+    assert row.after < row.before / 3
+    numbers = {number + 1 for place in facts.places for number in place}
+    assert numbers, "and has the numbers of messages"
 
 
 @pytest.mark.parametrize("window", [2_048, 8_192, 1_000_000])
@@ -219,6 +236,7 @@ async def test_the_sample_can_be_folded_at_any_window_without_a_model(
     await ModelProfile.objects.acreate(name="small", provider="builtin", model_id="small", window=window)
     await sync_to_async(lambda: Pages(user).post("sample", htmx=False))()
     conversation = await Conversation.objects.aget()
+    await sync_to_async(snapshots.rollback)(conversation)
     done = await Chat(conversation, llm).compact()
     assert done.status == "succeeded" and done.messages_condensed >= 30
     assert done.post_tokens < done.pre_tokens / 2

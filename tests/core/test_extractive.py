@@ -6,10 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compression.core.extractive.dates import resolve
-from compression.core.extractive.shortening import Form, shorten
+from compression.core.extractive.segmentation import pieces_of
+from compression.core.extractive.sentences import whole
 from compression.core.extractive.summariser import Extractive, extract
 from compression.core.facts import find_facts, kept_facts
 from compression.core.sections import SECTIONS
+from compression.core.statements import speaker_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, ToolUse, Turn
 from tests.core.conversations import dialogue, real, turn
@@ -206,16 +208,16 @@ def test_eight_compactions_keep_most_of_what_one_keeps() -> None:
 @pytest.mark.parametrize(
     ("said", "resolved"),
     [
-        ("I arrived yesterday", "I arrived 29 February"),
-        ("see you tomorrow morning", "see you 2 March morning"),
-        ("last Friday", "Friday 23 February"),
-        ("last Thursday", "Thursday 29 February"),
-        ("next Monday", "Monday 4 March"),
-        ("three days ago", "27 February"),
-        ("70 days ago", "22 December 2023"),
-        ("last month", "February 2024"),
+        ("I arrived yesterday", "I arrived yesterday (29 February)"),
+        ("see you tomorrow morning", "see you tomorrow morning (2 March)"),
+        ("last Friday", "last Friday (23 February)"),
+        ("last Thursday", "last Thursday (29 February)"),
+        ("next Monday", "next Monday (4 March)"),
+        ("three days ago", "three days ago (27 February)"),
+        ("70 days ago", "70 days ago (22 December 2023)"),
+        ("last month", "last month (February 2024)"),
         ("2 years ago", "2 years ago (2022)"),
-        ("this year", "2024"),
+        ("this year", "this year (2024)"),
         ("last week", "last week"),
     ],
 )
@@ -228,9 +230,48 @@ def test_a_date_before_the_calendar_stays_as_it_was_said() -> None:
     assert resolve("last month, yesterday", date(1, 1, 1)) == "last month, yesterday"
 
 
-def test_a_terse_note_keeps_negations_conditions_numbers_and_quotations() -> None:
-    sentence = 'Well, I would not open the door before 9 unless she says "the sun is up".'
-    assert shorten(sentence, Form.TERSE) == 'would not open door before 9 unless she says "the sun is up"'
+@pytest.mark.parametrize(
+    ("written", "quoted"),
+    [
+        (
+            'Well, I would not open the door before 9 unless she says "the sun is up".',
+            'I would not open the door before 9 unless she says "the sun is up".',
+        ),
+        ("And so far, **nobody** has called", "So far, nobody has called."),
+        ("Thanks for the map!", "Thanks for the map!"),
+        ("Do it in this order:", "Do it in this order."),
+        ("Well-known ports stay", "Well-known ports stay."),
+    ],
+)
+def test_a_sentence_is_quoted_whole(written: str, quoted: str) -> None:
+    assert whole(written) == quoted
+
+
+@pytest.mark.parametrize("name", ["locomo/26.json", "locomo/41.json", "locomo/43.json"])
+def test_a_summary_of_a_chat_quotes_whole_sentences_in_their_order(name: str) -> None:
+    turns = real(name)[:60]
+    context = section(summary_of(turns, 700), "Context")
+    said = [(speaker_of(turn), [whole(resolve(one, turn.created_at.date())) for one in prose(turn)]) for turn in turns]
+    place = 0
+    quoted = 0
+    for line in context.splitlines():
+        speaker, colon, text = line.partition(": ")
+        if line.startswith("###") or not colon or speaker not in {name for name, _ in said}:
+            continue
+        while text:
+            place, sentence = next(
+                (at, one)
+                for at, (name, written) in enumerate(said)
+                if at >= place and name == speaker
+                for one in written
+                if text.startswith(one)
+            )
+            text, quoted = text[len(sentence) :].lstrip(), quoted + 1
+    assert quoted > 15
+
+
+def prose(turn: Turn) -> list[str]:
+    return [piece.text for piece in pieces_of(turn.content)]
 
 
 def test_a_rule_stays_through_later_compactions() -> None:

@@ -6,12 +6,14 @@ with it: paths, identifiers, numbers, names and words, weighted by rarity among 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from math import log
 
+from compression.core.extractive.dates import MONTHS
 from compression.core.extractive.terms import Sort, terms_of
 from compression.core.facts import normalised
 
@@ -28,6 +30,10 @@ MIN_VERBATIM_CHARS = 12
 """The least characters of a statement whose word-for-word match counts."""
 MAX_VERBATIM = 1_000
 """So many statements are looked for word for word, the first ones; the others by their terms alone."""
+
+_SPEAKER = re.compile(r"[^\W_][\w .'-]{0,23}(?:, \d{4}-\d\d-\d\d)?: ")
+_DATE = re.compile(rf" \((?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)})(?: \d{{4}})?|\d{{4}})\)")
+"""A date that `extractive.dates` has added."""
 
 Index = Mapping[str, Sequence[int]]
 """For each term, the indexes of the sources that contain it, in order."""
@@ -53,10 +59,16 @@ def _verbatim_sources(statements: Sequence[str], sources: Sequence[str]) -> list
     lines = [normalised(source) for source in sources]
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     whole = "\n".join(lines)
-    looked_for = [normalised(line) for line in statements[:MAX_VERBATIM]]
+    looked_for = [normalised(_quoted(statement)) for statement in statements[:MAX_VERBATIM]]
     found = [whole.find(text) if len(text) >= MIN_VERBATIM_CHARS else -1 for text in looked_for]
     places = [bisect_right(starts, at) - 1 if at >= 0 else None for at in found]
     return places + [None] * (len(statements) - len(places))
+
+
+def _quoted(statement: str) -> str:
+    """The statement without what a selection adds to a sentence: its speaker, dates and a full stop."""
+    speaker = _SPEAKER.match(statement)
+    return _DATE.sub("", statement[speaker.end() if speaker else 0 :]).rstrip(". ")
 
 
 def _index(sources: Sequence[str], wanted: set[str]) -> Index:

@@ -27,10 +27,11 @@ _COMMANDS = (
 )
 _OPENS = re.compile(r"(?:open|goto|cat|less|view|vim?|nano|find_file|read_file)\b", re.IGNORECASE)
 _CHANGE_VERB = re.compile(
-    r"\b(?:creat|add|put|edit|modif|updat|delet|remov|renam|mov|fix|wr[io]te|rewr[io]te|replac|refactor|extract|chang)(?:e[sd]?|ed|ing|ied|ten|d|s)?\b",
+    r"\b(?:created|added|put|edited|modified|updated|deleted|removed|renamed|moved|fixed|(?:re)?(?:wrote|written)|replaced"
+    r"|refactored|extracted|changed)\b",
     re.IGNORECASE,
 )
-_MAX_CHANGE_CHARS = 120
+_MAX_CHANGE_CHARS = 240
 
 
 def changes_of(notes: Sequence[Note], count: TokenCounter) -> list[Note]:
@@ -64,7 +65,7 @@ def _change(path: str, evidence: dict[str, Note], count: TokenCounter) -> Note:
     `evidence` are the notes of its changes, by the kind of change or the statement's text.
     """
     commands = [change for change, note in evidence.items() if note.phrase.kind is Kind.COMMAND]
-    statements = [_without(path, change) for change in evidence if change not in commands]
+    statements = [_short(change) for change in evidence if change not in commands]
     last = next(reversed(evidence.values()))
     phrase = phrase_of(Kind.FILE, ", ".join([*commands, *statements[-1:]]), count, FILES, path)
     tokens = phrase.tokens + count(path) + 2
@@ -72,8 +73,11 @@ def _change(path: str, evidence: dict[str, Note], count: TokenCounter) -> Note:
     return Note(replace(phrase, tokens=tokens, terms=terms), last.speaker, last.day, last.stretch)
 
 
-def _without(path: str, change: str) -> str:
-    return " ".join(change.replace(f"`{path}`", "it").replace(path, "it").split())[:_MAX_CHANGE_CHARS]
+def _short(statement: str) -> str:
+    """The statement, cut at a word where it is long."""
+    if len(statement) <= _MAX_CHANGE_CHARS:
+        return statement
+    return f"{statement[:_MAX_CHANGE_CHARS].rpartition(' ')[0] or statement[:_MAX_CHANGE_CHARS]} …"
 
 
 def merged(notes: Iterable[Note], count: TokenCounter) -> list[Note]:

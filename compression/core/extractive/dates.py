@@ -1,4 +1,4 @@
-"""Replaces relative dates in English ("yesterday") by calendar dates, which stay true in a summary read later."""
+"""Adds the calendar date to a relative one in English ("yesterday"), so that it stays true in a summary read later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SMALL = {
     "ten": 10,
 }
 _RELATIVE = re.compile(
-    r"\b(?:(?P<day>the day before yesterday|yesterday|tomorrow)(?: (?P<part>morning|afternoon|evening|night))?"
+    r"\b(?:(?P<day>the day before yesterday|yesterday|tomorrow)(?: (?:morning|afternoon|evening|night))?"
     r"|(?P<which>last|next|this past) (?P<unit>month|year|" + "|".join(WEEKDAYS) + r")"
     r"|(?P<this>this) (?P<now>month|year)"
     r"|(?P<number>\d{1,3}|a couple of|an?|one|two|three|four|five|six|seven|ten) (?P<units>day|month|year)s? ago)\b",
@@ -39,7 +39,7 @@ def written(day: date) -> str:
 
 
 def resolve(text: str, said: date) -> str:
-    """`text`, written on the day `said`, with its relative days, months and years replaced by dates.
+    """`text`, written on the day `said`, with the date after each relative day, month and year: "yesterday (7 May)".
 
     Weeks stay relative to the date of their note.
     """
@@ -48,14 +48,14 @@ def resolve(text: str, said: date) -> str:
 
 def _resolved(match: re.Match[str], said: date) -> str:
     try:
-        return _named(match, said)
+        return f"{match.group()} ({_named(match, said)})"
     except (OverflowError, ValueError):  # before the year 1
         return match.group()
 
 
 def _named(match: re.Match[str], said: date) -> str:
     if day := match["day"]:
-        return " ".join(filter(None, (_short(said + timedelta(days=_DAYS[day.lower()]), said), match["part"])))
+        return _short(said + timedelta(days=_DAYS[day.lower()]), said)
     if match["this"]:
         return _month(said, 0) if match["now"].lower() == "month" else str(said.year)
     if match["which"]:
@@ -64,7 +64,7 @@ def _named(match: re.Match[str], said: date) -> str:
     count = int(number) if number.isdigit() else _SMALL[number]
     if match["units"].lower() == "day":
         return _short(said - timedelta(days=count), said)
-    return _month(said, -count) if match["units"].lower() == "month" else f"{match.group()} ({said.year - count})"
+    return _month(said, -count) if match["units"].lower() == "month" else str(said.year - count)
 
 
 def _neighbour(unit: str, step: int, said: date) -> str:
@@ -74,7 +74,7 @@ def _neighbour(unit: str, step: int, said: date) -> str:
         return _month(said, step)
     ahead = (WEEKDAYS.index(unit) - said.weekday()) % 7
     days = ahead or 7 if step > 0 else ahead - 7
-    return f"{unit.capitalize()} {_short(said + timedelta(days=days), said)}"
+    return _short(said + timedelta(days=days), said)
 
 
 def _short(day: date, said: date) -> str:

@@ -1,4 +1,4 @@
-"""Notes: the shortened pieces of a history, each with its terms, speaker, day, section and stretch."""
+"""Notes: the pieces of a history, whole sentences or lines, each with its terms, speaker, day, section and stretch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from itertools import pairwise
 from compression.core.extractive.dates import resolve
 from compression.core.extractive.section_cues import section_of
 from compression.core.extractive.segmentation import TECHNICAL, Kind, Piece, pieces_of
-from compression.core.extractive.sentences import clean, one_line, split_long
-from compression.core.extractive.shortening import Form, shorten
+from compression.core.extractive.sentences import clean, one_line, split_long, whole
 from compression.core.extractive.terms import Term, terms_of
 from compression.core.rules import find_rules
 from compression.core.sections import CONTEXT
@@ -24,7 +23,7 @@ from compression.core.values import ToolUse, Turn
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A shortened piece with its terms and the pairs of adjacent terms; `source` is the sentence before shortening.
+    """A piece of a message with its terms and the pairs of adjacent terms.
 
     `label` is the path of a changed file, or the state that the piece reports (Done, Next …).
     """
@@ -36,7 +35,6 @@ class Phrase:
     pairs: tuple[tuple[str, str], ...]
     section: str = CONTEXT
     label: str = ""
-    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +64,7 @@ STRETCH_MESSAGES = 40
 """The most messages in a stretch; a new stretch also begins with each day."""
 
 
-def notes_of(
-    turns: Sequence[Turn], form: Form, names: frozenset[str], count: TokenCounter, *, first_stretch: int = 0
-) -> list[Note]:
+def notes_of(turns: Sequence[Turn], count: TokenCounter, *, first_stretch: int = 0) -> list[Note]:
     """Every piece of the turns as a note, in order."""
     notes: list[Note] = []
     stretch, length, day = first_stretch, 0, None
@@ -77,26 +73,24 @@ def notes_of(
         if day is not None and (today != day or length == STRETCH_MESSAGES):
             stretch, length = stretch + 1, 0
         day, length = today, length + 1
-        notes += [Note(phrase, speaker, today, stretch) for speaker, phrase in _phrases_of(turn, form, names, count)]
+        notes += [Note(phrase, speaker, today, stretch) for speaker, phrase in _phrases_of(turn, count)]
     return notes
 
 
-def phrase_of(
-    kind: Kind, text: str, count: TokenCounter, section: str = CONTEXT, label: str = "", source: str = ""
-) -> Phrase:
+def phrase_of(kind: Kind, text: str, count: TokenCounter, section: str = CONTEXT, label: str = "") -> Phrase:
     """The phrase of a text, with its tokens, terms and pairs of terms."""
     terms = terms_of(text)
     pairs = tuple(dict.fromkeys(pairwise(term.text for term in terms)))
-    return Phrase(kind, text, count(f" {text}") + 1, tuple(dict.fromkeys(terms)), pairs, section, label, source)
+    return Phrase(kind, text, count(f" {text}") + 1, tuple(dict.fromkeys(terms)), pairs, section, label)
 
 
-def _phrases_of(turn: Turn, form: Form, names: frozenset[str], count: TokenCounter) -> Iterator[tuple[str, Phrase]]:
+def _phrases_of(turn: Turn, count: TokenCounter) -> Iterator[tuple[str, Phrase]]:
     """(speaker, phrase) of each piece of the turn; quotations and tools' results have speakers of their own."""
     day, speaker = turn.created_at.date(), speaker_of(turn)
     own = TYPED if turn.is_typed else REPORTED if turn.role in ("user", "assistant") else EVIDENCE
     for text, is_quoted in turn.parts:
         standing, text_speaker = (EVIDENCE, QUOTED) if is_quoted else (own, speaker)
-        for phrase in _shortened(text, turn.role == "tool", day, form, names, count, standing):
+        for phrase in _quoted(text, turn.role == "tool", day, count, standing):
             yield text_speaker, phrase
     for image in turn.images:
         yield speaker, phrase_of(Kind.CAPTION, one_line(clean(f"image: {image.name}")), count)
@@ -104,19 +98,17 @@ def _phrases_of(turn: Turn, form: Form, names: frozenset[str], count: TokenCount
         for phrase in _called(tool, count):
             yield speaker, phrase
         if tool.result:
-            for phrase in _shortened(tool.result, True, day, form, names, count, EVIDENCE):
+            for phrase in _quoted(tool.result, True, day, count, EVIDENCE):
                 yield TOOL, phrase
 
 
 @lru_cache(maxsize=4096)
-def _shortened(
-    content: str, output: bool, said: date, form: Form, names: frozenset[str], count: TokenCounter, standing: str
-) -> tuple[Phrase, ...]:
-    phrases = (_phrase(piece, said, form, names, count, standing) for piece in pieces_of(content, output=output))
+def _quoted(content: str, output: bool, said: date, count: TokenCounter, standing: str) -> tuple[Phrase, ...]:
+    phrases = (_phrase(piece, said, count, standing) for piece in pieces_of(content, output=output))
     return tuple(phrase for phrase in phrases if phrase.text)
 
 
-def _phrase(piece: Piece, said: date, form: Form, names: frozenset[str], count: TokenCounter, standing: str) -> Phrase:
+def _phrase(piece: Piece, said: date, count: TokenCounter, standing: str) -> Phrase:
     """The phrase of a piece. An order that no person typed gets quotation marks; evidence is never a decision."""
     is_order = standing != TYPED and bool(find_rules(piece.text))
     if piece.kind in TECHNICAL:
@@ -125,9 +117,8 @@ def _phrase(piece: Piece, said: date, form: Form, names: frozenset[str], count: 
             return phrase_of(Kind.NOTE, _in_quotes(piece.text), count)
         return phrase_of(piece.kind, piece.text, count)
     section, label = section_of(piece.text) if standing != EVIDENCE and not is_order else (CONTEXT, "")
-    source = resolve(piece.text, said)
-    text = shorten(source, form, names)
-    return phrase_of(piece.kind, _in_quotes(text) if is_order and text else text, count, section, label, source)
+    text = whole(resolve(piece.text, said))
+    return phrase_of(piece.kind, _in_quotes(text) if is_order and text else text, count, section, label)
 
 
 def _in_quotes(text: str) -> str:

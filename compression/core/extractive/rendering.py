@@ -9,6 +9,7 @@ from compression.core.extractive.dates import written
 from compression.core.extractive.notes import MENTIONED, PROMPT, Note
 from compression.core.extractive.section_cues import STATES
 from compression.core.extractive.segmentation import TECHNICAL, Kind
+from compression.core.extractive.sentences import stopped
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
 from compression.core.statements import USER
 
@@ -24,7 +25,7 @@ def render_summary(notes: Sequence[Note], *, sparse: bool = False) -> str:
     for note in notes:
         by_section[note.phrase.section].append(note)
     bodies = {
-        SUMMARY: [_stopped(note.phrase.text) for note in by_section[SUMMARY]],
+        SUMMARY: [stopped(note.phrase.text) for note in by_section[SUMMARY]],
         DECISIONS: _distinct(f"- {_with_speaker(note)}" for note in by_section[DECISIONS]),
         FILES: _distinct(f"- {note.phrase.label}: {note.phrase.text}" for note in by_section[FILES]),
         STATE: _states(by_section[STATE]),
@@ -39,24 +40,19 @@ def _with_speaker(note: Note) -> str:
     return f"{note.speaker}: {note.phrase.text}" if note.speaker not in ("", USER) else note.phrase.text
 
 
-def _stopped(sentence: str) -> str:
-    return sentence if sentence[-1] in ".!?。！？…" else f"{sentence}."
-
-
 def _distinct(lines: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
 def _states(notes: Sequence[Note]) -> list[str]:
     states = {
-        label: "; ".join(_distinct(note.phrase.text for note in notes if note.phrase.label == label))
-        for label in STATES
+        label: " ".join(_distinct(note.phrase.text for note in notes if note.phrase.label == label)) for label in STATES
     }
     return [f"{label}: {text}" for label, text in states.items() if text]
 
 
 def _context(notes: Sequence[Note]) -> list[str]:
-    """The lines of the context section: in every stretch one line per speaker, and one per technical note.
+    """The lines of the context section: one for neighbouring sentences of a speaker, and one per technical note.
 
     A stretch ends with one line of its mentions; a heading with the date stands where the day changes.
     """
@@ -75,16 +71,19 @@ def _context(notes: Sequence[Note]) -> list[str]:
 
 
 def _lines_of(stretch: Sequence[Note]) -> list[str]:
-    lines: dict[tuple[str, int], str] = {}
+    lines: list[str] = []
     mentions: list[str] = []
-    for number, note in enumerate(stretch):
+    speaking: str | None = None
+    for note in stretch:
         text = note.phrase.text
         if note.phrase.kind is Kind.MENTION:
             mentions.append(text)
         elif note.phrase.kind in TECHNICAL:
-            lines["", number] = f"{PROMPT}{text}" if note.phrase.kind is Kind.COMMAND else text
-        elif (note.speaker, 0) in lines:
-            lines[note.speaker, 0] += f"; {text}"
+            lines.append(f"{PROMPT}{text}" if note.phrase.kind is Kind.COMMAND else text)
+            speaking = None
+        elif note.speaker and note.speaker == speaking:
+            lines[-1] += f" {text}"
         else:
-            lines[note.speaker, 0] = f"{note.speaker}: {text}" if note.speaker else f"- {text}"
-    return [*lines.values(), *([MENTIONED + ", ".join(mentions)] if mentions else [])]
+            lines.append(f"{note.speaker}: {text}" if note.speaker else f"- {text}")
+            speaking = note.speaker
+    return [*lines, *([MENTIONED + ", ".join(mentions)] if mentions else [])]

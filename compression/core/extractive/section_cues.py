@@ -51,9 +51,17 @@ _STATE = (
 )
 
 
+MIN_DECISION_WORDS = 4
+"""A decision in fewer words names nothing: "Decision made."."""
+
+
+def _says_enough(statement: str) -> bool:
+    return len(statement.split()) >= MIN_DECISION_WORDS or not statement.isascii()
+
+
 def section_of(statement: str) -> tuple[str, str]:
     """(heading, label) of the section that the statement belongs to; the label is one of `STATES` or ""."""
-    if _DECISION.search(statement) and not statement.rstrip().endswith("?"):
+    if _DECISION.search(statement) and not statement.rstrip().endswith("?") and _says_enough(statement):
         return DECISIONS, ""
     for label, cue in _STATE:
         if cue.search(statement):

@@ -26,12 +26,15 @@ class Kind(StrEnum):
     BODY = "body"
     OUTPUT = "output"
     CODE = "code"
+    LISTING = "listing"
     FILE = "file"
     NOTE = "note"
     MENTION = "mention"
 
 
-TECHNICAL = frozenset({Kind.COMMAND, Kind.ERROR, Kind.PLACE, Kind.BODY, Kind.OUTPUT, Kind.CODE, Kind.MENTION})
+TECHNICAL = frozenset(
+    {Kind.COMMAND, Kind.ERROR, Kind.PLACE, Kind.BODY, Kind.OUTPUT, Kind.CODE, Kind.LISTING, Kind.MENTION}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,8 @@ class Piece:
 _FENCE = re.compile(r"\s*(?:```|~~~)\s*([\w+-]*)")
 _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "powershell", "cmd"})
 _PROMPT = re.compile(r"(?:[\w@:~/.-]{0,60}[$#%>]|bash-\$)\s+(?=\S)")
-_EMPTY = re.compile(r"\s*(?:(?:</?\w+\s*/?>\s*)+|(?:bash|sh)[\w.-]{0,8}[$#]\s*)")
-"""Lines without content: tags without attributes, or a prompt without a command."""
+_EMPTY = re.compile(r"\s*(?:(?:</?\w+\s*/?>\s*)+|(?:bash|sh)[\w.-]{0,8}[$#]\s*|\(\d+ more lines (?:above|below)\)\s*)")
+"""Lines without content: tags without attributes, a prompt without a command, or the number of lines not shown."""
 _NUMBERED = re.compile(r"^\s*\d{1,6}(?:[:|\t]|\s*→)")
 _ERROR = re.compile(
     r"\s*(?:[-*]\s*)?(?:[\w.]{0,80}(?:Error|Exception|Warning|Failure)\b|E\d{3,4}\b"
@@ -107,7 +110,7 @@ def _fenced_kind(text: str, language: str, first: bool) -> Kind:
         return Kind.ERROR
     if language in _SHELLS or (not language and first):
         return Kind.COMMAND
-    return Kind.CODE if language else Kind.BODY
+    return Kind.LISTING if language else Kind.BODY
 
 
 def _unfenced(line: str, text: str, output: bool) -> list[Piece]:

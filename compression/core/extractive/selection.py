@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from compression.core.extractive.coverage import Coverage
@@ -10,7 +10,6 @@ from compression.core.extractive.mentions import repeated, with_mentions
 from compression.core.extractive.notes import MUST_WEIGHT, Note, phrase_of
 from compression.core.extractive.rendering import render_summary
 from compression.core.extractive.segmentation import Kind
-from compression.core.extractive.shortening import Form, shorten
 from compression.core.extractive.weighing import coverage_of, is_technical
 from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
 from compression.core.tokens import TokenCounter
@@ -21,6 +20,8 @@ HEADLINE_SHARE = 0.12
 MAX_HEADLINE_TOKENS = 60
 """The most tokens of new statements under the first heading; none are added if it has statements already."""
 
+MIN_HEADLINE_TERMS = 3
+"""The least terms of the sentence that a conversation begins with: "How have you been?" has none."""
 STANDING_SHARE = 0.25
 
 SECTION_SHARES = {FILES: 0.12, DECISIONS: 0.08, STATE: 0.06}
@@ -31,6 +32,7 @@ FLOOR_SHARE = 0.4
 
 _SLACK = 1.1
 _HEADLINES = frozenset({Kind.FIRST_PERSON, Kind.STATEMENT, Kind.NOTE})
+_BEGINNINGS = frozenset({Kind.FIRST_PERSON, Kind.STATEMENT, Kind.ADDRESS, Kind.QUESTION})
 
 
 def fitted(
@@ -101,21 +103,28 @@ def _chosen(
 
 
 def _headlined(notes: Sequence[Note], coverage: Coverage, budget: float, count: TokenCounter) -> Sequence[Note]:
-    """The notes with at most two, those of the highest value, put under the first heading in a readable form."""
+    """The notes with at most two put under the first heading: how the conversation begins, and the most valuable."""
     lines = list(notes)
+    begins = next((number for number, note in enumerate(notes) if _begins(note)), None)
     ranked = sorted(
         (number for number, note in enumerate(notes) if _is_headline(note)),
         key=lambda number: -coverage.value(number),
     )
-    for number in ranked[:20]:
-        line = next((line for line in _headlines(notes[number], count) if line.phrase.tokens <= budget), None)
-        if line is not None:
+    for number in ([] if begins is None else [begins]) + [number for number in ranked[:20] if number != begins]:
+        line = _headline(notes[number], count)
+        if line.phrase.tokens <= budget:
             budget -= line.phrase.tokens
             lines[number] = line
             coverage.take(number)
             if sum(note.phrase.section == SUMMARY for note in lines) == 2:
                 break
     return lines
+
+
+def _begins(note: Note) -> bool:
+    """Whether the note can say what a conversation is about: a sentence of a person or model, not a mere greeting."""
+    says_enough = bool(note.speaker) and len(note.phrase.terms) >= MIN_HEADLINE_TERMS
+    return says_enough and note.phrase.kind in _BEGINNINGS and note.phrase.text[:1] != '"'
 
 
 def _is_headline(note: Note) -> bool:
@@ -127,12 +136,9 @@ def _is_headline(note: Note) -> bool:
     )
 
 
-def _headlines(note: Note, count: TokenCounter) -> Iterator[Note]:
-    """The note as a headline, first in its whole form, then in the shorter readable one."""
-    for form in (Form.WHOLE, Form.READABLE):
-        text = shorten(note.phrase.source, form) if note.phrase.source else note.phrase.text
-        headline = f"{note.speaker}: {text}" if note.speaker else text
-        yield replace(note, phrase=phrase_of(note.phrase.kind, headline, count, SUMMARY))
+def _headline(note: Note, count: TokenCounter) -> Note:
+    text = f"{note.speaker}: {note.phrase.text}" if note.speaker else note.phrase.text
+    return replace(note, phrase=phrase_of(note.phrase.kind, text, count, SUMMARY))
 
 
 def _sizes(notes: Sequence[Note]) -> list[float]:

@@ -10,7 +10,15 @@ MAX_SENTENCE_CHARS = 320
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
 _MARKS = re.compile(r"^(?:(?:[#>*•·–-]{1,6}|\d{1,2}[.)])\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|No|Fig|cf)|\b[A-Z])\.$")
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？｡]+[」』”’）]*|;\s+")
+_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？｡]+[」』”’）]*")
+_BOLD = re.compile(r"\*\*([^*]{1,200})\*\*")
+_LEAD_IN = re.compile(
+    r"(?:(?:wow|whoa|oh|ok|okay|yeah|yep|and|but|actually|anyway|by the way|btw|in fact|honestly)[,!.]*\s+"
+    r"|(?:yes|so|also|well|hey|hi|cool|thanks(?: so much| a lot)?|thank you|of course|sure|to be honest)[,!.]+\s+)+",
+    re.IGNORECASE,
+)
+"""Words before a sentence that it does without."""
+_ENDS = ".!?。！？…"
 
 
 def clean(text: str) -> str:
@@ -32,6 +40,23 @@ def sentences(line: str) -> list[str]:
             parts += split_long(line[start : end.end()].strip())
             start = end.end()
     return parts + split_long(line[start:].strip())
+
+
+def whole(sentence: str) -> str:
+    """The sentence as a summary quotes it: without words that lead in to it or bold marks, with a full stop."""
+    text = _BOLD.sub(r"\1", sentence)
+    lead = _LEAD_IN.match(text)
+    if lead and len(text) > lead.end():
+        text = text[lead.end()].upper() + text[lead.end() + 1 :]
+    return stopped(text)
+
+
+def stopped(sentence: str) -> str:
+    """The sentence with a full stop, unless it ends with a mark of its own."""
+    bare = sentence.rstrip().rstrip(":;,")
+    if not bare or bare.rstrip("\"'”’)]*_`")[-1:] in _ENDS:
+        return bare
+    return f"{bare}."
 
 
 def split_long(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The summariser without a model: selects, shortens and orders sentences of the source, and adds nothing."""
+"""The summariser without a model: selects whole sentences of the source, in their order, and adds nothing."""
 
 from __future__ import annotations
 
@@ -12,17 +12,14 @@ from compression.core.extractive.recency import current
 from compression.core.extractive.segmentation import Kind
 from compression.core.extractive.selection import MUSTS_SHARE, fitted
 from compression.core.extractive.sentences import clean, one_line
-from compression.core.extractive.shortening import Form
 from compression.core.extractive.summary_notes import notes_of_summary
 from compression.core.extractive.terms import terms_of
 from compression.core.rules import find_rules
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
 from compression.core.statements import speaker_of
 from compression.core.tokens import TokenCounter, count_tokens
-from compression.core.values import CountedFact, Fact, Passage, Turn, Written, total_tokens
+from compression.core.values import CountedFact, Fact, Passage, Turn, Written
 
-_ROOM_FOR_WHOLE = 1.2
-_ROOM_FOR_READABLE = 1.6
 STANDING_MUSTS_SHARE = 0.85
 """The share of the room for rules and decisions where those of an earlier summary stand."""
 
@@ -64,14 +61,13 @@ def extract(
     of them. `sparse` omits headings without content, so the text may be "". `covers`: `earlier` is of the same turns;
     its headline stays, and its decisions are selected first. Sentences with one of the `facts` are preferred.
     """
-    form = _form(total_tokens(turns) + count(earlier), max_tokens)
     names = frozenset(speaker_of(turn).lower() for turn in turns if turn.name)
     old = notes_of_summary(earlier, count)
     if covers:
         old = [_as_must(note) for note in old]
     elif turns:  # the earlier headlines do not cover the new turns
         old = [_as_context(note) for note in old]
-    new = notes_of(turns, form, names, count, first_stretch=1 + max((note.stretch for note in old), default=-1))
+    new = notes_of(turns, count, first_stretch=1 + max((note.stretch for note in old), default=-1))
     changed = merged([note for note in old if note.phrase.section == FILES] + changes_of(new, count), count)
     rules = _rules(turns, count)
     others = current([*(note for note in old if note.phrase.section != FILES), *new])
@@ -93,14 +89,6 @@ def _as_context(note: Note) -> Note:
 
 def _as_must(note: Note) -> Note:
     return replace(note, weight=MUST_WEIGHT) if note.phrase.section == DECISIONS else note
-
-
-def _form(tokens: int, max_tokens: int) -> Form:
-    """The form of the notes: shorter the more tokens there are for each token of the limit."""
-    pressure = tokens / max(1, max_tokens)
-    if pressure <= _ROOM_FOR_WHOLE:
-        return Form.WHOLE
-    return Form.READABLE if pressure <= _ROOM_FOR_READABLE else Form.TERSE
 
 
 def _rules(turns: Sequence[Turn], count: TokenCounter) -> list[Note]:

@@ -23,7 +23,7 @@ KIND_WEIGHTS = {
     Kind.ADDRESS: 0.15,
     Kind.QUESTION: 0.05,
     Kind.EXCLAMATION: 0.4,
-    Kind.PHATIC: 0.3,
+    Kind.PHATIC: 0.1,
     Kind.CAPTION: 0.15,
     Kind.COMMAND: 2.0,
     Kind.ERROR: 2.5,
@@ -31,16 +31,29 @@ KIND_WEIGHTS = {
     Kind.BODY: 1.0,
     Kind.OUTPUT: 1.0,
     Kind.CODE: 1.0,
+    Kind.LISTING: 1.0,
     Kind.FILE: 2.0,
     Kind.NOTE: 1.0,
     Kind.MENTION: 0.75,
 }
 """The weight of each kind of piece, tuned on public chats and coding-agent runs."""
 
-ASSISTED_WEIGHTS = KIND_WEIGHTS | {Kind.STATEMENT: 0.8, Kind.ADDRESS: 0.6, Kind.QUESTION: 0.25, Kind.PHATIC: 0.1}
+ASSISTED_WEIGHTS = (
+    KIND_WEIGHTS
+    | {Kind.STATEMENT: 0.8, Kind.ADDRESS: 0.6, Kind.QUESTION: 0.25, Kind.PHATIC: 0.1}
+    | {
+        Kind.COMMAND: 0.5,
+        Kind.ERROR: 1.0,
+        Kind.BODY: 0.15,
+        Kind.OUTPUT: 0.15,
+        Kind.CODE: 0.15,
+        Kind.LISTING: 0.15,
+    }
+)
 """The weights for notes of a labelled speaker (LABELS), as between a person and an assistant.
 
-Requests and answers weigh more there: they are often questions, or statements without an "I".
+Requests and answers weigh more there: they are often questions, or statements without an "I". Lines of code weigh
+little: without their neighbours they say little.
 """
 
 PROSE_BESIDE_CODE = 0.4
@@ -65,9 +78,13 @@ _GENERIC = frozenset(map(stem, GENERIC))
 
 
 def is_technical(notes: Sequence[Note]) -> bool:
-    """Whether more than TECHNICAL_SHARE of the notes' tokens are commands, errors, code or output."""
-    total = sum(note.phrase.tokens for note in notes)
-    return sum(note.phrase.tokens for note in notes if note.phrase.kind in TECHNICAL) > TECHNICAL_SHARE * total
+    """Whether more than TECHNICAL_SHARE of the notes' tokens are commands, errors, code or output.
+
+    Listings do not count: a chat about a program is told in prose.
+    """
+    counted = [note.phrase for note in notes if note.phrase.kind is not Kind.LISTING]
+    total = sum(phrase.tokens for phrase in counted)
+    return sum(phrase.tokens for phrase in counted if phrase.kind in TECHNICAL) > TECHNICAL_SHARE * total
 
 
 def coverage_of(notes: Sequence[Note], names: frozenset[str], valued: frozenset[str] = frozenset()) -> Coverage:
@@ -110,7 +127,9 @@ def kind_weight(note: Note, technical: bool) -> float:
         return note.weight * FIGURES_WEIGHT
     if technical and note.phrase.kind in (Kind.FIRST_PERSON, Kind.STATEMENT, Kind.ADDRESS):
         return note.weight * PROSE_BESIDE_CODE
-    return note.weight * (ASSISTED_WEIGHTS if note.speaker in LABELS else KIND_WEIGHTS)[note.phrase.kind]
+    printed = technical and note.phrase.kind in TECHNICAL
+    weights = ASSISTED_WEIGHTS if note.speaker in LABELS and not printed else KIND_WEIGHTS
+    return note.weight * weights[note.phrase.kind]
 
 
 def term_weights(notes: Sequence[Note], names: frozenset[str], technical: bool) -> dict[str, float]:

@@ -13,6 +13,7 @@ from markdown_it.token import Token
 from compression.core.citations.claims import Claim, claims_in
 from compression.core.citations.marks import without_marks
 from compression.core.citations.values import Citations
+from compression.core.statements import BY_ORIGIN, USER
 from conversations.page.markup import markdown
 from conversations.page.markup.markdown import MAX_MARKDOWN, clean, parser
 
@@ -25,6 +26,8 @@ SIGN = "\U00016fe2"
 
 It is a punctuation mark, beside which emphasis ends as beside a full stop, of a script that is not in use.
 """
+_PERSON = re.compile(rf"(?<=[>\n])(?:{BY_ORIGIN['import']}|{USER})(?=(?:, \d{{4}}-\d\d-\d\d)?: )")
+"""A person's label at the beginning of a line of HTML."""
 _PLACE = re.compile(rf"{SIGN}(\d+){SIGN}")
 _ENCODED = re.compile(rf"(?:{re.escape(quote(SIGN))}\d+{re.escape(quote(SIGN))})+")
 
@@ -32,6 +35,11 @@ Sources = Mapping[str, tuple[int, str]]
 """The number and the text of each message that is shown beside the summary, by its id."""
 Note = Callable[[int], str]
 """The HTML at the end of the statement with a number."""
+
+
+def rendered_for_person(summary: str, citations: Citations | None, sources: Sources) -> SafeString:
+    """`rendered`, in which the person whose page it is is called "You"."""
+    return mark_safe(_PERSON.sub("You", rendered(summary, citations, sources)))
 
 
 def rendered(summary: str, citations: Citations | None, sources: Sources) -> SafeString:

@@ -94,7 +94,7 @@ def _compaction_context(conversation: Conversation, row: Compaction) -> dict[str
         "is_chat": conversation.kind in CHATS,
         "compaction": row,
         "checkpoint": checkpoint,
-        "summary": citations.rendered(checkpoint.summary, statements, numbered) if checkpoint else "",
+        "summary": citations.rendered_for_person(checkpoint.summary, statements, numbered) if checkpoint else "",
         "statements": statements,
         "sources": sources,
         "left_out": _left_out(conversation, row),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from pathlib import Path
 
 from django.http import HttpResponse
@@ -40,8 +42,17 @@ def home(request: Request) -> HttpResponse:
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
         "searches_first": not listed.is_unused,
+        "sample": _sample_figures() if listed.is_unused else None,
     }
     return render(request, "conversations/home.html", context)
+
+
+@cache
+def _sample_figures() -> dict[str, int]:
+    """The numbers of all and of the summarised messages of the sample."""
+    sample = json.loads(SAMPLE.read_bytes())
+    ids = [message["id"] for message in sample["messages"]]
+    return {"messages": len(ids), "summarised": ids.index(sample["checkpoints"][-1]["last_message"]) + 1}
 
 
 @member
@@ -63,7 +74,8 @@ def new(request: Request) -> HttpResponse:
 @member
 @require_POST
 def sample(request: Request) -> HttpResponse:
-    """Import the sample conversation, long enough to compact, for people without conversations."""
+    """Import the sample conversation with its written summary, for people without conversations."""
     (conversation,) = imports.import_conversations(request.user, SAMPLE.read_bytes())
+    own_conversations(request.user).filter(pk=conversation.pk).update(updated_at=timezone.now())
     settings.change(conversation, rules=SAMPLE_RULES)  # imports never enforce rules of a file, but this rule is ours
     return redirect(f"{reverse('chat', args=[conversation.pk])}?sample")
