@@ -124,7 +124,8 @@ def _headlined(notes: Sequence[Note], coverage: Coverage, budget: float, count: 
 def _begins(note: Note) -> bool:
     """Whether the note can say what a conversation is about: a sentence of a person or model, not a mere greeting."""
     says_enough = bool(note.speaker) and len(note.phrase.terms) >= MIN_HEADLINE_TERMS
-    return says_enough and note.phrase.kind in _BEGINNINGS and note.phrase.text[:1] != '"'
+    is_free = note.phrase.section == CONTEXT and note.weight < MUST_WEIGHT and note.phrase.text[:1] != '"'
+    return says_enough and is_free and note.phrase.kind in _BEGINNINGS
 
 
 def _is_headline(note: Note) -> bool:
