@@ -71,6 +71,7 @@ urlpatterns = [
     path("c/<uuid:pk>/context/goal/step", goals.step, name="step"),
     path("c/<uuid:pk>/context/rules", context.rules, name="rules"),
     path("c/<uuid:pk>/context/ledger/<uuid:entry_id>", context.choose, name="choose"),
+    path("c/<uuid:pk>/ledger/<uuid:entry_id>", context.decide, name="decide"),
     path("c/<uuid:pk>/context/policy", context.policy, name="policy"),
     path("c/<uuid:pk>/context/snapshots", context.take_snapshot, name="take_snapshot"),
     path("c/<uuid:pk>/context/restore", context.restore, name="restore"),

@@ -101,8 +101,13 @@ def planned(checkpoints: Sequence[Checkpoint], room: int, *, count: TokenCounter
     return _with_rereading(runs, limits)
 
 
-def shortened(shortening: Shortening, turns: Sequence[Turn], *, count: TokenCounter) -> Checkpoint:
-    """The checkpoint that stands for those of `shortening`; `turns` are their messages, () where they are not read."""
+def shortened(
+    shortening: Shortening, turns: Sequence[Turn], *, count: TokenCounter, taken_back: Sequence[str] = ()
+) -> Checkpoint:
+    """The checkpoint that stands for those of `shortening`; `turns` are their messages, () where they are not read.
+
+    Sentences that were `taken_back` are left out.
+    """
     merged = _merged(shortening.checkpoints)
     summary = without_marks(merged.summary)
     stays = summary if not turns else "" if merged.author in SELECTING else _standing(summary)
@@ -110,7 +115,14 @@ def shortened(shortening: Shortening, turns: Sequence[Turn], *, count: TokenCoun
 
     def selected(limit: int) -> str:
         text = extract(
-            turns, earlier=stays, max_tokens=limit, count=count, sparse=True, covers=bool(turns), facts=facts
+            turns,
+            earlier=stays,
+            max_tokens=limit,
+            count=count,
+            sparse=True,
+            covers=bool(turns),
+            facts=facts,
+            taken_back=taken_back,
         )
         return text or _beginning(summary, limit, count)
 

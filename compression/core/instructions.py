@@ -81,6 +81,7 @@ def closing_request(passage: Passage, *, template: str, mode: str, delimiter: st
         CLOSING.format(delimiter=delimiter, ending=ending.strip()[-ENDING_CHARS:]),
         _wording(passage, template, mode),
         *_goal(passage, delimiter),
+        *_taken_back(passage, delimiter),
         *_wishes(passage),
         "Now write the summary of the older part, with the headings as given.",
     ]
@@ -116,7 +117,7 @@ def _request(passage: Passage, delimiter: str) -> list[str]:
     parts += _goal(passage, delimiter)
     parts.append(MERGE_REQUEST if passage.merges else "The conversation to condense:")
     parts.append(f"{delimiter}\n{passage.text}\n{delimiter}")
-    parts += _wishes(passage)
+    parts += [*_taken_back(passage, delimiter), *_wishes(passage)]
     parts.append("Now write the summary of all of it, with the headings as given.")
     return parts
 
@@ -133,6 +134,13 @@ def _goal(passage: Passage, delimiter: str) -> list[str]:
     if not passage.goal:
         return []
     return [f"The goal of this conversation:\n{delimiter}\n{passage.goal}\n{delimiter}", MARKS_REQUEST]
+
+
+def _taken_back(passage: Passage, delimiter: str) -> list[str]:
+    if not passage.taken_back:
+        return []
+    texts = "\n".join(f"- {text}" for text in passage.taken_back)
+    return [f"The person has taken these rules back. The summary states none:\n{delimiter}\n{texts}\n{delimiter}"]
 
 
 def _wishes(passage: Passage) -> list[str]:

@@ -200,7 +200,8 @@ class Transcript:
 
     `turns` are, in order, the kept messages from before the cut and the whole history after it; the last `waiting` of
     them are not answered yet and never condensed. `context_tokens` are those of the rendered checkpoints,
-    `system_tokens` those of the system prompt. `goal` is the conversation's goal, "" for none.
+    `system_tokens` those of the system prompt. `goal` is the conversation's goal, "" for none. `taken_back` are the
+    sentences of rules that the person has taken back: no summary states them.
     """
 
     turns: tuple[Turn, ...]
@@ -211,6 +212,7 @@ class Transcript:
     cut: datetime | None = None
     waiting: int = 0
     goal: str = ""
+    taken_back: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -241,8 +243,8 @@ class Passage:
 
     `text` is the rendering of `turns`; `earlier` is the summary to be folded in ("": none). `prompt` is a template
     that replaces the default one ("": the default). `facts` are those that the summary should keep, for summarisers
-    that select by them. `number` is its place among the requests of the whole summary. One that `merges` has the
-    summaries of parts as its turns and text.
+    that select by them. `taken_back` are sentences that the summary must not state. `number` is its place among the
+    requests of the whole summary. One that `merges` has the summaries of parts as its turns and text.
     """
 
     turns: tuple[Turn, ...]
@@ -254,6 +256,7 @@ class Passage:
     goal: str = ""
     prompt: str = ""
     facts: tuple[Fact, ...] = ()
+    taken_back: tuple[str, ...] = ()
     number: int = 0
     merges: bool = False
 

@@ -34,7 +34,7 @@ from conversations.compaction.parts import Parts
 from conversations.compaction.progress import Progress, eta_seconds
 from conversations.compaction.snapshots import Superseded, rollback, undo
 from conversations.compaction.within import so_far
-from conversations.context import prompt, transcript
+from conversations.context import ledger_entries, prompt, transcript
 from conversations.context.facts_kept import look_for_facts
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
@@ -223,9 +223,10 @@ async def _settle(rung: Summariser, *, accepted: bool) -> None:
 def source(loaded: Loaded, *, rebuild: bool) -> Transcript:
     """The transcript that the engine compacts; see `transcript.transcript`."""
     window = loaded.head.window or DEFAULT_WINDOW
-    return transcript.transcript(
+    made = transcript.transcript(
         loaded, system_tokens=prompt.system_tokens(loaded.head), window=window, rebuild=rebuild
     )
+    return replace(made, taken_back=ledger_entries.taken_back(loaded.head.parent_id or loaded.head.id))
 
 
 async def _end(row: Compaction, status: str, error: str, code: str) -> None:

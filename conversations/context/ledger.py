@@ -13,7 +13,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from compression.core.ledger import withdrawals
 from compression.core.ledger.find import entry_of, find_entries
+from compression.core.ledger.own_words import Sentence
+from compression.core.ledger.values import DetectedEntry
 from compression.core.tokens import count_tokens
 from compression.core.values import Window
 from compression.ids import uuid7
@@ -42,15 +45,20 @@ def add_entries(message: Message, typed: str, window: Window) -> None:
     Call it in the transaction that stores the message, under the conversation's lock. A message without entries costs
     no query.
     """
-    found = find_entries(typed)
-    if not found:
+    found, taking_back = find_entries(typed), withdrawals.taking_back(typed)
+    if not found and not taking_back:
         return
     topics = {entry.topic.name for entry in found}
     standing = current(message.conversation_id).filter(Q(state=State.IN_FORCE) | Q(topic__in=topics))
     heads = list(standing.filter(state__in=(State.IN_FORCE, State.NOTED)).order_by("decided_at"))
-    made: list[LedgerEntry] = []
+    made = _withdrawals(message, taking_back, heads)
     changed: dict[UUID, LedgerEntry] = {}
-    for number, one in enumerate(found):
+    for entry in made:
+        for head in [head for head in heads if entry.replaces(head)]:
+            head.supersede(entry)
+            changed[head.pk] = head
+            heads.remove(head)
+    for number, one in enumerate(found, len(made)):
         entry = new_entry(message.conversation_id, one, said_at=message.created_at + number * TICK, message=message.pk)
         replaced = [head for head in heads if entry.replaces(head)]
         if one.is_sure and not _has_room(entry, [head for head in heads if head not in replaced], window):
@@ -64,9 +72,28 @@ def add_entries(message: Message, typed: str, window: Window) -> None:
             changed[head.pk] = head
         heads = [head for head in heads if head not in replaced] + [entry]
         made.append(entry)
+    if not made:
+        return
     LedgerEntry.objects.bulk_create(made)
     save_entries([entry for entry in changed.values() if entry not in made])
     write_columns(message.conversation_id)
+
+
+def _withdrawals(message: Message, sentences: Sequence[Sentence], heads: Sequence[LedgerEntry]) -> list[LedgerEntry]:
+    """The entries, unsaved, of sentences that take a rule in force back, or may do so."""
+    rules = [head for head in heads if head.state == State.IN_FORCE]
+    known = [withdrawals.Rule(rule.text, rule.about) for rule in rules]
+    made: list[LedgerEntry] = []
+    for number, sentence in enumerate(sentences):
+        if meant := withdrawals.rule_meant(sentence, known):
+            rule = rules[meant.place]
+            detected = DetectedEntry("withdrawal", sentence.text, False, rule.about)
+            said_at = message.created_at + number * TICK
+            entry = new_entry(message.conversation_id, detected, said_at=said_at, message=message.pk)
+            entry.asks_about = None if meant.is_sure else rule.pk
+            entry.note(by="message")
+            made.append(entry)
+    return made
 
 
 def with_detected(rules: Sequence[str], typed: str, window: Window) -> list[str]:
@@ -152,13 +179,16 @@ def choose(conversation: Conversation, entry_id: UUID, *, state: str) -> LedgerE
         entry = current(conversation.pk).filter(pk=entry_id).first()
         if entry is None:
             raise NotFound("No such entry.")
-        if state == State.IN_FORCE and entry.state != State.IN_FORCE:
+        is_rule = entry.kind != LedgerEntry.Kind.WITHDRAWAL
+        if is_rule and state == State.IN_FORCE and entry.state != State.IN_FORCE:
             require_room(conversation, [*conversation.rules, entry.text], model=conversation.model)
+        if entry.kind == LedgerEntry.Kind.WITHDRAWAL and state != State.DISMISSED:
+            state, entry.asks_about = State.NOTED, None  # it is no order itself: chosen, it takes its rule back
         entry.chosen_state, entry.is_chosen, entry.decided_at = State(state), True, timezone.now()
         entry.superseded_by, entry.state = None, entry.chosen_state
         entry.note(by="person")
         save_entries([entry])
-        if state == State.NOTED:
+        if state != State.IN_FORCE:
             release_superseded(conversation.pk, [entry.pk])
         supersede_earlier(conversation.pk, {entry.topic})
         write_columns(conversation.pk)

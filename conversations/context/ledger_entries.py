@@ -22,6 +22,8 @@ State = LedgerEntry.State
 MAX_NOTED_TEXTS, NOTED_TEXTS_STEP = 64, 32
 """The column `noted` of a conversation has fewer texts than the sum of both. At the sum the oldest leave it, a step at
 a time, so that requests begin alike in between."""
+MAX_TAKEN_BACK = 100
+"""The most rules that no longer hold which a summary is checked for."""
 TICK = timedelta(microseconds=1)
 
 
@@ -33,6 +35,14 @@ def current(conversation_id: UUID) -> QuerySet[LedgerEntry]:
 def in_force(conversation_id: UUID) -> QuerySet[LedgerEntry]:
     """The entries in force, in the order of their decisions."""
     return current(conversation_id).filter(state=State.IN_FORCE).order_by("decided_at", "pk")
+
+
+def taken_back(conversation_id: UUID) -> tuple[str, ...]:
+    """The sentences of the latest rules that no longer hold, and that are not in force in the same words."""
+    rules = current(conversation_id).filter(kind=LedgerEntry.Kind.RULE)
+    gone = rules.filter(state__in=(State.SUPERSEDED, State.DISMISSED)).order_by("-decided_at")[:MAX_TAKEN_BACK]
+    standing = set(_texts_in_force(conversation_id))
+    return tuple(dict.fromkeys(entry.text for entry in gone if entry.text not in standing))
 
 
 def new_entry(
@@ -84,8 +94,8 @@ def supersede_earlier(conversation_id: UUID, topics: Collection[str]) -> None:
 
 def save_entries(entries: Sequence[LedgerEntry]) -> None:
     """Write the columns of stored entries that change."""
-    fields = ("state", "chosen_state", "is_chosen", "superseded_by", "message", "said_at", "decided_at", "is_withdrawn")
-    LedgerEntry.objects.bulk_update(entries, [*fields, "history"], batch_size=100)
+    fields = ("state", "chosen_state", "is_chosen", "superseded_by", "asks_about", "message", "said_at", "decided_at")
+    LedgerEntry.objects.bulk_update(entries, [*fields, "is_withdrawn", "history"], batch_size=100)
 
 
 def add_missing_rules(conversation_id: UUID) -> None:

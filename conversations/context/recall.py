@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from django.db import DatabaseError, connection, transaction
-from django.db.models import QuerySet, TextField
+from django.db.models import Exists, OuterRef, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
 from compression.core import recall
@@ -27,7 +27,7 @@ from conversations.context.index_schema import INDEXED
 from conversations.context.policy import policy_of
 from conversations.context.provenance import quoted_places, source_of
 from conversations.context.transcript import HISTORY, Loaded
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, LedgerEntry, Message
 from conversations.runtime.compiled_query import Prepared
 from conversations.runtime.database import is_sqlite
 
@@ -168,18 +168,25 @@ def room_for(loaded: Loaded) -> int:
 
 def noted(found: Recalled) -> dict[str, Any]:
     """The references that are stored with a reply, from which `put_together` makes the same text again."""
-    quotes = [[quote.source.id, quote.source.number, quote.start, quote.end] for quote in found.quotes]
+    quotes = [
+        [quote.source.id, quote.source.number, quote.start, quote.end, *([True] if quote.source.is_taken_back else [])]
+        for quote in found.quotes
+    ]
     return {"before": found.before, "quotes": quotes}
 
 
 def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None:
     """The passages of stored references, from the messages as they are; None if one of the messages is gone."""
     ids = {id for id, *_ in note["quotes"]}
+    places = [(id, number, start, end, bool(back)) for id, number, start, end, *back in note["quotes"]]
     rows = Message.objects.filter(conversation_id=conversation_id, pk__in=ids)
     found = {str(row[0]): row for row in rows.values_list("pk", *COLUMNS)}
     if set(found) != ids:
         return None
-    quotes = [Quote(_past_message(id, number, *found[id][1:]), start, end) for id, number, start, end in note["quotes"]]
+    quotes = []
+    for id, number, start, end, is_taken_back in places:
+        source = replace(_past_message(id, number, *found[id][1:]), is_taken_back=is_taken_back)
+        quotes.append(Quote(source, start, end))
     return recall.recalled(note["before"], quotes, count_tokens)
 
 
@@ -218,13 +225,25 @@ def _beside(entries: str, cut: datetime) -> QuerySet[Message, Any]:
     )
     number = RawSQL(f"(SELECT number FROM {INDEXED} WHERE message_id = conversations_message.id)", ())
     rows = Message.objects.filter(HISTORY, pk__in=RawSQL(near, (entries,)), created_at__lte=cut).order_by()
-    return rows.annotate(number=number).values_list("conversation_id", "pk", "number", *COLUMNS)
+    gone = LedgerEntry.objects.filter(
+        conversation=OuterRef("conversation"), message=OuterRef("pk"), state=LedgerEntry.State.SUPERSEDED
+    )
+    columns = ("conversation_id", "pk", "number", *COLUMNS, "is_taken_back")
+    return rows.annotate(number=number, is_taken_back=Exists(gone)).values_list(*columns)
 
 
 def _past_message(
-    id: str, number: int | None, role: str, name: str, content: str, created_at: datetime, origin: dict[str, Any] | None
+    id: str,
+    number: int | None,
+    role: str,
+    name: str,
+    content: str,
+    created_at: datetime,
+    origin: dict[str, Any] | None,
+    is_taken_back: bool = False,
 ) -> PastMessage:
-    return PastMessage(id, number, role, name, content, created_at, source_of(origin), quoted_places(origin))
+    origin_, quoted = source_of(origin), quoted_places(origin)
+    return PastMessage(id, number, role, name, content, created_at, origin_, quoted, bool(is_taken_back))
 
 
 BESIDE = Prepared(

@@ -14,8 +14,9 @@ MAX_HISTORY = 20
 
 
 class LedgerEntry(models.Model):
-    """A rule, preference, decision or correction, in the words that its person typed: whole sentences.
+    """A rule, preference, decision, correction or withdrawal, in the words that its person typed: whole sentences.
 
+    A withdrawal takes the rules about its topic out of force; while it `asks_about` one, its person has not answered.
     An entry that a later one about the same thing replaced has the state superseded, and goes back to `chosen_state`
     without that. An entry whose message left the history (`is_withdrawn`) holds nothing, and returns with its message.
     """
@@ -25,6 +26,7 @@ class LedgerEntry(models.Model):
         PREFERENCE = "preference", "Preference"
         DECISION = "decision", "Decision"
         CORRECTION = "correction", "Correction"
+        WITHDRAWAL = "withdrawal", "Withdrawal"
 
     class State(models.TextChoices):
         IN_FORCE = "in_force", "In force"
@@ -42,6 +44,8 @@ class LedgerEntry(models.Model):
     chosen_state = models.CharField(max_length=12, choices=State)
     is_chosen = models.BooleanField(default=False)  # whether a person chose the state
     superseded_by = models.UUIDField(null=True, blank=True, editable=False)  # the id of a later entry
+    # The id of the entry that a withdrawal may mean; null once its person has answered, or where it is sure.
+    asks_about = models.UUIDField(null=True, blank=True, editable=False)
     # What it is about (`compression.core.ledger.values.Topic`).
     topic = models.CharField(max_length=32)
     value = models.CharField(max_length=32, blank=True)
@@ -72,7 +76,10 @@ class LedgerEntry(models.Model):
 
     def replaces(self, earlier: LedgerEntry) -> bool:
         """Whether this entry takes the place of an earlier one; a noted entry never replaces one in force."""
-        weaker = self.chosen_state == self.State.NOTED and earlier.chosen_state == self.State.IN_FORCE
+        if self.asks_about is not None:
+            return False
+        is_noted = self.chosen_state == self.State.NOTED and self.kind != self.Kind.WITHDRAWAL
+        weaker = is_noted and earlier.chosen_state == self.State.IN_FORCE
         counts = self.State.DISMISSED not in (self.chosen_state, earlier.chosen_state)
         return counts and not weaker and self.about.replaces(earlier.about)
 

@@ -149,7 +149,7 @@ def _items(conversation: Conversation, marks: Iterable[Mark]) -> list[Item]:
         for row in _rows(_messages_by_id(key for mark in marks if isinstance(mark, RowGroup) for key in mark.head))
     }
     kept = with_visible_parts(_messages_by_id(mark for mark in marks if isinstance(mark, Key)))
-    full = {message.id: view_of(conversation, message) for message in kept}
+    full = {message.id: view_of(conversation, message, entries=()) for message in kept}
     items: list[Item] = []
     for mark in marks:
         if isinstance(mark, Divider):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -9,11 +11,13 @@ from compression.core.tokens import count_tokens
 from conversations.context import ledger_entries
 from conversations.context.system_prompt import noted_lines
 from conversations.llm.known_models import UNKNOWN_WINDOW
-from conversations.models import Conversation, LedgerEntry
+from conversations.models import Conversation, LedgerEntry, Message
 
 MAX_LISTED = 50
 """The most noted entries, and the most that no longer hold, that the page lists: the latest of each."""
-State = LedgerEntry.State
+State, Kind = LedgerEntry.State, LedgerEntry.Kind
+SHOWN_KINDS = (Kind.RULE, Kind.WITHDRAWAL)
+"""The kinds of entries that are shown below their messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,53 @@ def ledger_lists(conversation: Conversation) -> LedgerLists:
         past_count=past.count(),
         sent=len(lines) if conversation.is_compressed else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """An entry below its message: what it did (`does`), and the text of the rule that it is about.
+
+    `does` is "orders", "asks" (whether it orders), "withdraws", "asks_back" (whether it withdraws) or "dismissed".
+    """
+
+    entry: LedgerEntry
+    does: str
+    rule: str
+
+
+def entries_below(conversation_id: UUID, messages: Sequence[Message]) -> defaultdict[UUID, list[EntryView]]:
+    """The entries that are shown below each message, by its id: rules and withdrawals; at most two queries."""
+    ids = [message.pk for message in messages if message.role == Message.Role.USER]
+    shown: defaultdict[UUID, list[EntryView]] = defaultdict(list)
+    rows = ledger_entries.current(conversation_id).filter(message__in=ids, kind__in=SHOWN_KINDS) if ids else ()
+    entries = sorted(rows, key=lambda row: row.said_at)
+    ended = _ended_by([row.pk for row in entries if row.kind == Kind.WITHDRAWAL])
+    asked = {row.asks_about for row in entries if row.asks_about}
+    rules = _by_id(conversation_id, asked - {row.pk for row in entries}) | {row.pk: row for row in entries}
+    for row in entries:
+        if row.message and (view := _entry_view(row, ended, rules)):
+            shown[row.message].append(view)
+    return shown
+
+
+def _entry_view(
+    row: LedgerEntry, ended: Mapping[UUID, str], rules: Mapping[UUID | None, LedgerEntry]
+) -> EntryView | None:
+    if row.kind == Kind.WITHDRAWAL:
+        if row.asks_about in rules and row.state == State.NOTED:
+            return EntryView(row, "asks_back", rules[row.asks_about].text)
+        return EntryView(row, "withdraws", ended[row.pk]) if row.pk in ended else None
+    if row.state == State.IN_FORCE:
+        return EntryView(row, "orders", row.text)
+    if row.state == State.NOTED and not row.is_chosen:
+        return EntryView(row, "asks", row.text)
+    return EntryView(row, "dismissed", row.text) if row.state == State.DISMISSED else None
+
+
+def _ended_by(ids: Sequence[UUID]) -> dict[UUID, str]:
+    """The text of the latest rule that each of these withdrawals ended."""
+    rows = LedgerEntry.objects.filter(superseded_by__in=ids).order_by("said_at") if ids else ()
+    return {row.superseded_by: row.text for row in rows if row.superseded_by}
 
 
 def _by_id(conversation_id: UUID, ids: set[UUID]) -> dict[UUID | None, LedgerEntry]:

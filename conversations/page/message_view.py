@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.safestring import SafeString, mark_safe
@@ -10,6 +11,7 @@ from compression.ids import milliseconds_since
 from conversations.context.transcript import CONTINUE
 from conversations.messages.history import State, run_at, state_of
 from conversations.models import Conversation, Message, ToolCall
+from conversations.page.ledger_view import EntryView, entries_below
 from conversations.page.markup import streaming
 from conversations.runtime import endings
 from conversations.turns import running
@@ -29,6 +31,8 @@ class MessageView:
     thoughts: str = ""
     """What the model has thought so far, while the reply is written; later it is read when it is opened."""
     thought_seconds: int = 0
+    entries: tuple[EntryView, ...] = ()
+    """The ledger's entries of the message that its person is shown below it."""
 
     template = "conversations/_message.html"
 
@@ -83,12 +87,17 @@ class MessageView:
         return not self.says_something and bool(self.message.tool_calls.all())
 
 
-def view_of(conversation: Conversation, message: Message, *, waits: str = "") -> MessageView:
+def view_of(
+    conversation: Conversation, message: Message, *, waits: str = "", entries: Sequence[EntryView] | None = None
+) -> MessageView:
+    """The message; its `entries` are looked up where they are not given."""
     text = running.text_so_far(message) if message.is_streaming else message.content
     state = state_of(conversation, message)
     elided = str(message.pk) in conversation.elided and state in ("live", "protected")
     if not message.is_streaming:
-        return MessageView(message, state, text, elided, waits)
+        if entries is None:
+            entries = entries_below(conversation.pk, [message])[message.pk]
+        return MessageView(message, state, text, elided, waits, entries=tuple(entries))
     thoughts, seconds = running.thoughts_so_far(message)
     return MessageView(message, state, text, elided, waits, thoughts, seconds)
 

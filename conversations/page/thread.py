@@ -16,6 +16,7 @@ from conversations.messages.history import history, with_visible_parts
 from conversations.models import Conversation, Message
 from conversations.page import agent_view, compacted_history
 from conversations.page.compacted_history import REACH, Item
+from conversations.page.ledger_view import entries_below
 from conversations.page.message_view import MessageView, view_of
 
 LIMIT = 60
@@ -117,10 +118,13 @@ def _fingerprint(keys: tuple[Key, ...]) -> str:
 
 
 def _message_views(conversation: Conversation, rows: Iterable[Message]) -> list[MessageView]:
-    """The rows as messages to show; one or two more queries if the last is a streaming reply."""
+    """The rows as messages to show; one more query for entries of the ledger, one or two if the last streams."""
     rows = list(rows)
     waits = agent_view.waited_for(conversation) if rows and rows[-1].is_streaming else ""
-    return [view_of(conversation, row, waits=waits if row.is_streaming else "") for row in rows]
+    entries = entries_below(conversation.pk, rows)
+    return [
+        view_of(conversation, row, waits=waits if row.is_streaming else "", entries=entries[row.pk]) for row in rows
+    ]
 
 
 def later(conversation: Conversation, message: Message) -> int:

@@ -65,6 +65,7 @@ def entry_json(entry: LedgerEntry) -> dict[str, Any]:
         "state": entry.state,
         "message_id": str(entry.message) if entry.message else None,
         "said_at": entry.said_at.isoformat(),
+        "asks_about": str(entry.asks_about) if entry.asks_about else None,
         "superseded_by": str(entry.superseded_by) if entry.superseded_by else None,
         "history": entry.history,
     }

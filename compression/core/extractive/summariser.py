@@ -14,6 +14,7 @@ from compression.core.extractive.selection import MUSTS_SHARE, fitted
 from compression.core.extractive.sentences import clean, one_line
 from compression.core.extractive.summary_notes import notes_of_summary
 from compression.core.extractive.terms import terms_of
+from compression.core.facts import normalised
 from compression.core.rules import find_rules
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
 from compression.core.statements import speaker_of
@@ -41,6 +42,7 @@ class Extractive:
             max_tokens=passage.max_tokens,
             count=count_tokens,
             facts=passage.facts,
+            taken_back=passage.taken_back,
         )
         return Written(text)
 
@@ -54,12 +56,14 @@ def extract(
     sparse: bool = False,
     covers: bool = False,
     facts: Sequence[Fact] | Sequence[CountedFact] = (),
+    taken_back: Sequence[str] = (),
 ) -> str:
     """A summary of `turns`, with the summary `earlier` folded in, of at most `max_tokens` as `count` counts them.
 
     Never raises; equal input gives equal text. A limit below the five headings (about 25 tokens) returns only a part
     of them. `sparse` omits headings without content, so the text may be "". `covers`: `earlier` is of the same turns;
-    its headline stays, and its decisions are selected first. Sentences with one of the `facts` are preferred.
+    its headline stays, and its decisions are selected first. Sentences with one of the `facts` are preferred,
+    those that were `taken_back` are left out.
     """
     names = frozenset(speaker_of(turn).lower() for turn in turns if turn.name)
     old = notes_of_summary(earlier, count)
@@ -71,7 +75,8 @@ def extract(
     changed = merged([note for note in old if note.phrase.section == FILES] + changes_of(new, count), count)
     rules = _rules(turns, count)
     others = current([*(note for note in old if note.phrase.section != FILES), *new])
-    notes = [*rules, *changed, *others]
+    left_out = {_bare(text) for text in taken_back}
+    notes = [note for note in (*rules, *changed, *others) if _bare(note.phrase.text) not in left_out]
     return fitted(
         notes,
         names,
@@ -81,6 +86,10 @@ def extract(
         musts_share=STANDING_MUSTS_SHARE if covers else MUSTS_SHARE,
         valued=frozenset(term.text for fact in facts for term in terms_of(fact.text)),
     )
+
+
+def _bare(text: str) -> str:
+    return normalised(text).rstrip(".!。！")
 
 
 def _as_context(note: Note) -> Note:

@@ -64,7 +64,7 @@ _FORBIDS = re.compile(
     r"não|jamais|sem)\b|n['’]|никогда|\bне\b|\bбез\b|нельзя|不|别|禁止|勿|ない|禁",
     re.IGNORECASE,
 )
-_EMPTY: Final = words(
+EMPTY_WORDS: Final = words(
     "always never ever don't do not no must should only please from now on future only said rule make sure want you "
     "immer nie niemals nicht kein keine keinen bitte nur ab jetzt und die der das den dem ein eine auf zu in "
     "toujours jamais pas ne n les le la de du des un une en dans sur plus seulement "
@@ -83,16 +83,26 @@ def topic_of(sentence: str) -> Topic:
     """The topic of an entry's sentence; a condition ("when I ask about …") makes it a topic of its own."""
     forbids = bool(_FORBIDS.search(sentence))
     if not _SCOPED.search(sentence):
-        names = {name for name, pattern in _BY_SUBJECT.items() if pattern.search(sentence)}
-        languages = {found.lastgroup for found in _LANGUAGE.finditer(sentence)} if _SPEAKS.search(sentence) else set()
+        names = subjects_of(sentence)
+        languages = languages_of(sentence) if _SPEAKS.search(sentence) else set()
         if not names and len(languages) == 1:
-            return Topic("language", str(languages.pop()), forbids)
+            return Topic("language", languages.pop(), forbids)
         if len(names) == 1 and not languages and len(sentence.split()) <= 16:
             return Topic(names.pop(), "", forbids)
     return Topic(f"={_digest(sentence)}", "", forbids)
 
 
+def subjects_of(sentence: str) -> set[str]:
+    """The known subjects that a sentence names, languages apart."""
+    return {name for name, pattern in _BY_SUBJECT.items() if pattern.search(sentence)}
+
+
+def languages_of(sentence: str) -> set[str]:
+    """The languages that a sentence names."""
+    return {str(found.lastgroup) for found in _LANGUAGE.finditer(sentence)}
+
+
 def _digest(sentence: str) -> str:
     plain = _POLAR.sub(" ", sentence.casefold().replace("’", "'"))
-    content = {stem(word) for word in _WORD.findall(plain) if word not in _EMPTY and word not in ENGLISH}
+    content = {stem(word) for word in _WORD.findall(plain) if word not in EMPTY_WORDS and word not in ENGLISH}
     return blake2b(" ".join(sorted(content) or [plain]).encode(), digest_size=10).hexdigest()

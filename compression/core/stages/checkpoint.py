@@ -30,7 +30,7 @@ async def checkpoint(draft: Draft, *, summariser: Summariser, originals: Origina
 
 async def _carried_out(shortening: Shortening, draft: Draft, originals: Originals, count: TokenCounter) -> Checkpoint:
     turns = await originals_of(shortening.checkpoints, draft, originals) if shortening.rereads else ()
-    return await to_thread(shortened, shortening, turns, count=count)
+    return await to_thread(shortened, shortening, turns, count=count, taken_back=draft.transcript.taken_back)
 
 
 async def originals_of(checkpoints: Sequence[Checkpoint], draft: Draft, originals: Originals) -> tuple[Turn, ...]:

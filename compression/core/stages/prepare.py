@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from compression.core.aging import LEAST_TOKENS, SEPARATOR_TOKENS, cost, least_cost, total_original_tokens
@@ -17,7 +17,7 @@ from compression.core.policy import Policy
 from compression.core.ports import Summariser
 from compression.core.quoting import escaped, is_plain, quoted
 from compression.core.retention import REPAIR_SHARE
-from compression.core.statements import label_of, speaker_of, statements_in_summary, statements_of
+from compression.core.statements import Statement, label_of, speaker_of, statements_in_summary, statements_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import MESSAGE_OVERHEAD, Draft, Passage, Steering, Turn
 
@@ -45,9 +45,8 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
     """
     earlier = "" if draft.originals else without_marks(join_summaries(draft.folded))
     turns = draft.originals + draft.condensed
-    facts = find_facts(
-        [*statements_in_summary(earlier), *(statement for turn in turns for statement in statements_of(turn))]
-    )
+    statements = [*statements_in_summary(earlier), *(statement for turn in turns for statement in statements_of(turn))]
+    facts = find_facts(map(_without(draft.transcript.taken_back), statements))
     limit = summary_limit(draft, policy, count)
     max_tokens = summary_tokens(draft, policy, limit, facts=None if summariser.fills_budget else len(facts))
     if summariser.window is not None:
@@ -83,6 +82,7 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
             goal=draft.transcript.goal,
             prompt=steering.prompt or policy.prompt,
             facts=counted,
+            taken_back=draft.transcript.taken_back,
             number=number,
         )
         for number, part in enumerate(parts)
@@ -97,6 +97,18 @@ def prepare(draft: Draft, policy: Policy, steering: Steering, *, summariser: Sum
         target=target,
         facts=counted,
     )
+
+
+def _without(taken_back: Sequence[str]) -> Callable[[Statement], Statement]:
+    """Takes the sentences that were taken back out of a statement: no fact of theirs is put back."""
+
+    def left(statement: Statement) -> Statement:
+        text = statement.text
+        for sentence in taken_back:
+            text = text.replace(sentence, " ")
+        return statement._replace(text=text)
+
+    return left
 
 
 def level_for(tokens: int) -> int:

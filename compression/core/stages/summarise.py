@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import to_thread
 from dataclasses import dataclass, replace
 
+from compression.core.answered import without_answered
 from compression.core.citations.check import doubted_in, marked_within, unfound_in, without_unsupported
 from compression.core.citations.marks import without_marks
 from compression.core.citations.values import Unsupported
@@ -77,6 +78,7 @@ def _supported(
 
     A selection of sentences has nothing of its own: only what an earlier summary had is looked for.
     """
+    text = without_answered(text, (*draft.originals, *draft.condensed, *draft.tail))
     doubted = doubted_in(draft.folded)
     unfound: frozenset[str] = frozenset()
     if summariser.marks_progress or doubted:

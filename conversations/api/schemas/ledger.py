@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from conversations.api.schemas.fields import Body, about
 from conversations.context.rules import MAX_RULE_CHARS
 
-Kind = Literal["rule", "preference", "decision", "correction"]
+Kind = Literal["rule", "preference", "decision", "correction", "withdrawal"]
 State = Literal["in_force", "noted", "dismissed", "superseded"]
 SAID_AT = "2026-11-20T09:12:44.871022+00:00"
 
@@ -40,6 +40,11 @@ class Entry(BaseModel):
         "The message that says so; null for what was added by hand.", "0199b3c2-8c41-7d02-9a57-0d3c5be8f1a4"
     )
     said_at: datetime = about("When it was said.", SAID_AT)
+    asks_about: UUID | None = about(
+        "The rule that a withdrawal may mean, in force until its person answers: `noted` is yes, `dismissed` no. null: "
+        "there is no question.",
+        None,
+    )
     superseded_by: UUID | None = about("The entry in its place; null: none.", "0199b3c2-90aa-7c10-8f0e-6d1f5a3f0c14")
     history: list[Change] = about("The changes of its state, the latest 20, in order.")
 

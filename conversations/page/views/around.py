@@ -35,7 +35,7 @@ def around(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     context = {
         "conversation": conversation,
         "here": row,
-        "items": [view_of(conversation, message) for message in shown],
+        "items": [view_of(conversation, message, entries=()) for message in shown],
         "earlier": before[AROUND - 1] if before[AROUND:] else None,
         "later": after[AROUND - 1] if after[AROUND:] else None,
     }

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
@@ -20,9 +20,10 @@ from conversations.compaction import compaction, snapshots
 from conversations.context import goals, ledger, settings
 from conversations.context.reliability import reliability_of
 from conversations.errors import Invalid, Refused
+from conversations.messages.history import with_visible_parts
 from conversations.models import Conversation
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
-from conversations.page import ledger_view, model_outlook, tool_offer
+from conversations.page import fragments, ledger_view, model_outlook, tool_offer
 from conversations.page.bound_forms import refuse_in
 from conversations.page.forms import PolicyForm
 from conversations.page.setting_forms import (
@@ -175,6 +176,16 @@ def choose(request: Request, conversation: Conversation, entry_id: UUID) -> str:
     """Put an entry of the ledger in force, note it or dismiss it, by `state`."""
     entry = ledger.choose(conversation, entry_id, state=request.POST.get("state", ""))
     return STATE_NOTICES[entry.chosen_state]
+
+
+@member
+@require_POST
+def decide(request: Request, pk: UUID, entry_id: UUID) -> HttpResponse:
+    """Put an entry in force, note it or dismiss it, by `state`, from below its message, which is shown again."""
+    conversation = get_conversation(request.user, pk)
+    entry = ledger.choose(conversation, entry_id, state=request.POST.get("state", ""))
+    row = get_object_or_404(with_visible_parts(conversation.messages.all()), pk=entry.message)
+    return HttpResponse(fragments.message(conversation, row) + fragments.meter(conversation))
 
 
 @member

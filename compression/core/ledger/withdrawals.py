@@ -1,0 +1,161 @@
+"""Finds the rule in force that a sentence takes back: "Forget the STATUS line.", "Emojis are fine again."."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from compression.core.extractive.stopwords import ENGLISH
+from compression.core.ledger.own_words import Sentence, own_sentences
+from compression.core.ledger.topics import EMPTY_WORDS, languages_of, subjects_of
+from compression.core.ledger.values import MAX_ENTRIES, Topic
+
+Form = Literal["ends", "bans", "permits"]
+"""What a sentence does. It `ends` any rule, `bans` what a rule orders, or `permits` what a rule forbids."""
+FORMS: Final[tuple[Form, ...]] = ("ends", "bans", "permits")
+SURE_SHARE: Final[dict[Form, float]] = {"ends": 0.5, "bans": 0.5, "permits": 0.6}
+UNSURE_SHARE = 0.4
+"""The share of the sentence's words that the rule has: from the first on it ends, from the second on the person is
+asked. "Send me the table again" permits nothing."""
+MAX_OTHER_WORDS = 1
+"""A sentence that names a rule's subject has at most this many others, unlike "Remove the emoji column of a table"."""
+OPPOSITES: Final = frozenset({"length", "units", "indentation"})
+"""Subjects whose rules exclude each other: "back to imperial units" ends "Use metric units"."""
+STEM_CHARS = 5
+"""Words are compared by their first letters, in any language: "Emojis" and "emoji", "Tabellen" and "Tabelle"."""
+MAX_READ_CHARS = 20_000
+"""The characters of a message that are read: nobody takes a rule back after a text of this length."""
+MAX_CHARS = 300
+"""A longer sentence takes nothing back: it tells something."""
+
+_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_WORD: Final = re.compile(r"[^\W_][\w-]*")
+_QUESTION: Final = re.compile(r"[?？؟][\s\"'”’)*_]*$")
+_KEEPS: Final = re.compile(
+    r"\b(?:don't|never|not) forget\b|\b(?:vergiss|vergesst|vergessen sie) (?:nicht|nie)\b|\bn'oublie"
+    r"|\bno olvid|\bnon diment|\bnão (?:te |se )?esque|не забы|не забуд|别忘|不要忘|忘れないで",
+    re.IGNORECASE,
+)
+"""What somebody is not to forget."""
+_UNSPACED_FILLERS: Final = re.compile("那条|这条|那个|规则|要求|指令|ルール|指示|吧|了|请|は|を|の|も|です|ください")
+_CONDITION: Final = re.compile(
+    r"^\s*(?:if|when|once|unless|wenn|falls|si|quand|cuando|quando|если|когда|如果)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule in force, as a sentence is compared with it."""
+
+    text: str
+    topic: Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The place of the rule that a sentence takes back. `is_sure`: it ends without asking the person."""
+
+    place: int
+    is_sure: bool
+
+
+@lru_cache(maxsize=256)
+def taking_back(text: str) -> tuple[Sentence, ...]:
+    """The person's own sentences that may take a rule back, whichever are in force; at most MAX_ENTRIES."""
+    return tuple(islice((one for one in own_sentences(text[:MAX_READ_CHARS]) if _forms(_plain(one))), MAX_ENTRIES))
+
+
+def rule_meant(sentence: Sentence, rules: Sequence[Rule]) -> Meant | None:
+    """The rule in force that a sentence takes back; None for all other sentences. `rules` are in their order."""
+    text = _plain(sentence)
+    forms = _forms(text) if rules else []
+    if not forms:
+        return None
+    for form in forms:
+        named = _by_subject(text, form, rules)
+        if named is not None:
+            return Meant(named, is_sure=True)
+    return _by_words(text, forms, rules)
+
+
+def _plain(sentence: Sentence) -> str:
+    return sentence.masked.replace("’", "'").strip()
+
+
+def _forms(text: str) -> list[Form]:
+    """What a sentence does to a rule; nothing in questions and conditions."""
+    if len(text) > MAX_CHARS or _QUESTION.search(text) or _CONDITION.search(text) or _KEEPS.search(text):
+        return []
+    return [form for form in FORMS if _pattern(form).search(text)]
+
+
+def _fits(form: Form, topic: Topic) -> bool:
+    """Whether a sentence of this form can take back a rule about this topic."""
+    return form == "ends" or topic.forbids == (form == "permits")
+
+
+def _by_subject(text: str, form: Form, rules: Sequence[Rule]) -> int | None:
+    """The latest rule about a language or another known subject that the sentence names."""
+    subjects, languages = subjects_of(text), languages_of(text)
+    if sum(not _CJK.match(word) for word in _content(text)) > len(subjects) + len(languages) + MAX_OTHER_WORDS:
+        return None
+    for place in range(len(rules) - 1, -1, -1):
+        topic = rules[place].topic
+        if topic.name == "language":
+            # "English again" ends an order of French as well as a ban of English.
+            other = form == "permits" and bool(languages) and topic.value not in languages and not topic.forbids
+            if other or (topic.value in languages and _fits(form, topic)):
+                return place
+        elif topic.name in subjects and (_fits(form, topic) or topic.name in OPPOSITES):
+            return place
+    return None
+
+
+def _by_words(text: str, forms: Sequence[Form], rules: Sequence[Rule]) -> Meant | None:
+    """The rule that has most of the sentence's words; the latest of several, about which the person is asked."""
+    own = _content(text)
+    fits = [any(_fits(form, rule.topic) for form in forms) for rule in rules]
+    shares = [
+        len(own & _content(rule.text)) / len(own) if own and is_fit else 0.0
+        for rule, is_fit in zip(rules, fits, strict=True)
+    ]
+    best = max(shares)
+    if best < UNSURE_SHARE:
+        return None
+    places = [place for place, share in enumerate(shares) if share == best]
+    return Meant(places[-1], is_sure=best >= SURE_SHARE[forms[0]] and len(places) == 1)
+
+
+@cache
+def _languages() -> tuple[dict[str, Any], ...]:
+    return tuple(tomllib.loads((Path(__file__).parent / "withdrawals.toml").read_text(encoding="utf-8")).values())
+
+
+@cache
+def _pattern(form: Form) -> re.Pattern[str]:
+    return re.compile("|".join(one for language in _languages() for one in language[form]), re.IGNORECASE)
+
+
+@cache
+def _left_out() -> frozenset[str]:
+    fillers = [word for language in _languages() for word in language["fillers"].split()]
+    return (
+        frozenset(fillers) | {word[:STEM_CHARS] for word in fillers if len(word) > STEM_CHARS} | EMPTY_WORDS | ENGLISH
+    )
+
+
+def _content(text: str) -> set[str]:
+    """The beginnings of the words that carry content, and pairs of characters of unspaced scripts."""
+    text = text.casefold()
+    unspaced = _UNSPACED_FILLERS.sub(" ", text)
+    for form in FORMS:
+        unspaced = _pattern(form).sub(" ", unspaced)
+    pairs = {run[at : at + 2] for run in _CJK.findall(unspaced) for at in range(len(run) - 1)}
+    words = {word for word in _WORD.findall(_CJK.sub(" ", text)) if len(word) > 1 and word not in _left_out()}
+    return pairs | {word[:STEM_CHARS] for word in words if word[:STEM_CHARS] not in _left_out()}
