@@ -24,8 +24,8 @@ def merge_checkpoints(checkpoints: Sequence[Checkpoint], *, count: TokenCounter)
 def results_to_omit(transcript: Transcript, costs: Mapping[str, int]) -> dict[str, int]:
     """The turns (id: tokens) whose tool results must be omitted for the request to fit; all if even that is not enough.
 
-    `costs` has the tokens of each turn without its tools' results, by id. The biggest results are omitted first, then
-    those of protected turns, and those of the last group, which is being answered, at the very end.
+    `costs` has the tokens of each turn without its tools' results, by id. The oldest results are omitted first, then
+    those of protected turns. Those of the last group, which no model has read yet, go at the very end.
     """
     order = _order(transcript.turns, costs)
 
@@ -37,9 +37,9 @@ def results_to_omit(transcript: Transcript, costs: Mapping[str, int]) -> dict[st
 
 
 def _order(turns: Sequence[Turn], costs: Mapping[str, int]) -> list[str]:
-    answered = {turn.id for group in groups(turns)[-1:] for turn in group}
+    unread = {turn.id for group in groups(turns)[-1:] for turn in group}
     chosen = [turn for turn in turns if turn.id in costs]
-    chosen.sort(key=lambda turn: (turn.id in answered, turn.protected, costs[turn.id] - turn.tokens))
+    chosen.sort(key=lambda turn: (turn.id in unread, turn.protected))
     return [turn.id for turn in chosen]
 
 

@@ -48,7 +48,8 @@ class Turn:
 
     An `elided` message is sent, and counted in `tokens`, without its tools' results. `origin` names the source of a
     user message that nobody typed here ("import", "planner", "summary"; else ""). `quoted` are the places (start,
-    length) of pastes and files in `content`.
+    length) of pastes and files in `content`. `number` is the place of an elided message in the history, from 1 (None:
+    not noted).
     """
 
     id: str
@@ -63,6 +64,7 @@ class Turn:
     images: tuple[Image, ...] = ()
     origin: str = ""
     quoted: tuple[tuple[int, int], ...] = ()
+    number: int | None = None
 
     @property
     def is_typed(self) -> bool:

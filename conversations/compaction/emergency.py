@@ -26,7 +26,8 @@ from conversations.compaction import commit as compaction_commit
 from conversations.compaction import lease, snapshots
 from conversations.compaction.snapshots import Superseded
 from conversations.context import prompt, usage
-from conversations.context.transcript import Head, Loaded, bare_tokens, message_tokens
+from conversations.context.elisions import OF_CALLERS
+from conversations.context.transcript import Head, Loaded, bare_tokens, message_numbers, message_tokens
 from conversations.errors import Conflict
 from conversations.models import Conversation
 from conversations.runtime.lease import LeaseLost
@@ -87,7 +88,9 @@ def elide(loaded: Loaded) -> bool:
     turns = [turn for turn in loaded.turns if turn.id in chosen]
     results = sum(len(turn.tools) or 1 for turn in turns)
     note = step(f"{results:,} tool result{pluralize(results)} left out", message_ids=list(chosen))
-    changed = {"elided": head.elided | chosen}
+    numbers = message_numbers(head.id, [turn.created_at for turn in turns])
+    left_out = {turn.id: [chosen[turn.id], number] for turn, number in zip(turns, numbers, strict=True)}
+    changed = {"elided": head.elided | left_out}
     return _carry_out(head, Relief("elide", total_tokens(turns), sum(chosen.values()), note, changed))
 
 
@@ -156,5 +159,6 @@ def _costs(loaded: Loaded) -> dict[str, int]:
 def _bare_tokens(turn: Turn, *, is_whole: bool) -> int:
     """A message's tokens with a placeholder in place of each result; never below the tokens that are sent then."""
     sent = message_tokens(turn.content, turn.tools, role=turn.role)
-    beside = 0 if is_whole else max(turn.tokens - sent, 0)
-    return beside + bare_tokens(turn.content, turn.tools, role=turn.role)
+    if is_whole:
+        return bare_tokens(turn.content, turn.tools, role=turn.role, text=OF_CALLERS)
+    return max(turn.tokens - sent, 0) + bare_tokens(turn.content, turn.tools, role=turn.role)

@@ -101,7 +101,9 @@ def head_of(conversation_id: UUID) -> Head:
 
 def tools_for(conversation: Head | Conversation) -> tuple[Spec, ...]:
     """The tools offered in the conversation to a model that can call tools; one query if tool servers can be used."""
-    return offered_tools(conversation.kind, is_compressed=conversation.compressed_at is not None)
+    return offered_tools(
+        conversation.kind, has_gaps=conversation.compressed_at is not None or bool(conversation.elided)
+    )
 
 
 def _of_the_person(name: str) -> Coalesce:

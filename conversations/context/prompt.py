@@ -136,9 +136,9 @@ def as_messages(turn: Turn, *, with_images: bool = False, instructs: bool = Fals
 
     Without `with_images`, images are sent as names. Without `instructs`, a system message is sent as a record.
     """
+    turn = transcript.without_results(turn) if turn.elided else turn
     if turn.role in transcript.PREFIXES and not (instructs and turn.role == "system"):
-        content = transcript.ELIDED if turn.elided else turn.content
-        yield {"role": "user", "content": transcript.as_sent(turn.role, content)}
+        yield {"role": "user", "content": transcript.as_sent(turn.role, turn.content)}
         return
     message: dict[str, Any] = {"role": turn.role, "content": _parts(turn) if with_images else turn.captioned}
     if turn.tools:
@@ -149,7 +149,6 @@ def as_messages(turn: Turn, *, with_images: bool = False, instructs: bool = Fals
     yield message
     for use in turn.tools:
         result = transcript.NO_RESULT if use.result is None else use.result
-        result = transcript.ELIDED if turn.elided else result
         yield {"role": "tool", "tool_call_id": use.call_id, "content": result}
 
 

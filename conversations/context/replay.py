@@ -23,6 +23,7 @@ from compression.core.values import Role, ToolUse, Turn, Window
 from compression.models import Checkpoint
 from compression.records import value_of
 from conversations.context import recall, request_log
+from conversations.context.elisions import elision
 from conversations.context.provenance import quoted_places, source_of
 from conversations.context.request_parts import Part, as_counted, messages_of, parts_of, tools_part
 from conversations.context.transcript import BEGINNING, FINISHED, images_of, message_tokens, truncated
@@ -213,8 +214,9 @@ def _turns(reply: Message, noted: dict[str, Any]) -> list[Turn]:
 
 def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Turn:
     id = str(row.pk)
-    tokens = noted["elided"].get(id, row.token_count)
     protected, elided = id in noted["protected"], id in noted["elided"]
+    left_out = elision(noted["elided"][id]) if elided else None
+    tokens = left_out.tokens if left_out else row.token_count
     images, role = images_of(row.images), cast(Role, row.role)
     places = quoted_places(row.origin)
     return Turn(
@@ -230,4 +232,5 @@ def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Tu
         images,
         source_of(row.origin),
         places,
+        left_out.number if left_out else None,
     )

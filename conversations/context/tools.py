@@ -65,11 +65,11 @@ SERVER_SEPARATOR = "__"
 BUILT_IN = (*HISTORY, CALCULATE, CURRENT_TIME)
 
 
-def offered_tools(kind: str, *, is_compressed: bool) -> tuple[Spec, ...]:
+def offered_tools(kind: str, *, has_gaps: bool) -> tuple[Spec, ...]:
     """The tools for a model that can call tools, in a conversation that uses them; one query for the tool servers.
 
     They are equal from request to request, so that a provider's prompt cache hits. A chat's model gets the tools for
-    its history once a part of it is compacted; until then it sees the whole history.
+    its history once it `has_gaps`: a part is compacted, or results are left out. Until then it sees all of it.
     """
     match kind:
         case Kind.AGENT:
@@ -77,7 +77,7 @@ def offered_tools(kind: str, *, is_compressed: bool) -> tuple[Spec, ...]:
         case Kind.EXECUTOR:
             return (*BUILT_IN, *_of_servers())
         case Kind.CHAT:
-            return (*(HISTORY if is_compressed else ()), CALCULATE, CURRENT_TIME, *_of_servers())
+            return (*(HISTORY if has_gaps else ()), CALCULATE, CURRENT_TIME, *_of_servers())
     return ()
 
 

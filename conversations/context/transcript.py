@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from compression.core import rebuild as rebuilding
 from compression.core.context import render_context
@@ -23,6 +23,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript, Turn, Usage, Window
 from compression.core.window import groups
 from compression.records import active_checkpoints
+from conversations.context.elisions import UNKNOWN_NUMBER, elision, placeholder
 from conversations.context.head import Head, head_of
 from conversations.context.provenance import quoted_places, source_of
 from conversations.models import Conversation, Message
@@ -44,7 +45,6 @@ RECORD = "[System message of an earlier conversation, as a record]\n"
 PREFIXES = {"tool": ORPHAN, "system": RECORD}
 """The text before a message that is sent as the user's, by its role: a provider would refuse it in its place, or it
 must not instruct the model."""
-ELIDED = "[This result was left out to make room; it is stored in full.]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,8 @@ def _elided(loaded: Loaded) -> Loaded:
 
     def as_cheap(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
         return tuple(
-            replace(turn, elided=True, tokens=left_out[turn.id]) if turn.id in left_out else turn for turn in turns
+            replace(turn, elided=True, **elision(left_out[turn.id])._asdict()) if turn.id in left_out else turn
+            for turn in turns
         )
 
     return replace(loaded, kept=as_cheap(loaded.kept), live=as_cheap(loaded.live))
@@ -167,6 +168,13 @@ def between(conversation_id: UUID, after: datetime | None, up_to: datetime) -> t
     return _turns(_columns(span.filter(created_at__lte=up_to)))
 
 
+def message_numbers(conversation_id: UUID, moments: Sequence[datetime]) -> list[int]:
+    """The numbers in the history, from 1, of the messages of these moments; one query, which reads no content."""
+    named = {f"number_{at}": Count("pk", filter=Q(created_at__lte=moment)) for at, moment in enumerate(moments)}
+    rows = Message.objects.filter(HISTORY, conversation_id=conversation_id, created_at__lte=max(moments)).order_by()
+    return list(rows.aggregate(**named).values())
+
+
 def originals(
     conversation_id: UUID, after: datetime | None, up_to: datetime, earlier: Sequence[str]
 ) -> tuple[Turn, ...]:
@@ -182,11 +190,24 @@ def message_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str = "
     return count_tokens(as_sent(role, content)) + MESSAGE_OVERHEAD + sum(tool_tokens(use) for use in tools)
 
 
-def bare_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str) -> int:
-    """What a message costs with a placeholder in place of each tool's result."""
+def bare_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str, text: str = "") -> int:
+    """What a message costs with a placeholder in place of each tool's result; `text` is another one for all."""
     if role == Message.Role.TOOL:
-        return message_tokens(ELIDED, tools, role=role)
-    return message_tokens(content, [replace(use, result=ELIDED) for use in tools], role=role)
+        return message_tokens(text or placeholder(content, number=UNKNOWN_NUMBER), tools, role=role)
+    bare = [replace(use, result=text) if text else _bare(use, UNKNOWN_NUMBER) for use in tools]
+    return message_tokens(content, bare, role=role)
+
+
+def _bare(use: ToolUse, number: int | None) -> ToolUse:
+    result = NO_RESULT if use.result is None else use.result
+    return replace(use, result=placeholder(result, tool=use.name, number=number))
+
+
+def without_results(turn: Turn) -> Turn:
+    """An elided turn as it is sent: with placeholders for its results."""
+    if turn.role == Message.Role.TOOL:
+        return replace(turn, content=placeholder(turn.content, number=turn.number))
+    return replace(turn, tools=tuple(_bare(use, turn.number) for use in turn.tools))
 
 
 def as_sent(role: str, content: str) -> str:

@@ -103,7 +103,7 @@ def put_in_force(conversation: Conversation, ready: Restored) -> None:
     conversation.compressed_tokens = ready.context_tokens
     conversation.compressed_at = rows[ready.state.end - 1][1] if summaries else None
     conversation.verbatim_ids = [str(rows[at][0]) for at in ready.kept]
-    conversation.elided = {str(rows[at][0]): tokens for at, tokens in ready.elided.items()}
+    conversation.elided = {str(rows[at][0]): [tokens, at + 1] for at, tokens in ready.elided.items()}
     conversation.compression_version = 1
     conversation.save(update_fields=STATE)
     compaction.request_after = usage.total(conversation.pk)

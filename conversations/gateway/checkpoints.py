@@ -15,7 +15,8 @@ from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
 from conversations.compaction.shared_states import Asker, SharedState, covering, current
 from conversations.compaction.snapshots import Superseded
-from conversations.context.transcript import ELIDED, HISTORY
+from conversations.context.elisions import OF_CALLERS, elision
+from conversations.context.transcript import HISTORY
 from conversations.gateway.history import History
 from conversations.gateway.messages import Raw
 from conversations.models import Conversation, Message
@@ -139,7 +140,7 @@ def assemble(history: History, state: State) -> list[Raw]:
 
 def _without_results(raw: tuple[Raw, ...]) -> Iterator[Raw]:
     for message in raw:
-        yield message | {"content": ELIDED} if message["role"] in ("tool", "function") else message
+        yield message | {"content": OF_CALLERS} if message["role"] in ("tool", "function") else message
 
 
 def _last_checkpoint(conversation_id: UUID) -> Checkpoint | None:
@@ -185,4 +186,4 @@ def _numbered(row: Conversation, chosen: Mapping[str, int]) -> dict[int, int]:
     if not chosen:
         return {}
     ids = Message.objects.filter(HISTORY, conversation=row).order_by("created_at").values_list("pk", flat=True)
-    return {number: chosen[str(id)] for number, id in enumerate(ids) if str(id) in chosen}
+    return {number: elision(chosen[str(id)]).tokens for number, id in enumerate(ids) if str(id) in chosen}

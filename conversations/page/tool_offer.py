@@ -31,7 +31,7 @@ def offer(conversation: Conversation) -> list[Offer]:
     if conversation.kind == Conversation.Kind.AGENT:
         tools_by_flow = {
             "The planner": own,
-            "The executor": offered_tools(Conversation.Kind.EXECUTOR, is_compressed=False),
+            "The executor": offered_tools(Conversation.Kind.EXECUTOR, has_gaps=False),
         }
     window = profile.usable_window
     return [Offer(whom, tools, window.corrected(llm_tools.tokens(tools))) for whom, tools in tools_by_flow.items()]

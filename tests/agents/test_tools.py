@@ -289,8 +289,8 @@ def tool_server(**fields: Any) -> ToolServer:
     return ToolServer.objects.create(**{"name": "web", "tools": [TOOL], "allowed": ["fetch"]} | fields)
 
 
-def names(kind: str, *, is_compressed: bool = False) -> list[str]:
-    return [one.name for one in offered_tools(kind, is_compressed=is_compressed)]
+def names(kind: str, *, has_gaps: bool = False) -> list[str]:
+    return [one.name for one in offered_tools(kind, has_gaps=has_gaps)]
 
 
 def test_each_kind_of_conversation_is_offered_what_it_needs(transactional_db: None) -> None:
@@ -300,7 +300,7 @@ def test_each_kind_of_conversation_is_offered_what_it_needs(transactional_db: No
     assert names("agent") == [context_tools.DELEGATE, context_tools.CONTINUE, *recall]
     assert names("executor") == [*recall, *own, "web__fetch"]
     assert names("chat") == [*own, "web__fetch"]
-    assert names("chat", is_compressed=True) == [*recall, *own, "web__fetch"]
+    assert names("chat", has_gaps=True) == [*recall, *own, "web__fetch"]
     assert names("gateway") == []
 
 

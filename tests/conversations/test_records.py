@@ -20,7 +20,6 @@ from compression.models import Checkpoint, Compaction
 from conversations.compaction import compaction, edit_summary, snapshots
 from conversations.context import goals, prompt, replay, request_log, transcript
 from conversations.context.settings import change
-from conversations.context.transcript import ELIDED
 from conversations.errors import NotFound, Refused
 from conversations.exchange import exports, imports
 from conversations.messages.protection import protect
@@ -199,10 +198,10 @@ async def test_results_of_tools_are_cut_as_they_were_and_left_out_where_they_wer
     cut, left_out = await all_exact(chat)
     results = [part for part in cut.parts if part.role == "tool"]
     assert all(part.text.endswith("… [truncated]") and 300 < len(part.text) < 320 for part in results)
-    assert list(left_out.noted["elided"]) == [str(reply.pk)]
+    assert str(reply.pk) in left_out.noted["elided"]
     texts = [part.text for part in left_out.parts if part.role == "tool"]
     assert [len(text) > 320 for text in texts] == [True, True, False, False]
-    assert texts[2:] == [ELIDED, ELIDED]
+    assert all("left out to make room" in text for text in texts[2:])
     assert cut.parts[2].calls == [{"name": "search", "arguments": '{"for": "ports"}'}]
 
 

@@ -12,7 +12,8 @@ from compression.ids import uuid7
 from compression.models import Compaction
 from conversations.api.events import catch_up
 from conversations.compaction import lease
-from conversations.context.transcript import ELIDED, bare_tokens, message_tokens
+from conversations.context.elisions import UNKNOWN_NUMBER, placeholder
+from conversations.context.transcript import bare_tokens, message_tokens
 from conversations.models import Conversation
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import hub
@@ -53,5 +54,6 @@ def test_a_message_without_its_results_costs_the_same_wherever_it_is_counted(rol
     content = "I look." if role == "assistant" else "8443 " * 400
     bare = bare_tokens(content, tools, role=role)
     assert bare < message_tokens(content, tools, role=role)
-    elided = [ToolUse(use.call_id, use.name, use.arguments, ELIDED)] if tools else []
-    assert bare == message_tokens(content if tools else ELIDED, elided, role=role)
+    told = placeholder(use.result or content, tool=use.name if tools else "", number=UNKNOWN_NUMBER)
+    elided = [ToolUse(use.call_id, use.name, use.arguments, told)] if tools else []
+    assert bare == message_tokens(content if tools else told, elided, role=role)

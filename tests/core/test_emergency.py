@@ -116,14 +116,14 @@ COSTS = {"0": 20, "1": 20, "2": 20, "3": 20}
     ("budget", "chosen"),
     [
         (2_300, []),
-        (2_299, ["1"]),
-        (1_420, ["1"]),
-        (1_419, ["1", "0"]),
-        (900, ["1", "0", "2"]),
-        (80, ["1", "0", "2", "3"]),
+        (2_299, ["0"]),
+        (1_820, ["0"]),
+        (1_819, ["0", "1"]),
+        (900, ["0", "1", "2"]),
+        (80, ["0", "1", "2", "3"]),
     ],
 )
-def test_the_biggest_results_go_first_the_last_group_last_and_no_more_than_needed(
+def test_the_oldest_results_go_first_the_last_group_last_and_no_more_than_needed(
     budget: int, chosen: list[str]
 ) -> None:
     assert list(results_to_omit(request(*TURNS, budget=budget), COSTS)) == chosen
@@ -140,8 +140,8 @@ def test_results_of_pinned_messages_go_after_all_others_of_the_past() -> None:
 
 def test_a_result_of_its_own_belongs_to_the_group_that_is_answered() -> None:
     turns = (*TURNS[:2], replace(TURNS[3], id="2"), replace(TURNS[2], id="3", role="tool"))
-    assert list(results_to_omit(request(*turns, budget=1_320), COSTS)) == ["1", "0"]
-    assert list(results_to_omit(request(*turns, budget=900), COSTS)) == ["1", "0", "2"]
+    assert list(results_to_omit(request(*turns, budget=1_320), COSTS)) == ["0", "1"]
+    assert list(results_to_omit(request(*turns, budget=900), COSTS)) == ["0", "1", "2"]
 
 
 @settings(max_examples=200, deadline=None)

@@ -67,7 +67,7 @@ def test_the_caller_is_told_the_tokens_of_what_it_sent(caller: Caller) -> None:
         stream_options={"include_usage": True},  # type: ignore[arg-type]
     )
     (told,) = [chunk.usage for chunk in stream if chunk.usage]
-    assert told.prompt_tokens > before
+    assert told.prompt_tokens > 0.9 * before, "the correction of token counts was learned meanwhile"
     recorded = caller.call(count=2)["prompt_tokens"]
     assert recorded < before, "what it cost is what the provider was sent"
 

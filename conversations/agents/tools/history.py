@@ -6,16 +6,16 @@ are never cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable
+from datetime import UTC
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from conversations.context.message_index import of_conversation
 from conversations.context.tools import READ, SEARCH
-from conversations.context.transcript import HISTORY
+from conversations.context.transcript import HISTORY, message_numbers
 from conversations.errors import Invalid
 from conversations.llm.tools import ToolFailed
 from conversations.messages import lookup
@@ -49,7 +49,7 @@ def search_history(conversation_id: UUID, query: str) -> str:
         raise ToolFailed(refusal.message) from None
     if not hits:
         return "No message has any of these words. Try others."
-    numbers = _numbers(conversation_id, [message.created_at for message in hits])
+    numbers = message_numbers(conversation_id, [message.created_at for message in hits])
     lines = _fitting([_line(number, message, terms) for number, message in zip(numbers, hits, strict=True)][:MAX_HITS])
     if len(lines) < len(hits):
         lines.append("There are more: other words may find them.")
@@ -108,13 +108,6 @@ def _found(conversation_id: UUID, terms: list[str]) -> QuerySet[Message]:
 
 def _with(terms: list[str]) -> QuerySet[ToolCall]:
     return ToolCall.objects.filter(contains("result", terms)).exclude(name__in=(SEARCH, READ))
-
-
-def _numbers(conversation_id: UUID, moments: Sequence[datetime]) -> list[int]:
-    """The numbers in the history of the messages of these moments; one query, which reads no content."""
-    named = {f"number_{at}": Count("pk", filter=Q(created_at__lte=moment)) for at, moment in enumerate(moments)}
-    rows = _history(conversation_id).order_by().filter(created_at__lte=max(moments))
-    return list(rows.aggregate(**named).values())
 
 
 def _line(number: int, message: Message, terms: list[str]) -> str:
