@@ -14,6 +14,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Turn, total_tokens
 from conversations.context.transcript import BEGINNING, as_sent, truncated
 from conversations.errors import Invalid
+from conversations.gateway.mending import storable
 from conversations.gateway.messages import (
     ROLES,
     Raw,
@@ -22,7 +23,6 @@ from conversations.gateway.messages import (
     calls_of,
     checked,
     odd_parts,
-    require_storable,
     spoken_text,
     text_of,
 )
@@ -78,22 +78,21 @@ def parse_history(messages: object, extras: Sequence[object] = (), *, is_storabl
     """The history in a call's `messages`.
 
     `extras` are other texts of the call that count too, such as tools. `is_storable` says that all text can be stored:
-    its JSON has no escape of characters that cannot. Raises Invalid, naming the place.
+    its JSON has no escape of characters that cannot; what cannot is replaced in the rows alone. Raises Invalid, naming
+    the place.
     """
     if not isinstance(messages, list) or not messages:
         raise Invalid("messages: must be a list of at least one message.", field="messages")
     if len(messages) > MAX_MESSAGES:
         raise Invalid(f"messages: at most {MAX_MESSAGES:,}.", field="messages", limit=MAX_MESSAGES)
     entries = [checked(place, raw) for place, raw in enumerate(messages)]
-    if not is_storable:
-        for place, raw in enumerate(entries):
-            require_storable(f"messages[{place}]", raw)
+    stored = entries if is_storable else list(map(storable, entries))
     lead = tuple(takewhile(lambda raw: ROLES[raw["role"]] == "system", entries))
-    fixed = "\n\n".join([*(text_of(raw) for raw in lead), *(as_json(extra) for extra in extras if extra)])
+    fixed = "\n\n".join([*map(text_of, stored[: len(lead)]), *(as_json(storable(extra)) for extra in extras if extra)])
     tokens = _cost((sha256(fixed.encode()).hexdigest(), 0), lambda: count_tokens(fixed))
     fixed_tokens = tokens + MESSAGE_OVERHEAD * len(lead)
     is_text = not any(extras) and not any(map(odd_parts, entries))
-    return History(lead, tuple(_lines(entries[len(lead) :])), fixed, fixed_tokens, is_text)
+    return History(lead, tuple(_lines(stored[len(lead) :], entries[len(lead) :])), fixed, fixed_tokens, is_text)
 
 
 _counted: BoundedCache[tuple[str, int], int] = BoundedCache(50_000)
@@ -107,7 +106,8 @@ def _cost(key: tuple[str, int], count: Callable[[], int]) -> int:
     return known
 
 
-def _lines(entries: list[Raw]) -> Iterator[Line]:
+def _lines(entries: list[Raw], sent: list[Raw]) -> Iterator[Line]:
+    """The lines of messages; `sent` are the same as they are forwarded, with characters that no row can hold."""
     digest, start = "", 0
     while start < len(entries):
         raw, calls = entries[start], calls_of(entries[start])
@@ -115,11 +115,12 @@ def _lines(entries: list[Raw]) -> Iterator[Line]:
         whole = tuple(text_of(answers[number]) if number in answers else None for number in range(len(calls)))
         role, content, uses = ROLES[raw["role"]], spoken_text(raw), _uses(calls, whole)
         digest, group = digest_after(digest, role, content, uses), (raw, *answers.values())
+        as_sent_now = tuple(sent[start : start + len(group)])
         # The digest knows results only as far as they are summarised; they are sent whole.
         tokens = _cost((digest, hash(whole)), partial(_tokens, group, content, calls, whole))
         # An instruction in the middle stays in force: no summary may swallow it.
         turn = Turn("", role, content, BEGINNING, tokens, "", uses, protected=role == "system")
-        yield Line(turn, group, whole, digest)
+        yield Line(turn, as_sent_now, whole, digest)
         start += len(group)
 
 

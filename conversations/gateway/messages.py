@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from hashlib import sha256
-from itertools import chain
 from typing import Any, NamedTuple
 
 from compression.core.values import Role
@@ -51,26 +49,6 @@ def checked(number: int, raw: object) -> Raw:
 def _fault(number: int, field: str, what: str) -> Invalid:
     place = f"messages[{number}]{field}"
     return Invalid(f"{place}: {what}", field=place)
-
-
-def require_storable(place: str, value: object) -> None:
-    """Raise Invalid, naming the place, for text that no database and no provider accepts."""
-    for text in _strings(value):
-        if "\0" in text:
-            raise Invalid(f"{place}: must not contain a NUL character.", field=place)
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise Invalid(f"{place}: contains half a character (a lone surrogate).", field=place) from None
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from chain.from_iterable(map(_strings, chain(value, value.values())))
-    elif isinstance(value, list):
-        yield from chain.from_iterable(map(_strings, value))
 
 
 def _is_parts(content: object) -> bool:

@@ -63,8 +63,9 @@ _TEMPLATES_OWN = {"chat_template", "tokenize", "messages", "tools", "documents"}
 
 
 def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
-    """The body to forward. Raises Invalid, naming the field, for an option that must not pass; `window` is the
-    profile's.
+    """The body to forward. Raises Invalid, naming the field, for an option that must not pass.
+
+    Limits are lowered to the profile's `window`: programs set them for the largest models.
     """
     allowed = PASSED | set(settings.GATEWAY_OPTIONS)
     for name in body.keys() - allowed:
@@ -72,18 +73,20 @@ def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
             raise _refused(name)
     _require_choices(body.get("n"))
     for name in LIMITS:
-        _require_limit(name, body.get(name), window)
+        _require_limit(name, body.get(name))
     _require_tools(body.get("tools"))
     if "chat_template_kwargs" not in settings.GATEWAY_OPTIONS:
         _require_arguments(body.get("chat_template_kwargs"))
     if "modalities" not in settings.GATEWAY_OPTIONS and body.get("modalities") not in (None, ["text"]):
         raise Invalid('modalities: only ["text"] passes this gateway.', field="modalities")
-    return {name: value for name, value in body.items() if name in allowed}
+    lowered = {name: min(body[name], window) for name in LIMITS if body.get(name) is not None}
+    return {name: value for name, value in body.items() if name in allowed} | lowered
 
 
 def _says_nothing(name: str, value: object) -> bool:
     """Whether an option only asks for the default, as some clients always do; it is left out then."""
-    return value is None or (name == "store" and value is False) or (name == "service_tier" and value == "default")
+    default = {"store": (False,), "service_tier": ("auto", "default")}.get(name, ())
+    return value is None or value in default
 
 
 def _refused(name: str) -> Invalid:
@@ -99,10 +102,9 @@ def _require_choices(wanted: object) -> None:
         raise Invalid(f"n: a whole number from 1 to {MOST_CHOICES}.", field="n", limit=MOST_CHOICES)
 
 
-def _require_limit(name: str, wanted: object, window: int) -> None:
-    if wanted is not None and (type(wanted) is not int or not 1 <= wanted <= window):
-        message = f"{name}: a whole number from 1 to {window:,}, the model's context window."
-        raise Invalid(message, field=name, limit=window)
+def _require_limit(name: str, wanted: object) -> None:
+    if wanted is not None and (type(wanted) is not int or wanted < 1):
+        raise Invalid(f"{name}: must be a whole number of at least 1.", field=name)
 
 
 def _require_tools(tools: object) -> None:

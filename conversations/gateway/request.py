@@ -17,13 +17,17 @@ from conversations.gateway import checkpoints
 from conversations.gateway.addresses import require_reachable
 from conversations.gateway.checkpoints import State
 from conversations.gateway.history import History, parse_history
-from conversations.gateway.messages import require_storable
+from conversations.gateway.mending import mended, mended_tools, without_surrogates
 from conversations.gateway.options import LIMITS, passed
 from conversations.gateway.protocol import CHAT, Protocol
 from conversations.llm.profiles import chat_profiles
 from conversations.models import ModelProfile
 from conversations.validation import clean_text, parse_json
 
+MAX_REPLY_SHARE = 1 / 4
+"""A caller's own limit keeps at most this share of the window free: many set it for the largest models."""
+MENDED = {"messages": mended, "tools": mended_tools}
+"""The fields that are put into a form that strict providers accept."""
 EXTRAS = ("tools", "functions", "response_format")
 """Fields whose text is part of the prompt too."""
 _UNSTORABLE = re.compile(r"\\u(0000|[dD][89a-fA-F])")
@@ -70,15 +74,14 @@ class GatewayRequest:
         return used.over_budget
 
     def forwarded(self, state: State | None) -> dict[str, Any]:
-        """The body with the summary in place of the lines that it stands for. Raises TooLarge if even that does not
-        fit.
+        """The body with the summary in place of the lines that it stands for, and a limit within the room that is left.
+
+        Raises TooLarge if even that does not fit.
         """
-        used = self.usage(state)
+        used = replace(self.usage(state), window=self.profile.usable_window)
         if used.over_budget:
             raise TooLarge(f"{too_large(used)} (context_length_exceeded)", **too_large_detail(used))
         body = self.body if state is None else self.body | {"messages": checkpoints.assemble(self.history, state)}
-        if self.protocol.reserves_limit:
-            return body
         room = max(1, self.window.size - used.total)
         return body | {name: min(body[name], room) for name in LIMITS if name in body}
 
@@ -100,16 +103,15 @@ def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
     if not isinstance(given.get("stream", False), bool | None):
         raise Invalid("stream: must be true or false.", field="stream")
     profile = model_of(given.get("model"))
-    body = protocol.read(given, profile)
     is_storable = _UNSTORABLE.search(text) is None
-    if not is_storable:
-        for name in body.keys() - {"messages"}:
-            require_storable(name, body[name])
+    given = given if is_storable else without_surrogates(given)
+    body = protocol.read(given, profile)
+    body |= {name: mend(body[name]) for name, mend in MENDED.items() if name in body}
     extras = [body.get(name) for name in EXTRAS]
     history = parse_history(body.get("messages"), extras, is_storable=is_storable)
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
-    window = _window(profile, body) if protocol.reserves_limit else profile.usable_window
+    window = _window(profile, forwarded) if protocol.reserves_limit else profile.usable_window
     return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol)
 
 
@@ -129,7 +131,7 @@ def model_of(name: object) -> ModelProfile:
 
 
 def _window(profile: ModelProfile, body: dict[str, Any]) -> Window:
-    """The window with the room that the caller wants for the reply, up to half of the window."""
+    """The window with the room that the caller wants for the reply, up to MAX_REPLY_SHARE of it."""
     window = profile.usable_window
     wanted = next((body[name] for name in LIMITS if type(body.get(name)) is int), 0)
-    return replace(window, reserve=min(max(window.reserve, wanted), window.size // 2))
+    return replace(window, reserve=max(window.reserve, min(wanted, int(MAX_REPLY_SHARE * window.size))))

@@ -45,7 +45,8 @@ async def _compacted(asked: GatewayRequest, state: State | None, call: Call, ove
             newer = await sync_to_async(checkpoints.find_checkpoint)(owner_id, history)
             if _digest(newer) == _digest(state):
                 with suppress(Superseded):
-                    found = await compact_history(owner_id, history, newer, asked.profile, overflowed=overflowed)
+                    is_over = overflowed or asked.usage(newer).over_budget  # by the room that the caller wants
+                    found = await compact_history(owner_id, history, newer, asked.profile, overflowed=is_over)
                     call.checkpoint = MADE if _digest(found) != _digest(newer) else call.checkpoint
                     return found
         state = newer

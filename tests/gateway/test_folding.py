@@ -398,7 +398,7 @@ def test_a_result_that_is_to_be_answered_stays_with_its_call(caller: Caller) -> 
     given = {"role": "tool", "tool_call_id": "a", "content": "word " * 600}
     pairs = [
         [call, {"role": "function", "name": "ls", "content": "word " * 1_000}],
-        [{"role": "assistant", "content": None, "tool_calls": [stray]}, given, given],
+        [{"role": "assistant", "content": None, "tool_calls": [stray]}, given],
     ]
     for pair in pairs:
         messages = [*caller.history(LONG), *pair]

@@ -195,14 +195,12 @@ BAD = {
     "messages": [{"messages": None}, {"messages": [3]}, {"messages": [{"role": "tool", "content": ""}]},
                  {"messages": [{"role": "user", "content": 3}]}, {"messages": [{"role": "user", "content": [3]}]},
                  {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
-                 {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "base64"}}]}]},
-                 {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": "x"}]}]},
-                 {"messages": [{"role": "assistant", "content": [{"type": "server_tool_use"}]}]}],
+                 {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": "x"}]}]}],
     "system": [{"system": 3}, {"system": [{"type": "image"}]}],
     "tools": [{"tools": 3}, {"tools": [3]}, {"tools": [{"type": "web_search_20250305", "name": "w"}]}, {"tools": [{}]}],
     "tool_choice": [{"tool_choice": 3}, {"tool_choice": {"type": "?"}}],
     "service_tier": [{"service_tier": "priority"}],
-    "mcp_servers": [{"mcp_servers": []}],
+    "mcp_servers": [{"mcp_servers": [{"type": "url"}]}],
 }  # fmt: skip
 
 

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from conversations.errors import Invalid
+from conversations.gateway.mending import described, file_note
 from conversations.gateway.messages import as_json
 from conversations.gateway.protocol import Json
 
 THOUGHTS = ("thinking", "redacted_thinking")
 """Blocks that only the provider who signed them can read."""
+COMPACTION, SUMMARY_OF = "compaction", "[Summary of the conversation up to here]\n"
+"""A block of Anthropic's own compaction, and what stands before its text."""
 ERROR = "[error] "
 """Before the result of a tool that failed: chat completions have no field for it."""
 IMAGE_OF = "Image in the result of the tool call {}:"
@@ -34,6 +37,12 @@ def messages_of(messages: object) -> list[Json]:
         if not isinstance(content, list):
             raise _fault(f"{place}.content", "must be text, or a list of blocks.")
         blocks = [(f"{place}.content[{at}]", _block(f"{place}.content[{at}]", one)) for at, one in enumerate(content)]
+        places = [at for at, (_, block) in enumerate(blocks) if block["type"] == COMPACTION]
+        if places:  # it stands for all that was before it
+            summary = str(blocks[places[-1]][1].get("content") or "")
+            read, blocks = [{"role": "user", "content": f"{SUMMARY_OF}{summary}"}], blocks[places[-1] + 1 :]
+            if not blocks:
+                continue
         read += _answered(blocks) if role == "assistant" else _said(role, blocks)
     return read
 
@@ -72,7 +81,7 @@ def _answered(blocks: list[tuple[str, Json]]) -> Iterator[Json]:
             function = {"name": str(block.get("name") or ""), "arguments": as_json(block.get("input") or {})}
             calls.append({"id": str(block.get("id") or ""), "type": "function", "function": function})
         elif block["type"] not in THOUGHTS:
-            raise _fault(f"{place}.type", f"{block['type'][:40]!r} does not pass to this model.")
+            texts.append(described(block))
     said = "\n\n".join(texts)
     if calls:
         yield {"role": "assistant", "content": said or None, "tool_calls": calls}
@@ -120,9 +129,12 @@ def _part(place: str, block: Json) -> Json:
             return _image(str(source.get("url") or ""))
         case "document", "text":
             return {"type": "text", "text": _titled(block, _data(place, source))}
-        case "tool_reference" | "search_result", _:
-            return {"type": "text", "text": as_json(block)}
-    raise _fault(f"{place}.type", f"{block['type'][:40]!r} of this kind does not pass to this model.")
+        case _, "base64" if isinstance(source.get("data"), str):
+            note = file_note(
+                block["type"], str(source.get("media_type")), source["data"], str(block.get("title") or "")
+            )
+            return {"type": "text", "text": note}
+    return {"type": "text", "text": described(block)}
 
 
 def _text(place: str, block: Json) -> str:

@@ -15,6 +15,8 @@ SAME = ("model", "stream", "temperature", "top_p")
 """Fields of the same name and meaning."""
 LEFT_OUT = ("metadata", "context_management", "betas", "cache_control")
 """Fields that say nothing to another provider: who asks, what may be forgotten, what may be kept ready."""
+NOTHING: tuple[object, ...] = (None, False, "", [], {})
+"""Values of a field that ask for nothing."""
 CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 STANDARD = ("auto", "standard_only")
 KNOWN = (
@@ -29,7 +31,7 @@ def read(body: Json, profile: ModelProfile) -> Json:
     `max_tokens` becomes the model's window at most: clients set it for the largest models.
     """
     for name in body.keys() - set(KNOWN):
-        if body[name] is not None:
+        if body[name] not in NOTHING:
             raise Invalid(f"{name[:100]}: this field does not pass this gateway.", field=name[:100])
     most = body.get("max_tokens")
     if type(most) is not int or most < 1:
@@ -86,7 +88,10 @@ def _tool(tool: object, place: str) -> Json:
         raise Invalid(f"{place}.type: {what}", field=f"{place}.type")
     if not isinstance(tool.get("name"), str) or not tool["name"]:
         raise Invalid(f"{place}.name: must be a text.", field=f"{place}.name")
-    about: dict[str, Any] = {"name": tool["name"], "parameters": tool.get("input_schema") or {"type": "object"}}
+    about: dict[str, Any] = {
+        "name": tool["name"],
+        "parameters": tool.get("input_schema") or {"type": "object", "properties": {}},
+    }
     if tool.get("description"):
         about["description"] = tool["description"]
     return {"type": "function", "function": about}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conversations.errors import Invalid
+from conversations.gateway.mending import described
 from conversations.gateway.messages import as_json
 from conversations.gateway.openai_responses.compaction import compaction_item, content_of_compaction
 from conversations.gateway.openai_responses.tools import INPUT, SEPARATOR
@@ -15,6 +16,8 @@ COMPACTIONS = ("compaction", "compaction_summary")
 TRIGGER = "compaction_trigger"
 SKIPPED = ("reasoning", TRIGGER)
 """Items that say nothing to another model."""
+ANSWERS = ("_output", "_response", "_result")
+"""How the types of items end that answer a model."""
 IMAGE_OF = "Image in the result of the tool call {}:"
 
 
@@ -99,7 +102,15 @@ class _Reading:
         elif kind in COMPACTIONS:
             self.messages.append({"role": "user", "content": content_of_compaction(place, item)[0]})
         elif kind not in SKIPPED:
-            raise _fault(f"{place}.type", f"items of the type {str(kind)[:40]!r} do not pass this gateway.")
+            role = "user" if str(kind).endswith(ANSWERS) else "assistant"
+            self._add(role, described(item))
+
+    def _add(self, role: str, text: str) -> None:
+        last = self.messages[-1] if self.messages else {}
+        if role == "assistant" and last.get("tool_calls"):
+            self.added.setdefault(len(self.messages) - 1, []).append(text)  # results come next
+        else:
+            self.messages.append({"role": role, "content": text})
 
     def end_results(self) -> None:
         if self.images:
@@ -123,7 +134,7 @@ class _Reading:
         id, name = _text(place, item, "call_id"), _text(place, item, "name")
         given = item.get("input" if is_custom else "arguments")
         if not isinstance(given, str):
-            raise _fault(f"{place}.{'input' if is_custom else 'arguments'}", "must be text.")
+            given = "" if given is None else as_json(given)
         space = item.get("namespace")
         known = f"{space}{SEPARATOR}{name}" if isinstance(space, str) and space else name
         self.called.add(id)
@@ -138,8 +149,6 @@ class _Reading:
 
     def _result(self, place: str, item: Json) -> None:
         id = _text(place, item, "call_id")
-        if id not in self.called:
-            raise _fault(f"{place}.call_id", f"no call before it has the id {id[:60]!r}.")
         content = content_of(f"{place}.output", item.get("output"))
         if isinstance(content, list):
             images = [part for part in content if part["type"] != "text"]
@@ -173,7 +182,7 @@ def _part(place: str, part: object) -> Json:
         return {"type": "image_url", "image_url": {"url": part["image_url"]} | detail}
     if part["type"] == "input_file" and isinstance(part.get("file_data"), str):
         return {"type": "file", "file": {"filename": part.get("filename") or "file", "file_data": part["file_data"]}}
-    raise _fault(f"{place}.type", f"{part['type'][:40]!r} of this kind does not pass: files and images come as data.")
+    return {"type": "text", "text": described(part)}
 
 
 def _text(place: str, item: Json, name: str) -> str:

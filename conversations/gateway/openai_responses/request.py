@@ -33,7 +33,7 @@ def read(body: Json, profile: ModelProfile) -> Json:
     if body.get("previous_response_id") is not None:
         raise Invalid(HELD, field="previous_response_id")
     for name in body.keys() - set(KNOWN):
-        if body[name] not in (None, False):
+        if body[name] not in (None, False, "", [], {}):
             raise Invalid(f"{name[:100]}: this field does not pass this gateway.", field=name[:100])
     at_openai = profile.provider == ModelProfile.Provider.OPENAI and is_openai(profile.base_url)
     read = {name: body[name] for name in (*SAME, *(AT_OPENAI if at_openai else ())) if body.get(name) is not None}

@@ -1,0 +1,158 @@
+"""Puts a history into the form that strict providers want. A valid history stays as it is.
+
+Programs replay what other models and proxies have written. What a provider would refuse once, it refuses in every later
+request too, so it is said in other words instead of being refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from conversations.context.transcript import NO_RESULT, ORPHAN
+from conversations.gateway.messages import Raw, as_json
+
+MAX_DESCRIBED_CHARS = 2_000
+"""The most characters by which a part that has no equal is described."""
+REPLACEMENT = "\ufffd"
+_UNTOLD = frozenset({"type", "id", "status", "encrypted_content", "signature", "cache_control", "caller"})
+"""Fields of a part that say nothing to a model."""
+
+
+def mended(messages: object) -> object:
+    """A chat completion's messages with arguments that parse, results behind their calls, and no result without one."""
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return messages
+    messages = [_with_arguments(message) for message in messages]
+    return list(_ordered(messages)) if any(_needs_order(messages)) else messages
+
+
+def mended_tools(tools: object) -> object:
+    """Definitions of tools whose objects all have `properties`, without which OpenAI refuses the request."""
+    return [_with_properties(tool) for tool in tools] if isinstance(tools, list) else tools
+
+
+def described(part: dict[str, Any]) -> str:
+    """A line for a part of a message that has no equal in chat completions: its kind, and what it says."""
+    said = {name: value for name, value in part.items() if name not in _UNTOLD and value not in (None, "", [], {})}
+    text = as_json(said) if said else ""
+    cut = text if len(text) <= MAX_DESCRIBED_CHARS else f"{text[:MAX_DESCRIBED_CHARS]}…"
+    return f"[{part.get('type', 'part')}] {cut}".strip()
+
+
+def file_note(kind: str, media_type: str, data: str, name: str = "") -> str:
+    """A line for a file that the model is not sent: its name, its type and its size."""
+    size = len(data.rstrip("=")) * 3 // 4
+    named = f"{kind} {name}".strip()
+    return f"[{named}: {media_type or 'unknown type'}, {size:,} bytes, not sent to this model]"
+
+
+def without_surrogates(value: Any) -> Any:
+    """A JSON value whose texts are valid: half a character is U+FFFD."""
+    return _mapped(value, lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def storable(value: Any) -> Any:
+    """A JSON value whose texts a database can hold: NUL is U+FFFD."""
+    return _mapped(value, lambda text: text.replace("\0", REPLACEMENT))
+
+
+def _mapped(value: Any, change: Any) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_mapped(one, change) for one in value]
+    if isinstance(value, dict):
+        return {change(name): _mapped(one, change) for name, one in value.items()}
+    return value
+
+
+def _with_arguments(message: Raw) -> Raw:
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return message
+    fixed = [_fixed(call) for call in calls]
+    return message if all(a is b for a, b in zip(calls, fixed, strict=True)) else message | {"tool_calls": fixed}
+
+
+def _fixed(call: Any) -> Any:
+    """The call with arguments that are a JSON object."""
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or call.get("type", "function") != "function":
+        return call
+    given = function.get("arguments")
+    arguments = given if isinstance(given, str) and _is_object(given) else _as_object(given)
+    return call if arguments is given else call | {"function": function | {"arguments": arguments}}
+
+
+def _as_object(given: object) -> str:
+    if given is None or (isinstance(given, str) and not given.strip()):
+        return "{}"
+    return as_json(given if isinstance(given, dict) else {"input": given})
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _needs_order(messages: Sequence[Raw]) -> Iterator[bool]:
+    """Whether a call lacks its result right behind it, or a result its call."""
+    waiting: list[object] = []
+    for message in messages:
+        if message.get("role") == "tool":
+            id = message.get("tool_call_id")
+            yield id not in waiting
+            if id in waiting:
+                waiting.remove(id)
+            continue
+        yield bool(waiting)
+        waiting = [call.get("id") for call in _calls(message)]
+    yield bool(waiting)
+
+
+def _ordered(messages: Sequence[Raw]) -> Iterator[Raw]:
+    results: defaultdict[object, deque[int]] = defaultdict(deque)
+    for place, message in enumerate(messages):
+        if message.get("role") == "tool":
+            results[message.get("tool_call_id")].append(place)
+    taken: set[int] = set()
+    for place, message in enumerate(messages):
+        if message.get("role") == "tool":
+            if place not in taken:
+                yield {"role": "user", "content": f"{ORPHAN}{_text(message)}"}
+            continue
+        yield message
+        for call in _calls(message):
+            later = results[call.get("id")]
+            while later and later[0] < place:
+                later.popleft()
+            if later:
+                taken.add(later[0])
+                yield messages[later.popleft()]
+            else:
+                yield {"role": "tool", "tool_call_id": call.get("id"), "content": NO_RESULT}
+
+
+def _calls(message: Raw) -> list[Raw]:
+    calls = message.get("tool_calls")
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def _text(message: Raw) -> str:
+    content = message.get("content")
+    return content if isinstance(content, str) else as_json(content) if content else ""
+
+
+def _with_properties(tool: Any) -> Any:
+    function = tool.get("function") if isinstance(tool, dict) else None
+    if not isinstance(function, dict):
+        return tool
+    schema = function.get("parameters")
+    if not isinstance(schema, dict) or schema.get("type") != "object" or "properties" in schema:
+        return tool
+    return tool | {"function": function | {"parameters": schema | {"properties": {}}}}

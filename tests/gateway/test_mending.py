@@ -1,0 +1,216 @@
+"""Histories that programs really send reach a strict provider in a form that it accepts, in every request after too."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from conversations.gateway.mending import mended, mended_tools, without_surrogates
+from conversations.gateway.openai_responses.items import messages_of
+from tests.gateway.caller import Caller
+
+USER = {"role": "user", "content": "Go on."}
+
+
+def call(id: str, arguments: Any = "{}") -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": "ls", "arguments": arguments}}
+
+
+def calling(*calls: dict[str, Any], content: str | None = None) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, "tool_calls": list(calls)}
+
+
+def result(id: str, content: str = "a.txt") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id, "content": content}
+
+
+def test_a_valid_history_stays_as_it_is() -> None:
+    history = [USER, calling(call("a"), call("b")), result("b"), result("a"), USER, calling(call("a")), result("a")]
+    assert mended(history) == history
+    assert [one is other for one, other in zip(mended(history), history, strict=True)] == [True] * 7  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("sent", "right"),
+    [
+        ("", "{}"),
+        (None, "{}"),
+        ({"path": "a"}, '{"path":"a"}'),
+        ("{broken", '{"input":"{broken"}'),
+        ("[1]", '{"input":"[1]"}'),
+        ('{"path": "a"}', '{"path": "a"}'),
+    ],
+)
+def test_arguments_are_an_object(sent: Any, right: str) -> None:
+    (made, _) = mended([calling(call("a", sent)), result("a")])  # type: ignore[misc]
+    assert made["tool_calls"][0]["function"]["arguments"] == right
+
+
+def test_results_come_right_behind_their_calls() -> None:
+    apart = [
+        USER,
+        calling(call("a"), call("b")),
+        {"role": "assistant", "content": "Wait."},
+        result("b"),
+        USER,
+        result("a"),
+    ]
+    said = mended(apart)
+    assert said == [
+        USER,
+        calling(call("a"), call("b")),
+        result("a"),
+        result("b"),
+        {"role": "assistant", "content": "Wait."},
+        USER,
+    ]
+
+
+def test_a_call_without_a_result_gets_a_note_and_a_result_without_a_call_is_told() -> None:
+    said = mended([USER, calling(call("a")), result("x", "lost"), USER])
+    assert said == [
+        USER,
+        calling(call("a")),
+        result("a", "[no result recorded]"),
+        {"role": "user", "content": "[Result of a tool]\nlost"},
+        USER,
+    ]
+
+
+def test_mending_takes_time_in_step_with_the_history() -> None:
+    import time
+
+    def seconds(pairs: int) -> float:
+        history = [message for _ in range(pairs) for message in (calling(call("a")), USER, result("a"))]
+        began = time.process_time()
+        mended(history)
+        return time.process_time() - began
+
+    seconds(100)
+    assert seconds(8_000) < 20 * max(seconds(1_000), 0.01)
+
+
+def test_a_schema_without_properties_gets_some() -> None:
+    bare = {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}
+    whole = {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}
+    assert mended_tools([bare, whole, {"type": "custom"}]) == [whole, whole, {"type": "custom"}]
+
+
+def test_half_a_character_becomes_a_mark() -> None:
+    assert without_surrogates({"a\ud800": ["x\udfff", "😀", 3]}) == {"a\ufffd": ["x\ufffd", "😀", 3]}
+
+
+ITEMS = [
+    {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"type": "search", "query": "maintainer"}},
+    {"type": "file_search_call", "id": "fs", "status": "completed", "queries": ["maintainer"]},
+    {"type": "code_interpreter_call", "id": "ci", "code": "maintainer()", "status": "completed"},
+    {"type": "computer_call", "id": "c", "call_id": "k", "action": {"type": "type", "text": "maintainer"}},
+    {"type": "computer_call_output", "call_id": "k", "output": {"type": "computer_screenshot", "text": "maintainer"}},
+    {"type": "image_generation_call", "id": "ig", "status": "completed", "result": "maintainer"},
+    {"type": "local_shell_call", "id": "ls", "call_id": "k", "action": {"type": "exec", "command": ["maintainer"]}},
+    {"type": "local_shell_call_output", "id": "lo", "output": "maintainer"},
+    {"type": "mcp_list_tools", "id": "ml", "server_label": "maintainer", "tools": []},
+    {"type": "mcp_approval_request", "id": "mr", "name": "maintainer", "arguments": "{}", "server_label": "s"},
+    {"type": "mcp_approval_response", "approval_request_id": "mr", "approve": True, "reason": "maintainer"},
+    {"type": "mcp_call", "id": "mc", "name": "maintainer", "arguments": "{}", "server_label": "s", "output": "x"},
+    {"type": "apply_patch_call", "id": "ap", "call_id": "k", "operation": {"diff": "maintainer"}},
+    {"type": "nobody_knows_yet", "text": "maintainer"},
+    {"type": "item_reference", "id": "msg_1"},
+]
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: str(item["type"]))
+def test_items_without_an_equal_are_told_as_a_line(item: dict[str, Any]) -> None:
+    said = messages_of([{"role": "user", "content": "Who?"}, item, {"role": "user", "content": "And since when?"}])
+    assert [message["role"] for message in said] in (["user", "assistant", "user"], ["user", "user", "user"])
+    assert said[1]["content"].startswith(f"[{item['type']}]")
+    assert item["type"] == "item_reference" or "maintainer" in said[1]["content"]
+
+
+def test_what_a_database_cannot_hold_reaches_the_provider_and_the_call_after_it(caller: Caller) -> None:
+    history = [*caller.history(40), calling(call("n")), result("n", "a\0b"), {"role": "user", "content": "And \0 now?"}]
+    for more in ([], [{"role": "assistant", "content": "All right."}, USER]):
+        answer = caller.ask([*history, *more])
+        assert answer.parse().choices[0].message.content
+    assert any("a\0b" in str(message["content"]) or "\0" in str(message["content"]) for message in caller.sent)
+    answer = caller.post(
+        json.dumps({"model": "scripted", "messages": [{"role": "user", "content": "half \ud800 one"}]})
+    )
+    assert answer.status_code == 200 and caller.sent[-1]["content"] == "half \ufffd one"
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_a_limit_beyond_the_room_is_lowered(caller: Caller, name: str) -> None:
+    answer = caller.ask(caller.history(3), **{name: 65_535}, service_tier="auto")
+    assert answer.status_code == 200
+    sent = caller.served.llm.chats[-1].body
+    assert 0 < sent[name] < 4_000 and "service_tier" not in sent
+
+
+@pytest.mark.parametrize("limit", [100, 900, 2_000, 8_000])
+def test_a_growing_history_is_compacted_and_never_refused_whatever_its_limit(caller: Caller, limit: int) -> None:
+    messages = caller.history(9, part=f" {limit}")
+    for number in range(12):
+        assert caller.ask(messages, max_tokens=limit).status_code == 200
+        said = f"Step {number}: port {6000 + number}. " + f"step{number} " * 60
+        messages = [*messages, {"role": "assistant", "content": said}, {"role": "user", "content": "And the next?"}]
+    assert caller.summaries
+
+
+ANTHROPIC_BLOCKS = [
+    {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "port"}},
+    {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result", "title": "port"}]},
+    {"type": "mcp_tool_use", "id": "m", "name": "port", "input": {}, "server_name": "s"},
+    {"type": "container_upload", "file_id": "port"},
+    {"type": "nobody_knows_yet", "text": "port"},
+]
+
+
+@pytest.mark.parametrize("block", ANTHROPIC_BLOCKS, ids=lambda block: str(block["type"]))
+def test_blocks_of_anthropic_s_own_become_text(block: dict[str, Any]) -> None:
+    from conversations.gateway.anthropic.blocks import messages_of as of_blocks
+
+    for role in ("assistant", "user"):
+        (said,) = of_blocks([{"role": role, "content": [block]}])
+        assert said["content"].startswith(f"[{block['type']}]") and "port" in said["content"]
+
+
+def test_a_pdf_is_named_in_this_request_and_in_all_after() -> None:
+    from conversations.gateway.anthropic.blocks import messages_of as of_blocks
+
+    pdf = {
+        "type": "document",
+        "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQKJUVPRg=="},
+    }
+    read = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a.pdf"}}
+    said = of_blocks(
+        [
+            {"role": "assistant", "content": [read]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [pdf]}]},
+        ]
+    )
+    assert said[1] == {
+        "role": "tool", "tool_call_id": "t1",
+        "content": "[document: application/pdf, 13 bytes, not sent to this model]",
+    }  # fmt: skip
+
+
+def test_a_compaction_block_stands_for_all_before_it() -> None:
+    from conversations.gateway.anthropic.blocks import messages_of as of_blocks
+
+    use = {"type": "tool_use", "id": "t1", "name": "ls", "input": {}}
+    compaction = {"type": "compaction", "content": "The billing port is 8443."}
+    said = of_blocks(
+        [
+            {"role": "user", "content": "Port?"},
+            {"role": "assistant", "content": [use]},
+            {"role": "assistant", "content": [compaction, {"type": "text", "text": "Noted."}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "8443"}]},
+            {"role": "user", "content": "Which port?"},
+        ]
+    )
+    told = mended(said)
+    assert [message["role"] for message in told] == ["user", "assistant", "user", "user"]  # type: ignore[attr-defined]
+    assert str(told).count("The billing port is 8443.") == 1 and "Port?" not in str(told)
