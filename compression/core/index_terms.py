@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 
+from compression.core.caching import cached_words
 from compression.core.extractive.stemming import stem
 from compression.core.extractive.stopwords import ENGLISH
 
@@ -47,7 +48,7 @@ def index_terms(text: str) -> list[str]:
     return list(found)[:MAX_TERMS]
 
 
-@lru_cache(maxsize=65_536)
+@cached_words(entries=65_536, chars=40)
 def terms_of_word(word: str) -> tuple[str, ...]:
     """The terms of a folded run of letters and digits."""
     if not _IS_UNSPACED.search(word):

@@ -27,7 +27,7 @@ MAX_EXACT_COUNTS = 10
 LINE_TOKENS = 1
 """Tokens by which a line in its place may differ from the same line alone."""
 
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？｡]+|\n+")
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+\s+|[。！？｡]+|\n+")
 _SPACE = re.compile(r"\s")
 _ENDS = tuple(".!?…。！？｡\"'”’)")
 

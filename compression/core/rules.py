@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from compression.core.caching import cached_texts
 from compression.core.extractive.stopwords import words
 
 MAX_RULE_CHARS = 240
@@ -42,7 +42,7 @@ _FREE = ("must not", "mustn", "must never", "must always", "under no circumstanc
 _UNCHECKED = ("make sure", "be sure to", "from now on", "only", "use only", "stop using")
 
 
-@lru_cache(maxsize=4096)
+@cached_texts(chars=500_000)
 def find_rules(text: str) -> tuple[str, ...]:
     """Clauses of `text` that order or forbid something, verbatim without outer punctuation, in order; linear time."""
     rules: dict[str, None] = {}

@@ -22,7 +22,7 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 _FORM = frozenset(("done", "pending", "blocked", "next", "none", "nothing", "na", "tbd"))
 """Words of a summary's form, which carry no content of its source."""
 
-_SENTENCE_END = re.compile(r"[.!?…;]+\s|[。！？｡]|\n")
+_SENTENCE_END = re.compile(r"(?<![.!?…;])[.!?…;]++\s|[。！？｡]|\n")
 
 RUN_WORDS = 4
 """The length of the word sequences that are compared to find repetitions."""

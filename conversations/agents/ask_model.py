@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
 from typing import Protocol
@@ -18,8 +18,10 @@ from conversations.agents.turn_thoughts import TurnThoughts
 from conversations.context import prompt
 from conversations.context.request_log import Sent
 from conversations.context.transcript import Loaded
+from conversations.context.usage import usage_of
 from conversations.llm.errors import ContextTooLong
 from conversations.llm.profiles import connect
+from conversations.llm.retries import SLOT_PAUSES, SMALL_SHARE
 from conversations.messages import replies
 from conversations.messages.answer import Answer
 from conversations.messages.thoughts import Thoughts
@@ -66,16 +68,42 @@ async def ask_model(
     ask = partial(_stream, answer, count_request=count_request, on_text=on_text, on_thought=on_thought)
     try:
         await ask(loaded, thoughts)
-    except ContextTooLong:
+    except ContextTooLong as refusal:
         if answer.pieces and on_text:
             raise
         answer.restart()
+        if refusal.is_servers_fault and is_small(loaded):
+            await _once_there_is_room(ask, loaded, thoughts, answer)
+            return
         loaded = await make_room(overflowed=True)
         await ask(loaded, TurnThoughts())  # the thoughts may be what was too long
     if answer.thoughts.returned:
         await asyncio.to_thread(thoughts.note, answer)
     else:
         thoughts.note(answer)
+
+
+def is_small(loaded: Loaded) -> bool:
+    """Whether the request takes at most SMALL_SHARE of the window: then it is not what is too long."""
+    usage = usage_of(loaded)
+    return usage is not None and usage.total <= SMALL_SHARE * usage.window.size
+
+
+async def _once_there_is_room(
+    ask: Callable[[Loaded, TurnThoughts], Awaitable[None]], loaded: Loaded, thoughts: TurnThoughts, answer: Answer
+) -> None:
+    """Ask again after each of SLOT_PAUSES: the server's slots were full. Raises the last refusal."""
+    for last, seconds in enumerate(SLOT_PAUSES, 1):
+        await asyncio.sleep(seconds)
+        try:
+            await ask(loaded, thoughts)
+        except ContextTooLong:
+            if last == len(SLOT_PAUSES):
+                raise
+            answer.restart()
+        else:
+            thoughts.note(answer)
+            return
 
 
 async def _stream(

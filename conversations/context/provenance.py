@@ -95,13 +95,17 @@ def _pasted_lines(words: str, places: Places, pasted: Sequence[str]) -> list[tup
     """The places in `words` of the lines of pasted texts; short names that were pasted into a sentence are left out."""
     lines = dict.fromkeys(line.strip() for text in pasted for line in text.splitlines())
     found: list[tuple[int, int]] = []
+    covered = bytearray(len(words))
+    for at, length in places:
+        covered[at : at + length] = b"\1" * length
     for line in list(lines)[:MAX_PASTED_LINES]:
         if len(line.split()) < MIN_PASTED_WORDS and not find_entries(line):
             continue
         start = words.find(line)
         while start >= 0:
-            if not any(start < at + length and at < start + len(line) for at, length in (*places, *found)):
+            if covered.find(1, start, start + len(line)) < 0:
                 found.append((start, len(line)))
+                covered[start : start + len(line)] = b"\1" * len(line)
             start = words.find(line, start + len(line))
     return sorted(found)
 

@@ -93,7 +93,10 @@ def _of_servers() -> tuple[Spec, ...]:
 
 def spec_of(server: str, tool: dict[str, Any]) -> Spec:
     """The definition of a server's tool as models get it, made from the stored one."""
-    schema = json.dumps(tool["parameters"], sort_keys=True)
+    parameters = tool["parameters"]
+    if parameters.get("type") == "object":
+        parameters = {"properties": {}} | parameters  # OpenAI refuses a whole request for an object without any
+    schema = json.dumps(parameters, sort_keys=True)
     return Spec(f"{server}{SERVER_SEPARATOR}{tool['name']}", tool["description"], schema)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import wraps
 from typing import Any
 
@@ -31,6 +31,7 @@ from conversations.gateway.request import GatewayRequest, model_of, models
 from conversations.gateway.responses import as_refusal, refused
 from conversations.gateway.room import with_room
 from conversations.llm.errors import ContextTooLong
+from conversations.llm.retries import SLOT_PAUSES, SMALL_SHARE
 from conversations.models import ModelProfile
 
 View = Callable[..., Any]
@@ -135,13 +136,37 @@ async def _answered(request: HttpRequest, call: Call, protocol: Protocol) -> Htt
         held.enter_context(limits.one_more_call(call.owner_id))
         state = await with_room(asked, state, call)
         try:
-            if state is None and protocol is MESSAGES and native.speaks(asked.profile):
-                return await passed_on(request, asked, call, held)
-            return await forwarded(asked, state, call, held, protocol)
-        except ContextTooLong:
+            return await _forwarded(request, asked, state, call, held)
+        except ContextTooLong as refusal:
+            if refusal.is_servers_fault and (answer := await _once_there_is_room(request, asked, state, call, held)):
+                return answer
             # The provider counts otherwise than we do: once more, with less.
             state = await with_room(asked, state, call, overflowed=True)
             return await forwarded(asked, state, call, held, protocol)
+
+
+async def _forwarded(
+    request: HttpRequest, asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack
+) -> HttpResponseBase:
+    if state is None and asked.protocol is MESSAGES and native.speaks(asked.profile):
+        return await passed_on(request, asked, call, held)
+    return await forwarded(asked, state, call, held, asked.protocol)
+
+
+async def _once_there_is_room(
+    request: HttpRequest, asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack
+) -> HttpResponseBase | None:
+    """The answer of a server whose slots were full, asked again after each of SLOT_PAUSES; None if that is no reason:
+    the request takes more than SMALL_SHARE of the window, or the slots stay full.
+    """
+    used = asked.usage(state)
+    if used.total > SMALL_SHARE * used.window.size:
+        return None
+    for seconds in SLOT_PAUSES:
+        await asyncio.sleep(seconds)
+        with suppress(ContextTooLong):
+            return await _forwarded(request, asked, state, call, held)
+    return None
 
 
 @endpoint("GET")

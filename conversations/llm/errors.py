@@ -59,6 +59,8 @@ class ContextTooLong(ModelError):
     """The provider refused the prompt as larger than the model's window."""
 
     code = ErrorCode.CONTEXT_TOO_LARGE
+    is_servers_fault = False
+    """Whether it came with a status of 500 or more: servers whose slots share one cache say so of small prompts too."""
 
 
 class RateLimited(ModelError):

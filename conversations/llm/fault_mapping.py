@@ -39,6 +39,26 @@ _TOO_LONG = re.compile(
     r"|too many input token",
     re.IGNORECASE,
 )
+_INPUT = re.compile(
+    r"\b(?:prompt|inputs?|context|conversation|history|messages?|sequence|tokens? count|(?:input|total) tokens?)\b",
+    re.IGNORECASE,
+)
+_EXCEEDS = re.compile(
+    r"exceed|too (?:long|large|big|many)|(?:longer|larger|greater|more) than|over the (?:limit|maximum)|overflow"
+    r"|\bmax\w*\b|\blimit\b|range of input length|out of range|reduce the (?:length|number)",
+    re.IGNORECASE,
+)
+_SIZE = re.compile(r"token|length|context|prompt|too long", re.IGNORECASE)
+_OTHER_LIMITS = re.compile(
+    r"per (?:minute|day|hour|second)|rate.?limit|quota|\b[rt]p[md]\b|max_(?:completion_|output_)?tokens|output tokens"
+    r"|completion tokens|images?\b|concurren|\btemperature\b|top_p|tools?\b.{0,20}(?:maximum|at most)",
+    re.IGNORECASE,
+)
+"""Limits of other things than the prompt's length."""
+MAX_READ_CHARS = 4_000
+"""The characters of an error that are looked at."""
+OVERFLOW_STATUSES = (400, 413, 422)
+"""The statuses with which servers refuse a prompt that is too long, in words of their own."""
 _NO_CREDIT = re.compile(r"insufficient_quota|billing_error|credit balance is too low")
 _STATUS = {
     "invalid_request_error": 400,
@@ -97,11 +117,13 @@ def error_of_status(status: int, body: object, asked: Endpoint, *, wait: float |
     """The port's error for an HTTP status and its body; `wait`: seconds that the provider asked to wait."""
     code = code_of(body)
     known = f"{status}, {code}" if code else str(status)
-    if is_too_long(body):
-        return ContextTooLong(
+    if is_too_long(body, status):
+        too_long = ContextTooLong(
             f"{asked.name}: the conversation is longer than the model's context window ({known}). "
             "Compact it, or use a model with a larger window."
         )
+        too_long.is_servers_fault = status >= 500
+        return too_long
     if code == MISCALLED:
         return BrokenReply(f"{asked.name}: the model called a tool in a way that {asked.host} cannot read. Try again.")
     if _NO_CREDIT.search(str(body)):
@@ -134,9 +156,17 @@ def error_of_status(status: int, body: object, asked: Endpoint, *, wait: float |
     return RequestRefused(f"{asked.name}: the provider refused this request ({known}). Check the model's settings.")
 
 
-def is_too_long(body: object) -> bool:
-    """Whether an error's body says that the prompt exceeds the model's window."""
-    return bool(_TOO_LONG.search(str(body)))
+def is_too_long(body: object, status: int = 400) -> bool:
+    """Whether an error says that the prompt exceeds the model's window: by its code, or by its status and its words.
+
+    Servers word it in many ways; all name the input, its size, and that this is too much.
+    """
+    text = str(body)[:MAX_READ_CHARS]
+    if _TOO_LONG.search(text):
+        return True
+    if status not in OVERFLOW_STATUSES or _OTHER_LIMITS.search(text):
+        return False
+    return bool(_INPUT.search(text) and _SIZE.search(text) and _EXCEEDS.search(text))
 
 
 def code_of(body: object) -> str:

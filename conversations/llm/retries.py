@@ -15,6 +15,10 @@ from conversations.llm.errors import ModelError
 ATTEMPTS = 3
 FIRST_PAUSE_SECONDS = 0.5
 EXHAUSTED = "was asked as often as is allowed for this"
+SMALL_SHARE = 0.5
+"""A request of at most this share of the window cannot be what a server calls too long."""
+SLOT_PAUSES = (0.5, 1.0, 2.0, 4.0)
+"""Seconds before each further request to a server whose slots are full."""
 MAX_PAUSE_SECONDS = 20.0
 """A provider that asks for a longer pause is not asked again, as a person is waiting."""
 

@@ -1,14 +1,35 @@
-"""Separates `<think>…</think>` at the very head of a reply from its text, while it streams.
+"""Separates thoughts in tags at the very head of a reply from its text, while it streams.
 
-Models on servers of one's own write their thoughts so where the server does not take them apart. Tags anywhere else,
-and a tag that is never closed, are text like any other.
+Models on servers of one's own write their thoughts so where the server does not take them apart: `<think>…</think>`, or
+other tags. Tags anywhere else, and a tag that is never closed, are text like any other. Some models write the closing
+tag alone: `split_closed` takes such a reply apart once it has ended.
 """
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
-OPEN, CLOSE = "<think>", "</think>"
+TAGS = {f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", "reasoning")} | {"[THINK]": "[/THINK]"}
+"""The closing tag of each opening one."""
+MAX_BLANKS = 1_000
+"""Blanks before a tag; after more of them a reply is text."""
+_CLOSED = re.compile("|".join(re.escape(close) for close in TAGS.values()))
+
+
+def split_closed(text: str) -> tuple[str, str]:
+    """(thoughts, text) of a whole reply whose thoughts only end with a tag; ("", text) for all others.
+
+    A tag in code, in backticks or after an opening one is text.
+    """
+    found = _CLOSED.search(text)
+    if found is None:
+        return "", text
+    before = text[: found.start()]
+    is_code = before.count("`") % 2 == 1 or text[found.end() : found.end() + 1] == "`"
+    if is_code or any(tag in before for tag in TAGS):
+        return "", text
+    return before, text[found.end() :].lstrip()
 
 
 class _Place(Enum):
@@ -25,6 +46,7 @@ class ThinkingTags:
         self._place = _Place.HEAD
         self._held = ""
         self._raw: list[str] = []
+        self._close = ""
 
     @property
     def is_open(self) -> bool:
@@ -50,22 +72,23 @@ class ThinkingTags:
     def _head(self, piece: str) -> tuple[str, str]:
         self._held += piece
         begun = self._held.lstrip()
-        if OPEN.startswith(begun):
+        tag = next((tag for tag in TAGS if begun.startswith(tag)), "")
+        if not tag and len(self._held) <= MAX_BLANKS and any(one.startswith(begun) for one in TAGS):
             return "", ""
         held, self._held = self._held, ""
-        if not begun.startswith(OPEN):
+        if not tag:
             self._place = _Place.TEXT
             return "", held
-        self._place = _Place.THOUGHTS
+        self._place, self._close = _Place.THOUGHTS, TAGS[tag]
         self._raw.append(held)
-        return self._thoughts(begun.removeprefix(OPEN))
+        return self._thoughts(begun.removeprefix(tag))
 
     def _thoughts(self, piece: str) -> tuple[str, str]:
         known = self._held + piece
-        thought, closed, text = known.partition(CLOSE)
+        thought, closed, text = known.partition(self._close)
         if not closed:
-            longest = min(len(known), len(CLOSE) - 1)
-            size = next((size for size in range(longest, 0, -1) if CLOSE.startswith(known[-size:])), 0)
+            longest = min(len(known), len(self._close) - 1)
+            size = next((size for size in range(longest, 0, -1) if self._close.startswith(known[-size:])), 0)
             self._held = known[len(known) - size :]
             return known[: len(known) - size], ""
         self._place, self._held, self._raw = _Place.GAP, "", []

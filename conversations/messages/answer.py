@@ -11,6 +11,7 @@ from conversations.context import request_log
 from conversations.context.request_log import Sent
 from conversations.llm import window_reports, windows
 from conversations.llm.port import Delta, Spent
+from conversations.llm.thinking_tags import split_closed
 from conversations.llm.tools import ToolRequest
 from conversations.messages import tool_calls
 from conversations.messages.thoughts import Thoughts
@@ -64,6 +65,14 @@ class Answer:
         self.pieces, self.length, self.calls, self.spent = [], 0, (), None
         self.first_token_ms, self.finish_reason, self.heard = None, "", None
         self.thoughts = Thoughts()
+
+    def settle(self) -> None:
+        """Once the answer has ended: take thoughts apart that end with a closing tag alone."""
+        thoughts, text = split_closed(self.text)
+        if thoughts and not self.thoughts.pieces:
+            self.thoughts.add(thoughts)
+            self.thoughts.pause()
+            self.pieces, self.length = [text], len(text)
 
     def tokens(self) -> int:
         """The message's tokens with its tool calls, by the site's own count; takes time linear in its length.

@@ -207,6 +207,7 @@ async def _save(
     answer, also = running.answer, None
     if status != Status.COMPLETE:
         answer.calls, also = (), partial(dispatch.abandon, running.conversation_id)
+    answer.settle()
     tokens = await asyncio.to_thread(answer.tokens)
     finish = partial(replies.finish, answer, running.token, status=status, error=error, error_code=code)
     save = partial(finish, tokens=tokens, also=also)

@@ -16,7 +16,7 @@ from conversations.llm.errors import BrokenReply
 from conversations.llm.openai import OpenAICompatible
 from conversations.llm.port import Delta, Spent
 from conversations.llm.request import Prompt
-from conversations.llm.thinking_tags import ThinkingTags
+from conversations.llm.thinking_tags import ThinkingTags, split_closed
 from conversations.messages.thoughts import Thoughts
 from conversations.models import Message, ModelProfile
 from tests.agents.asking import PROMPT, QUESTION, SUM, calls_of, heard, model_of
@@ -64,7 +64,10 @@ class TestReading:
             ("\n <think></think>Yes.", ("", "Yes.")),
             ("Yes <think>no</think>.", ("", "Yes <think>no</think>.")),
             ("<think> is how a tag begins.", ("", "<think> is how a tag begins.")),
-            ("<thinking>hm</thinking>Yes.", ("", "<thinking>hm</thinking>Yes.")),
+            ("<thinking>hm</thinking>Yes.", ("hm", "Yes.")),
+            ("[THINK]hm[/THINK]Yes.", ("hm", "Yes.")),
+            ("<thinking>hm</think>Yes.", ("", "<thinking>hm</think>Yes.")),
+            (f"{' ' * 1_100}<think>hm</think>Yes.", ("", f"{' ' * 1_100}<think>hm</think>Yes.")),
             ("<thi", ("", "<thi")),
             ("no opening</think>Yes.", ("", "no opening</think>Yes.")),
         ],
@@ -76,6 +79,19 @@ class TestReading:
         pieces = [tags.take(said[at : at + size]) for at in range(0, len(said), size)]
         thought = "" if tags.is_open else "".join(thought for thought, _ in pieces)
         assert (thought, "".join(text for _, text in pieces) + tags.rest()) == expected
+
+    @pytest.mark.parametrize(
+        ("said", "expected"),
+        [
+            ("Eight times seven is asked.\n</think>\n\n56.", ("Eight times seven is asked.\n", "56.")),
+            ("hm</thinking>Yes.", ("hm", "Yes.")),
+            ("The tag `</think>` ends a thought.", ("", "The tag `</think>` ends a thought.")),
+            ("Write <think> and </think>.", ("", "Write <think> and </think>.")),
+            ("Nothing of it.", ("", "Nothing of it.")),
+        ],
+    )
+    def test_a_closing_tag_alone_ends_thoughts_too(self, said: str, expected: tuple[str, str]) -> None:
+        assert split_closed(said) == expected
 
     async def test_a_tag_that_is_never_closed_is_text_after_all(self, llm: LlmServer) -> None:
         llm.enqueue("<think> begins a thought.", piece=4)

@@ -13,7 +13,8 @@ _FENCE = re.compile(r"[ \t>]{0,12}(?:[-*+] )?(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _LEAD = re.compile(r"(?:[ \t]*+(?:[>*+•·–—-]|\d{1,3}[.)]|\|)(?=\s|$))*+[ \t]*+")
 """Matches the signs before a line's text: of quotations, list items and table rows."""
-_TAIL = re.compile(r"[ \t|\\]*\Z")
+_TAIL = " \t|\\"
+"""Signs after a line's text: of table rows and line breaks."""
 _END = re.compile(r"[.!?…;]{1,9}+[\"'”’)\]*_]{0,9}+(?=\s)|[。！？；｡]{1,9}+[」』”’）*_]{0,9}+")
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|No|Fig|cf)|\b[A-Z])\.$")
 _WHOLE = re.compile(r"`[^`\n]{1,120}`|\[[^\]\n]{0,120}\]\([^)\n]{0,120}\)")
@@ -65,8 +66,8 @@ def _claims(summary: str) -> Iterator[Claim]:
 
 def _sentences(line: str) -> Iterator[tuple[int, int]]:
     """The places of the sentences of a line, without its marks and blanks; only those with a letter or digit."""
-    lead, tail = _LEAD.match(line), _TAIL.search(line)
-    start, stop = lead.end() if lead else 0, tail.start() if tail else len(line)
+    lead = _LEAD.match(line)
+    start, stop = lead.end() if lead else 0, len(line.rstrip(_TAIL))
     whole = [found.span() for found in _WHOLE.finditer(line, start, stop)]
     whole.reverse()
     for found in _END.finditer(line, start, stop):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
+from compression.core.caching import cached_texts
 from compression.core.extractive.dates import MONTHS, WEEKDAYS
 from compression.core.extractive.language import language
 from compression.core.facts import find_facts, normalised, stands, words_in
@@ -68,7 +68,7 @@ def _capitals(text: str) -> float:
     return sum(word[0].isupper() for word in words) / max(1, len(words))
 
 
-@lru_cache(maxsize=4_096)
+@cached_texts(chars=500_000)
 def _found(statement: str) -> tuple[HardFact, ...]:
     label = _LABELLED.match(statement)
     labelled = label.group() if label else ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
+from compression.core.caching import cached_texts
 from compression.core.extractive.notes import MUST_WEIGHT, Note, Phrase, phrase_of
 from compression.core.extractive.patterns import CHUNK, kind_of, parts_of
 from compression.core.extractive.segmentation import Kind
@@ -55,7 +55,7 @@ def is_row_of_figures(phrase: Phrase) -> bool:
     return phrase.kind in _PRINTED and figures >= 5 and 3 * figures >= 2 * len(phrase.terms)
 
 
-@lru_cache(maxsize=8192)
+@cached_texts(chars=1_000_000)
 def _mentions(text: str, count: TokenCounter) -> tuple[Phrase, ...]:
     return tuple(phrase_of(Kind.MENTION, value, count) for value in dict.fromkeys(_values(text)))
 

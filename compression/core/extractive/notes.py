@@ -9,6 +9,7 @@ from datetime import date
 from functools import lru_cache
 from itertools import pairwise
 
+from compression.core.caching import cached_texts
 from compression.core.extractive.dates import resolve
 from compression.core.extractive.section_cues import section_of
 from compression.core.extractive.segmentation import TECHNICAL, Kind, Piece, pieces_of
@@ -102,7 +103,7 @@ def _phrases_of(turn: Turn, count: TokenCounter) -> Iterator[tuple[str, Phrase]]
                 yield TOOL, phrase
 
 
-@lru_cache(maxsize=4096)
+@cached_texts(chars=2_000_000)
 def _quoted(content: str, output: bool, said: date, count: TokenCounter, standing: str) -> tuple[Phrase, ...]:
     phrases = (_phrase(piece, said, count, standing) for piece in pieces_of(content, output=output))
     return tuple(phrase for phrase in phrases if phrase.text)
@@ -125,7 +126,7 @@ def _in_quotes(text: str) -> str:
     return f'"{text}"'
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _called(tool: ToolUse, count: TokenCounter) -> tuple[Phrase, ...]:
     """A tool call as a command, "name argument=value …", and the further lines of its values as the command's body."""
     values = _arguments(tool.arguments)

@@ -6,8 +6,8 @@ Every pattern runs in linear time: its repetitions are bounded or possessive, wi
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from compression.core.caching import cached_words
 from compression.core.extractive.stopwords import words
 
 MONTHS = (
@@ -69,7 +69,7 @@ _IDENTIFIER = re.compile(
 )
 
 
-@lru_cache(maxsize=32_768)
+@cached_words(entries=32_768, chars=200)
 def kind_of(chunk: str) -> tuple[str, str] | None:
     """(kind, text without outer punctuation) of a match of `CHUNK`; None for a plain word."""
     text = _ESCAPES.sub("", chunk).rstrip(_EDGES).lstrip(":%+")

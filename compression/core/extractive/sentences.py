@@ -10,7 +10,7 @@ MAX_SENTENCE_CHARS = 320
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
 _MARKS = re.compile(r"^(?:(?:[#>*•·–-]{1,6}|\d{1,2}[.)])\s+)+#*|^#+\s*|(?<!\S)#{2,6}(?!\S)")
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|No|Fig|cf)|\b[A-Z])\.$")
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+|[。！？｡]+[」』”’）]*")
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+\s+|[。！？｡]+[」』”’）]*")
 _BOLD = re.compile(r"\*\*([^*]{1,200})\*\*")
 _LEAD_IN = re.compile(
     r"(?:(?:wow|whoa|oh|ok|okay|yeah|yep|and|but|actually|anyway|by the way|btw|in fact|honestly)[,!.]*\s+"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from compression.core.caching import cached_words
 
 _MAX_WORD_CHARS = 40
 _REPLACED = {
@@ -18,7 +18,7 @@ _REMOVED = ("ingly", "edly", "ments", "ment", "ness", "ings", "ing", "ers", "ed"
 _ENDINGS = (*_REPLACED.items(), *((ending, "") for ending in _REMOVED))
 
 
-@lru_cache(maxsize=65_536)
+@cached_words(entries=65_536, chars=40)
 def stem(word: str) -> str:
     """The stem of a word: lower case, cut to 40 characters, without English endings; other scripts keep theirs."""
     text = word.lower()[:_MAX_WORD_CHARS].replace("’", "'")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from compression.core.caching import cached_words
 from compression.core.extractive.patterns import kind_of, parts_of
 from compression.core.extractive.stemming import stem
 from compression.core.extractive.stopwords import ENGLISH
@@ -33,14 +33,14 @@ def terms_of(text: str) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-@lru_cache(maxsize=8192)
+@cached_words(entries=8_192, chars=200)
 def parts(term: str) -> tuple[str, ...]:
     """The prefixes and suffixes of a path or dotted name: those of "a/b.py" are "a", "/b.py", "b.py", "a/b", "py"."""
     cuts = [at for at, character in enumerate(term) if character in "/." and at]
     return tuple(part for at in cuts for part in (term[:at], term[at:], term[at + 1 :]))
 
 
-@lru_cache(maxsize=65_536)
+@cached_words(entries=65_536, chars=80)
 def _terms(chunk: str) -> tuple[Term, ...]:
     if "://" in chunk:
         return (Term(chunk.rstrip(".:").lower()[:80], "path"),)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import chain
 
+from compression.core.caching import cached_texts
 from compression.core.ledger import english
 from compression.core.ledger.others import CHINESE, GERMAN, JAPANESE, RUSSIAN
 from compression.core.ledger.own_words import Sentence, own_sentences, statements
@@ -23,7 +23,7 @@ _LATIN = (GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE)
 _QUESTION = re.compile(r"[?？؟][\s\"'”’)*_]*$")
 
 
-@lru_cache(maxsize=1024)
+@cached_texts(chars=500_000)
 def find_entries(text: str) -> tuple[DetectedEntry, ...]:
     """The entries in a text that a person typed, at most MAX_ENTRIES, in order and each once; linear time."""
     found: dict[str, DetectedEntry] = {}

@@ -18,7 +18,7 @@ _QUOTATION = re.compile(
     r"`[^`\n]{1,400}`"
 )
 _MARKS = re.compile(r"\s*(?:(?:[-*+•·–#]{1,6}|\(?\d{1,2}[.)]|\[[ xX]\])\s+)*(?:\*{1,2}|_{1,2})?")
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s|$)|[。！？｡]+[」』”’）]*")
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|$)|[。！？｡]+[」』”’）]*")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|vs|etc|e\.g|i\.e|approx|cf|bzw|z\.\s?B|d\.\s?h|ca|Nr|p\.\s?ex|ej|ecc|т\.\s?е|"
     r"т\.\s?д)|\b[A-Z])\.$",

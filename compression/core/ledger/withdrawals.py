@@ -6,11 +6,12 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from compression.core.caching import cached_texts
 from compression.core.extractive.stopwords import ENGLISH
 from compression.core.ledger.own_words import Sentence, own_sentences
 from compression.core.ledger.topics import EMPTY_WORDS, languages_of, subjects_of
@@ -65,7 +66,7 @@ class Meant:
     is_sure: bool
 
 
-@lru_cache(maxsize=256)
+@cached_texts(chars=200_000)
 def taking_back(text: str) -> tuple[Sentence, ...]:
     """The person's own sentences that may take a rule back, whichever are in force; at most MAX_ENTRIES."""
     return tuple(islice((one for one in own_sentences(text[:MAX_READ_CHARS]) if _forms(_plain(one))), MAX_ENTRIES))

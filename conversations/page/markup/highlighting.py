@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from functools import lru_cache
 from html import escape
 
+from compression.core.caching import cached_texts
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
 
 MAX_HIGHLIGHTED = 20_000
@@ -69,7 +69,7 @@ def coloured_if_it_can_be(code: str, language: str) -> str:
         return escape(code)
 
 
-@lru_cache(maxsize=200)
+@cached_texts(chars=1_000_000)
 def _coloured(code: str, language: str) -> str | None:
     if lost.has(language):
         raise NotColoured(is_final=False)

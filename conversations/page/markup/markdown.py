@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -16,6 +16,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from compression.core.caching import cached_texts
 from conversations.page.markup import formulas
 from conversations.page.markup.highlighting import NotColoured, coloured
 from conversations.page.markup.tables import tables
@@ -153,7 +154,7 @@ def _html_of(text: str, env: dict[str, Any]) -> SafeString:
     return mark_safe(clean(parser.render(_NUMBER.sub(r"\1\\\2", text), env)))
 
 
-@lru_cache(maxsize=500)
+@cached_texts(chars=2_000_000)
 def _rendered(text: str) -> SafeString:
     env: dict[str, Any] = {}
     html = _html_of(text, env)

@@ -1,0 +1,75 @@
+"""Habits of real providers that are no faults: other words for an overflow, full slots, thoughts with a closing tag."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from compression.models import Compaction
+from conversations.llm.fault_mapping import is_too_long
+from tests.conversations.chat import Chat, fill
+
+OVERFLOWS = [
+    "The input token count (12000) exceeds the maximum number of tokens allowed (8192).",
+    "This model's maximum prompt length is 8192 but the request contains 12000 tokens.",
+    "Prompt exceeds max length",
+    "Range of input length should be [1, 8192]",
+    "Input is too long for requested model.",
+    "prompt token count of 12000 exceeds the limit of 8192",
+    "Your request exceeded model token limit: 8192",
+    "`inputs` tokens + `max_new_tokens` must be <= 8192. Given: 12000 `inputs` tokens",
+    "The prompt (12000 tokens) is larger than the maximum sequence length",
+    "Please reduce the length of the messages or completion.",
+    "input length and `max_tokens` exceed context limit: 199900 + 100000 > 200000",
+]
+OTHERS = [
+    "Rate limit reached: 30000 tokens per minute",
+    "max_tokens is too large: 65535. This model supports at most 16384 completion tokens",
+    "Too many images in the prompt: at most 20",
+    "temperature: must be at most 2",
+    "Invalid value for 'model'",
+    "You exceeded your current quota, please check your plan",
+]
+
+
+@pytest.mark.parametrize("said", OVERFLOWS)
+def test_an_overflow_is_known_in_any_words(said: str) -> None:
+    assert is_too_long({"error": {"message": said, "code": 400}}, 400)
+
+
+@pytest.mark.parametrize("said", OTHERS)
+def test_other_limits_are_no_overflow(said: str) -> None:
+    assert not is_too_long({"error": {"message": said}}, 400)
+
+
+def test_words_about_tokens_with_another_status_are_no_overflow() -> None:
+    assert not is_too_long({"error": {"message": OVERFLOWS[0]}}, 429)
+
+
+async def test_an_overflow_in_other_words_is_compacted_and_answered(conversation: Any, chat: Chat) -> None:
+    await sync_to_async(fill)(conversation, 18)
+    await chat.refresh()
+    chat.llm.enqueue(status=400, message=OVERFLOWS[0])
+    reply = await chat.say("And now?")
+    assert reply.status == "complete", reply.error
+    assert await Compaction.objects.filter(status="succeeded").acount() == 1
+
+
+async def test_full_slots_are_waited_for_and_nothing_is_compacted(conversation: Any, chat: Chat) -> None:
+    chat.llm.enqueue(status=500, message="Context size has been exceeded.", times=2)
+    began = asyncio.get_running_loop().time()
+    reply = await chat.say("Short?")
+    assert reply.status == "complete", reply.error
+    assert asyncio.get_running_loop().time() - began >= 1
+    assert not await Compaction.objects.aexists()
+
+
+async def test_thoughts_that_only_end_are_thoughts(conversation: Any, chat: Chat) -> None:
+    chat.llm.enqueue("Eight times seven is asked.\n</think>\n\n56.")
+    reply = await chat.say("Eight times seven?")
+    assert reply.content == "56." and "is asked" in reply.thoughts
+    await chat.say("And nine?")
+    assert not any("is asked" in str(message) for message in chat.llm.chats[-1].body["messages"])

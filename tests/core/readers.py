@@ -1,0 +1,86 @@
+"""Every reader of others' texts, with texts that make readers slow: pieces repeated, between a word and a letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from itertools import product
+
+from compression.core import answered, goal, index_terms, recall, rules, statements, substance, summary_text, trimming
+from compression.core.citations import check, claims
+from compression.core.extractive import dates, segmentation, sentences, summary_notes, terms
+from compression.core.extractive.summariser import extract
+from compression.core.facts import find_facts
+from compression.core.ledger import own_words, topics, withdrawals
+from compression.core.ledger.find import find_entries
+from compression.core.summary_text import clean
+from compression.core.tokens import count_tokens
+from compression.core.values import Passage, Turn
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+MARKS = tuple(".…!-*_`#>|\\/:;,'\"()[]<>@%$。「“‘«")
+WORDS = (" ", "\t", "\n", " \n", "a", "A", "1", "a ", "1 ", "never ", "not ", "x.", "- ", "- [ ] ", "||", "`a", "1.")
+SCRIPTS = ("界", "界 ", "あ", "ก", "é", "ß", "界1", "a界")
+PIECES = (*MARKS, *WORDS, *SCRIPTS, "[CHECKPOINT]", "<think>", "</think>")
+"""Letters, digits, marks, blanks, brackets, scripts without spaces, and beginnings of what readers look for."""
+
+
+def texts(size: int, pieces: tuple[str, ...] = PIECES) -> Iterator[tuple[str, str]]:
+    """(name, text of about `size` characters) for each pair of pieces, one of each pair of equal ones."""
+    for first, second in product(pieces, pieces):
+        pair = first if first == second else first + second
+        yield repr(pair), made(pair, size)
+
+
+def made(pair: str, size: int) -> str:
+    return "The port is " + pair * max(1, size // len(pair)) + "x"
+
+
+def _turn(text: str) -> Turn:
+    return Turn("1", "user", text, START, len(text) // 4)
+
+
+def _passage(text: str) -> Passage:
+    turn = _turn("The port of node-7 is 5433.")
+    return Passage((turn,), "", "", 500, 3)
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "own_sentences": lambda text: list(own_words.own_sentences(text)),
+    "find_entries": lambda text: find_entries(text),
+    "taking_back": lambda text: withdrawals.taking_back(text),
+    "topic_of": topics.topic_of,
+    "find_rules": lambda text: list(rules.find_rules(text)),
+    "find_facts": lambda text: find_facts([statements.Statement(text, "User", date(2026, 3, 2))]),
+    "sentences": sentences.sentences,
+    "one_line": sentences.one_line,
+    "whole": sentences.whole,
+    "pieces_of": segmentation.pieces_of,
+    "terms_of": terms.terms_of,
+    "index_terms": index_terms.index_terms,
+    "resolve": lambda text: dates.resolve(text, date(2026, 3, 2)),
+    "notes_of_summary": lambda text: summary_notes.notes_of_summary(
+        f"## Summary\nA.\n\n## Context\n{text}", count_tokens
+    ),
+    "extract": lambda text: extract([_turn(text)], earlier="", max_tokens=300, count=count_tokens),
+    "clean": clean,
+    "accepted": summary_text.clean,
+    "parse_marks": goal.parse_marks,
+    "claims": lambda text: claims.claims_in(f"## Summary\n{text}"),
+    "unfound": lambda text: check.unfound_in(f"## Summary\n{text}", [_turn("The port is 5433.")]),
+    "said": lambda text: check.unfound_in("## Summary\nThe port is 5433.", [_turn(text)]),
+    "trimmed": lambda text: trimming.trimmed(f"## Summary\n{text}", (), max_tokens=200, count=count_tokens),
+    "substance": lambda text: _substance(text),
+    "answered": lambda text: answered.without_answered(f"## State\nPending: {text}", [_turn(text), _turn("Done.")]),
+    "query_of": lambda text: recall.query_of(text, [text]),
+    "count_tokens": count_tokens,
+}
+
+
+def _substance(text: str) -> None:
+    from compression.core.errors import CompactionFailed
+
+    try:
+        substance.require_substance(f"## Summary\n{text}", _passage(text), facts=())
+    except CompactionFailed:
+        return

@@ -1,0 +1,33 @@
+"""No reader's time grows faster than its text, whatever is repeated in it: one message stalls nobody else."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from compression.core.ledger.find import find_entries
+from tests.core.readers import PIECES, READERS, made
+from tests.growth import growth
+
+PAIRS = [(one, one) for one in PIECES] + [(one, other) for one in PIECES for other in PIECES if one != other]
+CHOSEN = PAIRS if os.environ.get("PAIRS") == "all" else PAIRS[: len(PIECES)]
+LARGEST = int(os.environ.get("LARGEST", "32000"))
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_reader_takes_time_in_step_with_its_text(reader: str) -> None:
+    slow = {}
+    for one, other in CHOSEN:
+        pair = one if one == other else one + other
+        found = growth(READERS[reader], lambda size, pair=pair: made(pair, size), start=2_000, largest=LARGEST)
+        if not found.is_linear:
+            slow[pair] = found.times
+    assert not slow
+
+
+def test_a_message_of_dots_is_read_at_once() -> None:
+    began = time.process_time()
+    find_entries(made(".", 640_000))
+    assert time.process_time() - began < 2
