@@ -11,7 +11,8 @@ SMALLEST = 0.3
 UNKNOWN_API, UNKNOWN_LOCAL = 0.95, 0.5
 WARN_AFTER = ((3, 3), (7, 5), (13, 7))
 """(billions of parameters at most, number of compactions after which a person is warned)."""
-WARN_AT_MOST = 10
+WARN_UNKNOWN, WARN_AT_MOST = 5, 10
+"""The same for models of unknown and of larger size."""
 
 
 def reliability(parameters: float | None, *, is_local: bool, compactions: int) -> float:
@@ -26,5 +27,5 @@ def reliability(parameters: float | None, *, is_local: bool, compactions: int) -
 def warns_after(parameters: float | None) -> int:
     """The number of compactions after which a fresh conversation is the better choice; `parameters` are billions."""
     if parameters is None:
-        return WARN_AT_MOST
+        return WARN_UNKNOWN
     return next((count for most, count in WARN_AFTER if parameters <= most), WARN_AT_MOST)

@@ -84,8 +84,10 @@ def entries_below(conversation_id: UUID, messages: Sequence[Message]) -> default
     ended = _ended_by([row.pk for row in entries if row.kind == Kind.WITHDRAWAL])
     asked = {row.asks_about for row in entries if row.asks_about}
     rules = _by_id(conversation_id, asked - {row.pk for row in entries}) | {row.pk: row for row in entries}
+    taking_back = {(row.message, row.text) for row in entries if row.kind == Kind.WITHDRAWAL}
     for row in entries:
-        if row.message and (view := _entry_view(row, ended, rules)):
+        is_told = row.kind != Kind.WITHDRAWAL and (row.message, row.text) in taking_back  # one line a sentence
+        if row.message and not is_told and (view := _entry_view(row, ended, rules)):
             shown[row.message].append(view)
     return shown
 

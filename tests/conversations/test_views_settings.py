@@ -58,7 +58,7 @@ def test_the_panel_is_a_fragment_for_htmx_and_a_page_without(pages: Pages, conve
     assert "<html" not in fragment and "<html" in page
     for html in (fragment, page):
         assert "Never on Fridays" in html and "Move alpha" in html
-        assert "can be trusted to about <b>86 %</b> after 1 compaction." in one_line(html)
+        assert "Summarised 1 time." in one_line(html)
         assert "Before a compaction" in html and "1 compaction:" in one_line(html)
         assert " style=" not in html and "<script>" not in html
 
@@ -273,7 +273,7 @@ def test_the_page_warns_once_the_model_cannot_be_trusted_any_more(pages: Pages, 
     for _ in range(2):
         Compaction.objects.create(conversation=conversation, trigger="auto", status="succeeded")
     html = pages.get("chat", conversation.pk).content.decode()
-    assert "After 3 compactions the model can be trusted to about 22 %." in html
+    assert "Summarised 3 times: details may be lost. Start fresh?" in html
     response = pages.post("fresh", conversation.pk)
     fresh = Conversation.objects.exclude(pk=conversation.pk).get()
     assert response.headers["HX-Redirect"] == reverse("chat", args=[fresh.pk])

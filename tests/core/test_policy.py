@@ -79,7 +79,7 @@ def test_trust_begins_with_the_size_and_shrinks_with_each_fold(
     assert reliability(parameters, is_local=is_local, compactions=3) == pytest.approx(trust * 0.729)
 
 
-@pytest.mark.parametrize(("parameters", "count"), [(3, 3), (3.1, 5), (7, 5), (13, 7), (14, 10), (None, 10)])
+@pytest.mark.parametrize(("parameters", "count"), [(3, 3), (3.1, 5), (7, 5), (13, 7), (14, 10), (None, 5)])
 def test_small_models_are_warned_of_sooner(parameters: float | None, count: int) -> None:
     assert warns_after(parameters) == count
 
