@@ -215,6 +215,8 @@ def _mark(kind: str, text: str) -> Progress:
         decision = Decision(_cut(words), _cut(rationale), bool(_LOCKED.search(text)))
         return Progress(decisions=(decision,)) if decision.text else Progress()
     match_action = _ACTION.match(text)
+    if match_action is None and len(text.split()) > 1:
+        return Progress()  # a verb that is none of them: what it says of the file is not known
     action: Any = match_action[1].lower() if match_action else "created"
     path = _cut(match_action[2] if match_action else text).strip("` ")
     return Progress(artifacts=(Artifact(path, action),)) if path else Progress()

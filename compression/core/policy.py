@@ -22,6 +22,8 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MIN_THRESHOLD, MAX_THRESHOLD = 0.5, 0.95
 DEFAULT_THRESHOLD = 0.8
 """The share of the window that triggers a compaction, where no setting and no policy names another."""
+MIN_SLOPE = 0.1
+"""A compaction comes out at least this share of the window below the threshold: else each turn would begin with one."""
 AHEAD_BY = 0.15
 """A summary is prepared ahead of time from this share of the window before a compaction is due."""
 LOCAL_SHARE = 0.75
@@ -232,7 +234,8 @@ class Policy:
 
     def target(self, window: Window) -> float:
         """The size, in the model's tokens, that a request should not exceed after a compaction."""
-        return min(self.target_ratio * self.bounded(window).size, self.target_tokens or inf)
+        ratio = min(self.target_ratio, self.full_at - MIN_SLOPE)
+        return min(ratio * self.bounded(window).size, self.target_tokens or inf)
 
     def is_due(self, usage: Usage, *, messages: int = 0, local: bool = False) -> bool:
         """Whether a compaction should precede the next request, which has `messages` verbatim messages."""

@@ -162,7 +162,7 @@ async def _compact(row: Compaction, progress: Progress) -> None:
     policy, save = policy_of(loaded.head), SAVE.get(Compaction.Trigger(row.trigger), commit)
     if row.trigger == Compaction.Trigger.EMERGENCY:
         policy = replace(policy, strategy="truncate")
-    with_model = policy.strategy != "truncate" and (policy.enabled or row.trigger in BY_HAND)
+    with_model = policy.strategy != "truncate" and policy.enabled
     begin = await sync_to_async(source)(loaded, rebuild=with_model)
     originals = sync_to_async(partial(transcript.originals, row.conversation_id))
     within = so_far(loaded) if with_model and policy.summary_request == "conversation" else None

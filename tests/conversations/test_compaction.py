@@ -306,6 +306,8 @@ async def test_disabled_compression_truncates_on_overflow_and_asks_no_model(
     assert (row.summariser, row.status) == ("truncation", "succeeded")
     assert (await Checkpoint.objects.aget()).provisional
     await chat.check()
+    by_hand = await chat.compact()
+    assert by_hand.status in ("succeeded", "skipped") and not chat.llm.summaries, "no model is asked by hand either"
 
 
 async def test_what_cannot_fit_even_compressed_fails_the_reply_and_names_the_parts(

@@ -188,7 +188,7 @@ def test_the_goal_by_the_api(conversation: Conversation, user: User) -> None:
     assert api.get(address).json() == answer.json()
     told = api.get(f"/api/conversations/{conversation.pk}").json()
     assert told["goal"]["description"] == "Ship it"
-    assert told["reliability"] == {"share": 0.95, "compactions": 0, "limit": 10, "warns": False}
+    assert told["reliability"] == {"share": 0.95, "compactions": 0, "limit": 5, "warns": False}
     assert api.post(f"{address}/end", {"status": "completed"}).status_code == 204
     refused(api.post(f"{address}/end"), 404, "not_found")
 

@@ -95,3 +95,9 @@ def test_the_tokens_that_it_says_it_is_due_at_are_those_that_make_it_due(preset:
         assert policy.is_due(usage, messages=11, local=local) is expected, due
         assert policy.due_at(usage, messages=11, local=local).tokens == pytest.approx(due, abs=1)
     assert local is False or due < 0.8 * window.size, "a local model has less room for what was said"
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.55, 0.8])
+def test_a_compaction_comes_out_below_the_threshold(threshold: float) -> None:
+    policy = Policy(threshold=threshold)
+    assert policy.target(WINDOW) == pytest.approx(min(0.5, threshold - 0.1) * WINDOW.size)
