@@ -159,13 +159,15 @@ def test_of_two_that_fold_the_same_one_waits(user: User) -> None:
 
 @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
 def test_what_the_caller_wants_for_the_reply_stays_free(profile: ModelProfile, field: str) -> None:
+    ModelProfile.objects.update(window=16_000, is_local=False, token_correction=1.0)
+
     def asked(wanted: int | None) -> GatewayRequest:
-        messages = [{"role": "user", "content": "word " * 2_300}]
+        messages = [{"role": "user", "content": "word " * 12_300}]
         return parse_request(json.dumps({"model": profile.name, "messages": messages, field: wanted}))
 
-    assert [asked(wanted).window.reserve for wanted in (None, 10, 1_500, 4_000)] == [1_000, 1_000, 1_500, 2_000]
+    assert [asked(wanted).window.reserve for wanted in (None, 10, 1_500, 9_000)] == [1_000, 1_000, 1_500, 4_000]
     assert not asked(1_500).is_due(None)
-    assert asked(1_900).is_due(None), "there is no room for both"
+    assert asked(3_900).is_due(None), "there is no room for both"
 
 
 @pytest.mark.usefixtures("profile")

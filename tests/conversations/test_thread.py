@@ -160,7 +160,7 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_messages(
     ToolCall.objects.create(
         message=Message.objects.last(), call_id="1", name="time", created_at=START, arguments="{}", result="noon"
     )
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         thread.thread_page(conversation)
 
 

@@ -55,7 +55,7 @@ class Torture:
     def folded_by_hand(self, client: Client) -> Talk:
         """A new conversation that is only compressed when it is asked for."""
         talk = begin(client, self.tally)
-        client.insist("PATCH", f"/api/conversations/{talk.id}", {"policy": {"enabled": False}})
+        client.insist("PATCH", f"/api/conversations/{talk.id}", {"policy": {"ahead": False, "threshold": 0.95}})
         return talk
 
     def fill(self, client: Client, talk: Talk, count: int = 6) -> None:
