@@ -74,13 +74,13 @@ def test_the_meter_says_what_the_next_request_has_of_the_facts_that_were_compact
 def test_a_number_leads_to_its_source_and_that_to_its_place_on_a_phone(alice: Person, llm: LlmServer) -> None:
     alice.page.set_viewport_size({"width": 390, "height": 844})
     alice.page.emulate_media(reduced_motion="reduce", color_scheme="dark")
-    alice.imports(long_conversation(30))
+    alice.imports(long_conversation(60))
     folds(alice).get_by_role("link", name="View").click()
     reader = alice.page.get_by_role("dialog")
     cited = reader.locator(".cites a")
     expect(cited.first).to_be_visible()
-    numbers = [int(text) for text in cited.all_inner_texts()]
-    number = cited.nth(numbers.index(max(numbers)))  # the thread itself shows the first ones
+    numbers = [int(text.split()[-1]) for text in cited.all_inner_texts()]
+    number = cited.nth(numbers.index(min(number for number in numbers if number > 4)))  # the thread shows the first
     place = number.get_attribute("href")
     assert place
     number.click()
