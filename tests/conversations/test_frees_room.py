@@ -16,7 +16,8 @@ from tests.conversations.api import Api
 from tests.conversations.chat import Chat, fill
 from tests.conversations.test_slope import grow, say
 
-SIZES = {8_000: (16, 30, 45), 60_000: (16, 100, 270), 128_000: (16, 100, 270)}
+pytestmark = pytest.mark.once
+SIZES = {8_000: (16, 45), 60_000: (100,), 128_000: (16, 270)}
 """Numbers of messages of about 110 tokens, by window: 1,700 to 29,000 tokens."""
 SWEEP = [(window, number) for window, numbers in SIZES.items() for number in numbers]
 

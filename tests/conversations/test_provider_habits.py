@@ -12,6 +12,8 @@ from compression.models import Compaction
 from conversations.llm.fault_mapping import is_too_long
 from tests.conversations.chat import Chat, fill
 
+pytestmark = pytest.mark.once
+
 OVERFLOWS = [
     "The input token count (12000) exceeds the maximum number of tokens allowed (8192).",
     "This model's maximum prompt length is 8192 but the request contains 12000 tokens.",

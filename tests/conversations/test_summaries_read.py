@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from compression.core.citations.check import cited
 from compression.core.values import Turn
 from conversations.page.markup.citations import rendered_for_person
+
+pytestmark = pytest.mark.once
 
 SUMMARY = (
     "## Summary\nUser: The port is 5433.\n\n## Context\n### 9 November 2026\nImported user: Logs go to /var/log/alpha. "

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from conversations import preferences
 from conversations.access import CHATS, own_conversations
-from conversations.context import settings
+from conversations.context import message_index, settings
 from conversations.errors import Invalid
 from conversations.exchange import imports
 from conversations.llm.profiles import default_profile
@@ -77,5 +77,6 @@ def sample(request: Request) -> HttpResponse:
     """Import the sample conversation with its written summary, for people without conversations."""
     (conversation,) = imports.import_conversations(request.user, SAMPLE.read_bytes())
     own_conversations(request.user).filter(pk=conversation.pk).update(updated_at=timezone.now())
+    message_index.catch_up(conversation.pk)  # a first search is for a word of it
     settings.change(conversation, rules=SAMPLE_RULES)  # imports never enforce rules of a file, but this rule is ours
     return redirect(f"{reverse('chat', args=[conversation.pk])}?sample")
