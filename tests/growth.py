@@ -15,6 +15,8 @@ TWICE_DOUBLED = 2.6**2
 """How many times as long four times the input may take: a linear reader's 4, and noise; a quadratic one takes 16."""
 LONG = 1.0
 """Seconds beyond which no larger input is tried."""
+COMPARED = 3
+"""Sizes that show growth: fewer of them would pass any reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,19 @@ class Growth:
 
 
 def growth(read: Callable[[Any], Any], make: Callable[[int], Any], *, start: int = 100, largest: int) -> Growth:
-    """The times of `read(make(n))`, for n of `start`, twice as much and so on up to `largest`."""
+    """The times of `read(make(n))`, for n of `start`, twice as much and so on up to `largest`.
+
+    A reader that is slow from the first size on is tried with smaller ones too.
+    """
     times: dict[int, float] = {}
     size = start
     while size <= largest and max(times.values(), default=0.0) < LONG:
         given = make(size)
         times[size] = _seconds(read, given)
         size *= 2
+    while len(times) < COMPARED and min(times) > 1:
+        size = min(times) // 2
+        times = {size: _seconds(read, make(size)), **times}
     return Growth(times)
 
 

@@ -15,7 +15,7 @@ MIN_SHARE = 0.7
 MIN_TERMS = 2
 """An open point of fewer terms names nothing that could be found."""
 
-_HEADING = re.compile(r"#{2,3}\s+(?P<name>[^:\n]{1,60}?)\s*(?::\s*(?P<point>\S.*))?$")
+_HEADING = re.compile(r"#{2,3}\s+(?P<name>[^\s:][^:\n]{0,59}?)\s*(?::\s*(?P<point>\S.*))?$")
 _OPEN = re.compile(r"\b(?:open|pending|to-?dos?|to do|outstanding|next|remaining|tasks?)\b", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?P<lead>(?:[-*]\s+)?(?:\*\*)?(?:Pending|Next|Blocked|To-?do|Open)(?:\*\*)?:(?:\*\*)?\s*)", re.IGNORECASE

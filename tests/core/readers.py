@@ -20,6 +20,7 @@ from compression.core.values import Passage, Turn
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MARKS = tuple(".…!-*_`#>|\\/:;,'\"()[]<>@%$。「“‘«")
 WORDS = (" ", "\t", "\n", " \n", "a", "A", "1", "a ", "1 ", "never ", "not ", "x.", "- ", "- [ ] ", "||", "`a", "1.")
+BEGINNING = "The port is "
 SCRIPTS = ("界", "界 ", "あ", "ก", "é", "ß", "界1", "a界")
 PIECES = (*MARKS, *WORDS, *SCRIPTS, "[CHECKPOINT]", "<think>", "</think>")
 """Letters, digits, marks, blanks, brackets, scripts without spaces, and beginnings of what readers look for."""
@@ -33,11 +34,15 @@ def texts(size: int, pieces: tuple[str, ...] = PIECES) -> Iterator[tuple[str, st
 
 
 def made(pair: str, size: int) -> str:
-    return "The port is " + pair * max(1, size // len(pair)) + "x"
+    return BEGINNING + pair * max(1, size // len(pair)) + "x"
 
 
 def _turn(text: str) -> Turn:
     return Turn("1", "user", text, START, len(text) // 4)
+
+
+def _turn_of_model(text: str) -> Turn:
+    return Turn("2", "assistant", text, START, len(text) // 4)
 
 
 def _passage(text: str) -> Passage:
@@ -71,7 +76,13 @@ READERS: dict[str, Callable[[str], object]] = {
     "said": lambda text: check.unfound_in("## Summary\nThe port is 5433.", [_turn(text)]),
     "trimmed": lambda text: trimming.trimmed(f"## Summary\n{text}", (), max_tokens=200, count=count_tokens),
     "substance": lambda text: _substance(text),
-    "answered": lambda text: answered.without_answered(f"## State\nPending: {text}", [_turn(text), _turn("Done.")]),
+    "answered": lambda text: answered.without_answered(
+        f"## State\nPending: {text}", [_turn(text), _turn_of_model("Done.")]
+    ),
+    "answered_heading": lambda text: answered.without_answered(
+        f"##{text.removeprefix(BEGINNING)}{'x' * 100}",
+        [_turn("Restart the database of node-7."), _turn_of_model("Done.")],
+    ),
     "query_of": lambda text: recall.query_of(text, [text]),
     "count_tokens": count_tokens,
 }

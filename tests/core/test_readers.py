@@ -27,6 +27,15 @@ def test_a_reader_takes_time_in_step_with_its_text(reader: str) -> None:
     assert not slow
 
 
+def test_a_reader_that_is_slow_from_the_first_size_on_is_found() -> None:
+    def burn(size: int) -> None:
+        until = time.process_time() + 1.2 * (size / 4_000) ** 2
+        while time.process_time() < until:
+            pass
+
+    assert not growth(burn, lambda size: size, start=4_000, largest=16_000).is_linear
+
+
 def test_a_message_of_dots_is_read_at_once() -> None:
     began = time.process_time()
     find_entries(made(".", 640_000))
