@@ -106,7 +106,7 @@ FIELDS = (
         unit="tokens, or all", high=1_000_000, also="all",
     ),
     PolicyField(
-        "min_messages", "whole", "Fewest to compact", "Fewer are not worth a summary.",
+        "min_messages", "whole", "Fewest to compact", "Fewer are not worth a summary, unless they are long.",
         unit="messages", low=1, high=1_000,
     ),
     PolicyField(

@@ -1,12 +1,15 @@
 // The composer: a draft and one id for each text, long pastes, files, and when a message can be sent. Listens to the box,
 // the form and its trays, to files that are dropped on the conversation, and to changes of the thread and its status.
 import { complain } from "./answers.js";
-import { composer, copyTemplate, find, readStored, scroller, store, thread } from "./page.js";
+import { composer, copyTemplate, find, readStored, store, thread } from "./page.js";
 import { MAX_PASTED_CHARS, countCharacters, markersIn, pasteChip, showPaste, trackPastes } from "./pastes.js";
-import { followEnd } from "./place.js";
+import { followEnd, writeOn } from "./place.js";
 import { notePasted } from "./provenance.js";
 
-const box = composer.elements.content, id = composer.elements.client_id;
+const box = composer.elements.content, id = composer.elements.client_id, meanwhile = find("#meanwhile");
+
+// The place of the text that is typed while the box is disabled.
+let typed = { at: 0, length: 0 };
 
 // --- The draft ----------------------------------------------------------------------------------------------------------
 
@@ -53,17 +56,21 @@ box.addEventListener("scroll", levelMarks, { passive: true });
 // Why nothing was sent, until it can be.
 const note = find("#not-sent");
 const say = (words) => { if (note.textContent !== words) note.textContent = words; };
-const unsay = () => { if (note.textContent && find("#send").offsetParent && !composer.matches(".htmx-request")) say(""); };
+const unsay = () => {
+  if (note.textContent && !box.disabled && find("#send").offsetParent && !composer.matches(".htmx-request")) say("");
+};
 new MutationObserver(unsay).observe(thread, { childList: true, subtree: true, attributeFilter: ["data-status"] });
 
-box.addEventListener("keydown", (event) => {
+const sendOnEnter = (event) => {
   const sends = "enterSends" in composer.dataset ? !event.shiftKey : event.ctrlKey || event.metaKey;
   if (event.key !== "Enter" || !sends || event.isComposing) return;
   event.preventDefault();
-  if (composer.matches(".htmx-request")) say("Your last message is on its way; your text stays here.");
+  if (box.disabled) say("The chat is being compacted; your text stays here.");
+  else if (composer.matches(".htmx-request")) say("Your last message is on its way; your text stays here.");
   else if (find("#send").offsetParent) composer.requestSubmit(find("#send"));
   else if (box.value.trim()) say("A reply is being written: Stop it or wait; your text stays here.");
-});
+};
+for (const field of [box, meanwhile]) field.addEventListener("keydown", sendOnEnter);
 composer.addEventListener("htmx:configRequest", ({ target, detail }) => {
   if (target === composer && pastes.all.length) detail.parameters.parts = JSON.stringify(pastes.parts);
 });
@@ -72,21 +79,19 @@ composer.addEventListener("htmx:beforeRequest", (event) => { if (event.target ==
 composer.addEventListener("htmx:afterRequest", (event) => {
   if (event.target !== composer) return;
   setTimeout(unsay);
+  // Send and Stop take turns, and hide: after a press of either, or a refusal, the focus is in the box.
+  if ([document.body, find("#send")].includes(document.activeElement)) writeOn();
   if (!event.detail.successful) return;
-  if (box.value.startsWith(sent)) pastes.drop(sent.length);
+  if (box.value.startsWith(sent)) { pastes.drop(sent.length); typed.at = Math.max(0, typed.at - sent.length); }
   renewId();
   keepDraft();
   followEnd();
-  if ([document.body, find("#send")].includes(document.activeElement)) writeOn();
 });
-// Send and Stop take turns, and hide: after a press of either, the focus is in the box. A phone's keyboard comes only when
-// it is asked for.
-const writeOn = () => (matchMedia("(hover: hover)").matches ? box : scroller).focus({ preventScroll: true });
 find("#stop").addEventListener("click", writeOn);
 
 // --- Long pastes --------------------------------------------------------------------------------------------------------
 
-box.addEventListener("paste", (event) => {
+const paste = (event) => {
   const text = event.clipboardData.getData("text/plain"), { files } = event.clipboardData;
   if (!text && files.length) { event.preventDefault(); attach(files); }
   if (countCharacters(text) <= MAX_PASTED_CHARS) return;
@@ -95,7 +100,8 @@ box.addEventListener("paste", (event) => {
   if (keepDraft()) return;
   pastes.replace(number, text);
   complain("This browser keeps no more for this site: the long text went into the box as it is. Send it before you close the page.");
-});
+};
+for (const field of [box, meanwhile]) field.addEventListener("paste", paste);
 find("#pastes").addEventListener("click", ({ target }) => {
   const act = target.closest("button")?.dataset.paste, number = Number(target.closest("li")?.dataset.number);
   if (act === "view") showPaste(number, pastes.text(number));
@@ -154,16 +160,32 @@ main.addEventListener("drop", (event) => {
   attach(event.dataTransfer.files);
 });
 
-// --- While a compaction runs that has to be waited for, nothing can be sent; the draft stays as it is ----------------------
+// --- While a compaction runs that has to be waited for, the box is disabled. An unseen field has the keyboard, and its
+// text appears in the box where the caret was ------------------------------------------------------------------------------
 
 const status = find("#compression-status");
-let focused = null;
+meanwhile.addEventListener("input", (event) => {
+  box.setRangeText(meanwhile.value, typed.at, typed.at + typed.length, "end");
+  typed.length = meanwhile.value.length;
+  pastes.follow(event);
+  renewId();
+  keepDraft();
+});
+find(".words", composer).addEventListener("click", () => { if (box.disabled) meanwhile.focus({ preventScroll: true }); });
+
 const followStatus = () => {
   const busy = Boolean(find("[data-busy]", status));
-  if (busy === box.disabled) return;
-  if (busy) focused = composer.contains(document.activeElement) ? document.activeElement : null;
+  if (busy === box.disabled && busy !== meanwhile.hidden) return;
+  const active = document.activeElement, isWriting = [box, meanwhile].includes(active);
+  const isAway = !isWriting && active !== document.body && !composer.contains(active);
+  if (busy) typed = { at: box.selectionStart, length: box.selectionEnd - box.selectionStart };
   for (const control of [box, ...composer.querySelectorAll(".bar > button:not(#stop), .tray button")]) control.disabled = busy;
-  if (!busy) focused?.focus();
+  meanwhile.hidden = !busy;
+  meanwhile.value = "";
+  if (!busy) { box.setSelectionRange(typed.at + typed.length, typed.at + typed.length); unsay(); }
+  // Whoever was writing goes on, also where a keyboard on the screen is open.
+  if (isWriting) (busy ? meanwhile : box).focus({ preventScroll: true });
+  else if (!isAway) writeOn();
 };
 new MutationObserver(followStatus).observe(status, { childList: true, subtree: true });
 followStatus();

@@ -1,7 +1,7 @@
 // Messages and summaries that are written anew: their drafts are kept, and the keyboard is enough.
 // Listens to input, click, keydown, htmx:afterSettle, load and afterRequest.
 import { find, readStored, store } from "./page.js";
-import { stopFollowing } from "./place.js";
+import { stopFollowing, writeOn } from "./place.js";
 
 const EDITS = "form.edit[id]";
 const draftKey = (form) => `draft:${form?.id}`;
@@ -33,6 +33,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (!successful || !elt.matches(EDITS)) return;
   store(draftKey(elt), null);
   find("textarea", elt).defaultValue = find("textarea", elt).value;
+  if (!elt.id.startsWith("edit-summary-")) writeOn();
 });
 document.addEventListener("keydown", (event) => {
   const form = event.target.closest("form.edit");

@@ -1,10 +1,17 @@
 // Where a reader is: the place in the thread and the keyboard's focus outlast the swaps of htmx.
 // Listens to the scrolling of the thread, to changes of it, and to each swap, before and after.
-import { find, scroller, thread } from "./page.js";
+import { composer, find, scroller, thread } from "./page.js";
 
 // --- The end of the thread stays in sight if it was --------------------------------------------------------------------
 
 let isFollowing = !location.hash;
+// The thread shows a frame only where a person's own key has brought the focus there.
+const focusThread = () => {
+  if (!scroller) return;
+  scroller.dataset.quiet = "";
+  scroller.addEventListener("blur", () => { delete scroller.dataset.quiet; }, { once: true });
+  scroller.focus({ preventScroll: true });
+};
 const scrollToEnd = () => {
   if (!isFollowing || !scroller) return;
   const box = find("code.streaming", thread)?.parentElement;
@@ -21,7 +28,7 @@ if (thread && scroller) {
     isFollowing = below < 60;
     if (latest) latest.hidden = below < scroller.clientHeight;
   }, { passive: true });
-  latest?.addEventListener("click", () => { scroller.focus({ preventScroll: true }); followEnd(); });
+  latest?.addEventListener("click", () => { focusThread(); followEnd(); });
   new MutationObserver(scrollToEnd).observe(thread, { childList: true, subtree: true, characterData: true });
   new ResizeObserver(scrollToEnd).observe(scroller);
   scrollToEnd();
@@ -46,22 +53,35 @@ const restorePlace = () => {
   topmost = null;
 };
 
-// --- Focus: a control that a swap takes away hands it on: to itself come back, to a neighbour, or to its heading ------
+// --- Focus: a control that a swap takes away hands it on: to itself come back, to a neighbour, or to its heading, else to
+// the thread that it was in, else to the box ------------------------------------------------------------------------------
 
-let heirs = [], rememberedAt = 0;
+// The box, or the field that keeps keystrokes while the box is disabled. A phone's keyboard comes only when it is asked for.
+export const writeOn = () => {
+  const box = composer?.elements.content, field = box?.disabled ? find("#meanwhile") : box;
+  if (!field || !matchMedia("(hover: hover)").matches) focusThread();
+  else field.focus({ preventScroll: true });
+};
+
+let heirs = [], rememberedAt = 0, wasInThread = false;
 const rememberFocus = () => {
   const at = document.activeElement;
   // Where one swap has just taken the control away, the next one may bring its heir.
   if (at === document.body) { if (Date.now() - rememberedAt > 1000) heirs = []; return; }
   rememberedAt = Date.now();
+  wasInThread = Boolean(thread?.contains(at));
   heirs = [
     at.id, at.closest("[data-focus]")?.dataset.focus, at.closest("section")?.getAttribute("aria-labelledby"),
-    at.closest("dialog") ? "reader-title" : "scroller",
+    at.closest("dialog") && "reader-title",
   ];
 };
 export const restoreFocus = () => {
   if (document.activeElement !== document.body) return;
-  heirs.map((id) => id && document.getElementById(id)).find((heir) => heir && !heir.disabled)?.focus({ preventScroll: true });
+  if (!heirs.length) return;
+  const heir = heirs.map((id) => id && document.getElementById(id)).find((each) => each && !each.disabled);
+  if (heir) heir.focus({ preventScroll: true });
+  else if (wasInThread) focusThread();
+  else writeOn();
 };
 
 for (const name of ["htmx:beforeSwap", "htmx:oobBeforeSwap"]) document.addEventListener(name, rememberFocus);

@@ -246,3 +246,10 @@ def put_in_force(pk: Any) -> bool:
         return ahead_of_time.put_in_force(pk)
     finally:
         connections.close_all()
+
+
+async def test_two_long_messages_are_enough_to_prepare(conversation: Conversation, chat: Chat) -> None:
+    await sync_to_async(fill)(conversation, 4, words=310)
+    row = await readied(chat)
+    assert row.messages_condensed == 2
+    await chat.check()

@@ -14,6 +14,8 @@ from compression.core.policy import Policy
 from compression.core.values import Draft, Group, Steering, Transcript, Turn, total_tokens
 from compression.core.window import groups, is_protected
 
+LONG_SUMMARIES = 2
+"""Messages at least this many times as long as a new summary are worth one, however few they are."""
 BOUNDARY_STEPS = 3
 """The most groups by which the tail may grow so that it begins with a person's message."""
 
@@ -30,7 +32,9 @@ def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
     kept = {group[0].id for group in settled[:start] if is_protected(group)}
     kept |= _own_words(settled, start, transcript, policy)
     condensed = _turns(group for group in settled[:start] if group[0].id not in kept)
-    _require_enough(condensed, 1 if before.over_budget else policy.min_messages)
+    worth = LONG_SUMMARIES * policy.new_summary_tokens(transcript.window)
+    is_long = before.over_budget or total_tokens(condensed) >= worth
+    _require_enough(condensed, 1 if is_long else policy.min_messages)
     stay = _staying(transcript, condensed, policy)
     verbatim = _turns(group for group in settled[:start] if group[0].id in kept)
     tail = _turns(settled[start:]) + _waiting(transcript)
@@ -90,7 +94,7 @@ def _up_to_target(
     window = transcript.window
     others = window.corrected(_fixed(settled, start, transcript, policy) + policy.recall_budget(window))
     room = (policy.target(window) - growth - others) / window.correction
-    worth, least = 2 * policy.new_summary_tokens(window), start
+    worth, least = LONG_SUMMARIES * policy.new_summary_tokens(window), start
     before = [0, *accumulate(0 if is_protected(group) else total_tokens(group) for group in settled)]
     room -= before[-1] - before[start]
     while start > 0 and room >= before[start] - before[start - 1] and before[start - 1] >= worth:
