@@ -132,6 +132,18 @@ def later(conversation: Conversation, message: Message) -> int:
     return history(conversation).filter(created_at__gt=message.created_at).count()
 
 
+def newest(conversation: Conversation) -> UUID | None:
+    """The id of the newest message, which a form sends back as `seen`; see `later_than_seen`."""
+    rows = conversation.messages.filter(replaced_by=None).order_by("-created_at")
+    return rows.values_list("pk", flat=True).first()
+
+
+def later_than_seen(conversation: Conversation, seen: UUID | None) -> int:
+    """The number of messages of the history that are newer than the message `seen`; 0 if `seen` is None or unknown."""
+    at = conversation.messages.filter(pk=seen).first()
+    return later(conversation, at) if at else 0
+
+
 def is_streaming(conversation: Conversation) -> bool:
     last = conversation.messages.order_by("-created_at").values_list("status", flat=True).first()
     return last == Message.Status.STREAMING

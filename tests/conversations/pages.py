@@ -58,6 +58,10 @@ class Elements(HTMLParser):
         (only,) = [attributes for _, attributes in self.found if attributes.get("id") == id]
         return only
 
+    def named(self, name: str) -> dict[str, str]:
+        (only,) = [attributes for _, attributes in self.found if attributes.get("name") == name]
+        return only
+
 
 def elements(response: Any) -> Elements:
     return Elements(response.content.decode())

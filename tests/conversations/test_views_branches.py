@@ -130,3 +130,43 @@ def test_a_fresh_start_needs_a_summary(pages: Pages, conversation: Conversation)
     fill(conversation, 4)
     response = pages.post("fresh", conversation.pk)
     assert response.status_code == 409 and response.headers["HX-Retarget"] == "#alert"
+
+
+def test_an_edit_asks_before_messages_leave_that_came_since_it_was_begun(
+    pages: Pages, conversation: Conversation, llm: LlmServer
+) -> None:
+    fill(conversation, 3)
+    row = numbered(conversation, 2)
+    seen = elements(pages.get("edit", conversation.pk, row.pk)).named("seen")["value"]
+    llm.enqueue("And so on.")
+    pages.post("send", conversation.pk, content="Written elsewhere")
+    asked = pages.post("edit", conversation.pk, row.pk, content="Again?", seen=seen)
+    assert (asked.status_code, asked.headers["HX-Retarget"]) == (409, f"#refused-{row.pk}")
+    assert b"2 messages came since you began this edit." in asked.content
+    assert conversation.messages.filter(replaced_by=None).count() == 5
+    llm.enqueue("Once more.")
+    saved = pages.post("edit", conversation.pk, row.pk, content="Again?", seen=elements(asked).named("seen")["value"])
+    assert saved.status_code == 204
+    assert conversation.messages.filter(replaced_by=None).count() == 4
+
+
+def test_a_regeneration_asks_again_if_messages_came_since_it_asked(
+    pages: Pages, conversation: Conversation, llm: LlmServer
+) -> None:
+    fill(conversation, 5)
+    row, seen = numbered(conversation, 1), str(numbered(conversation, 3).pk)
+    again = pages.post("regenerate", conversation.pk, row.pk, sure="1", seen=seen)
+    assert b"3 later messages" in again.content
+    assert conversation.messages.filter(replaced_by=None).count() == 5
+
+
+def test_an_edit_of_a_message_that_was_edited_elsewhere_says_so_in_its_form(
+    pages: Pages, conversation: Conversation, llm: LlmServer
+) -> None:
+    fill(conversation, 3)
+    row = numbered(conversation, 2)
+    llm.enqueue("Once.")
+    pages.post("edit", conversation.pk, row.pk, content="Elsewhere")
+    response = pages.post("edit", conversation.pk, row.pk, content="Here")
+    assert (response.status_code, response.headers["HX-Retarget"]) == (409, f"#refused-{row.pk}")
+    assert b"edited or replaced elsewhere" in response.content

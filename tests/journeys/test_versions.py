@@ -117,3 +117,28 @@ def test_the_keyboard_does_what_its_sheet_says(alice: Person, llm: LlmServer) ->
     box.press("Escape")
     expect(alice.replies.last).to_have_attribute("data-status", "stopped")
     assert alice.complaints == []
+
+
+def test_an_edit_begun_before_newer_messages_came_asks_first(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    llm.enqueue("First.")
+    alice.says("One?")
+    alice.is_answered("First.")
+    alice.page.get_by_role("button", name="Edit").first.click()
+    alice.page.get_by_label("Your message").fill("One, please")
+    other = alice.page.context.new_page()
+    other.goto(alice.page.url)
+    llm.enqueue("Second.")
+    other.locator("[name=content]").last.fill("Two?")
+    other.locator("#send").click()
+    expect(alice.replies.last).to_contain_text("Second.")
+    expect(alice.replies.last).to_have_attribute("data-status", "complete")
+    alice.page.get_by_role("button", name="Save & ask again").click()
+    asks = alice.page.locator("form.edit .complaint")
+    expect(asks).to_contain_text("2 messages came since you began this edit.")
+    expect(alice.page.get_by_label("Your message")).to_have_value("One, please")
+    llm.enqueue("Answered anew.")
+    asks.get_by_role("button", name="Save all the same").click()
+    alice.is_answered("Answered anew.")
+    expect(alice.page.locator("#thread > .message")).to_have_count(2)
+    assert [text for text in alice.complaints if "409" not in text] == []

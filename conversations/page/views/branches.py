@@ -20,7 +20,10 @@ from conversations.models import Conversation, Message
 from conversations.page import thread as threads
 from conversations.page.message_view import view_of
 from conversations.page.views.guard import Request, member
+from conversations.page.views.query_params import id_of
 from conversations.turns import branches, continue_reply, forks, slash_commands
+
+EDITED_ELSEWHERE = "This message was edited or replaced elsewhere. Copy your text, then load the page again."
 
 
 @member
@@ -30,8 +33,8 @@ def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     row = _in_history(conversation, message_id, Message.Role.ASSISTANT)
     later = threads.later(conversation, row)
-    if later and "sure" not in request.POST:
-        context = {"item": view_of(conversation, row), "later": later}
+    if later and ("sure" not in request.POST or _came_since(request, conversation)):
+        context = {"item": view_of(conversation, row), "later": later, "seen": threads.newest(conversation)}
         response = render(request, "conversations/_sure.html", context)
         return reswap(retarget(response, f"#acts-{row.pk}"), "innerHTML")
     branches.regenerate(conversation, row.pk)
@@ -50,12 +53,21 @@ def go_on(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """Show the edit form, or replace the question by its new text. A refusal is shown in the form."""
+    """Show the edit form, or replace the question by its new text. A refusal is shown in the form.
+
+    The form asks for confirmation if messages were added since it was shown.
+    """
     conversation = get_conversation(request.user, pk)
-    row = _in_history(conversation, message_id, Message.Role.USER)
     if request.method == "GET":
+        row = _in_history(conversation, message_id, Message.Role.USER)
         context = {"item": view_of(conversation, row), "later": threads.later(conversation, row)}
-        return render(request, "conversations/_edit.html", context)
+        return render(request, "conversations/_edit.html", context | {"seen": threads.newest(conversation)})
+    row = get_object_or_404(conversation.messages, pk=message_id, role=Message.Role.USER)
+    if row.replaced_by_id:
+        return _in_form(row, HttpResponse(EDITED_ELSEWHERE, status=409))
+    if came := _came_since(request, conversation):
+        context = {"came": came, "later": threads.later(conversation, row), "seen": threads.newest(conversation)}
+        return _in_form(row, render(request, "conversations/_came_since.html", context, status=409))
     try:
         content = request.POST.get("content", "").replace("\r\n", "\n")
         if compaction.command(content) is not None:
@@ -64,8 +76,7 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
         pasted = parse_pasted(request.POST.get("pasted", "[]"))
         branches.edit(conversation, row.pk, content=content, pasted=pasted)
     except Refused as refusal:
-        response = HttpResponse(escape(refusal.without_field), status=refusal.status)
-        return reswap(retarget(response, f"#refused-{row.pk}"), "innerHTML")
+        return _in_form(row, HttpResponse(escape(refusal.without_field), status=refusal.status))
     return _fetch_changes()
 
 
@@ -85,6 +96,16 @@ def fresh(request: Request, pk: UUID) -> HttpResponse:
 
 def _in_history(conversation: Conversation, message_id: UUID, role: str) -> Message:
     return get_object_or_404(conversation.messages, pk=message_id, role=role, replaced_by=None)
+
+
+def _in_form(row: Message, response: HttpResponse) -> HttpResponse:
+    """The response, shown in the message's edit form."""
+    return reswap(retarget(response, f"#refused-{row.pk}"), "innerHTML")
+
+
+def _came_since(request: Request, conversation: Conversation) -> int:
+    """The number of messages that were added since the form was shown."""
+    return threads.later_than_seen(conversation, id_of(request.POST, "seen"))
 
 
 def _open_conversation(conversation: Conversation) -> HttpResponse:

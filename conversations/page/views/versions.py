@@ -12,9 +12,10 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 
 from conversations.access import get_conversation
 from conversations.page import fragments
+from conversations.page import thread as threads
 from conversations.page.message_view import MessageView, view_of
 from conversations.page.views.guard import Request, member
-from conversations.page.views.query_params import whole_number
+from conversations.page.views.query_params import id_of, whole_number
 from conversations.turns import branches, versions
 
 
@@ -42,8 +43,10 @@ def use(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     conversation, number = get_conversation(request.user, pk), whole_number(request.POST, "version")
     current = branches.message_of(conversation, message_id)
     later = versions.leaving(current)
-    if later and "sure" not in request.POST:
-        context = {"message": current, "number": number, "later": later}
+    came = threads.later_than_seen(conversation, id_of(request.POST, "seen"))
+    if later and ("sure" not in request.POST or came):
+        seen = threads.newest(conversation)
+        context = {"message": current, "number": number, "later": later, "seen": seen}
         response = render(request, "conversations/_sure_version.html", context)
         return reswap(retarget(response, f"#acts-{current.pk}"), "innerHTML")
     versions.use(conversation, current.pk, number=number)
