@@ -94,6 +94,7 @@ urlpatterns = [
     path("c/<uuid:pk>/compact", messages.compact, name="compact"),
     path("c/<uuid:pk>/later", messages.later, name="later"),
     path("c/<uuid:pk>/cancel/<uuid:compaction_id>", messages.cancel, name="cancel"),
+    path("c/<uuid:pk>/resume", messages.resume, name="resume"),
     path("c/<uuid:pk>/undo/<uuid:compaction_id>", messages.undo, name="undo"),
     path("c/<uuid:pk>/rename", conversations.rename, name="rename"),
     path("c/<uuid:pk>/pin", conversations.pin, name="pin"),

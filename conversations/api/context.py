@@ -69,6 +69,7 @@ def read_context(request: Request, conversation_id: UUID) -> dict[str, Any]:
         "breaks_even_turns": breaks_even,
         "compacts_at": due_json(due, context.usage) if context.usage and due else None,
         "compressed_at": conversation.compressed_at and conversation.compressed_at.isoformat(),
+        "undone_at": conversation.undone_at and conversation.undone_at.isoformat(),
         "checkpoints": [checkpoint_json(row) for row in checkpoints],
         "facts": {"found": facts.found, "at_first": facts.at_first, "now": facts.now},
         "unsupported": unsupported,

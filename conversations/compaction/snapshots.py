@@ -79,8 +79,20 @@ def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> 
 def _go_back(conversation: Conversation, snapshot: Snapshot) -> None:
     _require_same_history(conversation.pk, snapshot)
     _forget_summaries(conversation, snapshot)
-    restore(conversation.pk, snapshot)
+    _take_back(conversation.pk, snapshot)
     conversation.refresh_from_db()
+
+
+def _take_back(conversation_id: UUID, snapshot: Snapshot) -> None:
+    """Restore the snapshot for its owner; if it compacts less than the present state, nothing is compacted by itself.
+
+    That lasts until the owner chooses how to go on; see `undone`.
+    """
+    rows = Conversation.objects.filter(pk=conversation_id)
+    cut, earlier = rows.values_list("compressed_at", flat=True).get(), snapshot.compressed_at
+    restore(conversation_id, snapshot)
+    compacts_less = cut is not None and (earlier is None or earlier < cut)
+    rows.update(undone_at=timezone.now() if compacts_less else None)
 
 
 def clear(conversation: Conversation) -> None:
@@ -91,7 +103,7 @@ def clear(conversation: Conversation) -> None:
         if head.compressed_at or head.elided:
             before = uncompressed(conversation.pk)
             _forget_summaries(conversation, before)
-            restore(conversation.pk, before)
+            _take_back(conversation.pk, before)
     conversation.refresh_from_db()
 
 

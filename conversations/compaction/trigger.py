@@ -19,8 +19,8 @@ from compression.core.policy import Due
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering, Usage
 from compression.ids import uuid7
-from compression.models import Compaction, Snapshot
-from conversations.compaction import ahead_of_time, compaction, emergency, lease, taking_over
+from compression.models import Compaction
+from conversations.compaction import ahead_of_time, compaction, emergency, lease, taking_over, undone
 from conversations.context import recall
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 Trigger = Compaction.Trigger
 UNCOMPRESSED = " Its compaction was cancelled. Press Compact, or try again, and let it end."
+NO_MODEL = "This conversation has no model any more. Choose one."
 SETTLE_SECONDS = 0.1
 MIN_PAUSE_SECONDS = 10
 """Seconds between two attempts to prepare a summary, whatever the policy's own pause is."""
@@ -47,6 +48,8 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
     loaded = await sync_to_async(recall.load_for_request)(conversation_id)
     if loaded.head.is_compacting:
         loaded = await _settled(conversation_id)
+    if loaded.head.undone_at:
+        return _as_left(loaded, overflowed=overflowed)
     cancelled = False
     if overflowed or await sync_to_async(is_due)(loaded):
         loaded, cancelled = await _compressed(conversation_id)
@@ -54,7 +57,7 @@ async def ensure_room(conversation_id: UUID, *, overflowed: bool = False) -> Loa
         loaded, cancelled = await _relieved(loaded)
     usage = usage_of(loaded)
     if usage is None:
-        raise NotConfigured("This conversation has no model any more. Choose one.", code=ErrorCode.NO_MODEL)
+        raise NotConfigured(NO_MODEL, code=ErrorCode.NO_MODEL)
     if usage.over_budget:
         raise TooLarge(f"{too_large(usage)}{UNCOMPRESSED if cancelled else ''}", **too_large_detail(usage))
     return loaded
@@ -66,6 +69,7 @@ def prepare_ahead(conversation_id: UUID) -> None:
     policy, usage = policy_of(loaded.head), usage_of(loaded)
     if (
         usage is None
+        or loaded.head.undone_at
         or not policy.is_near(usage, local=bool(loaded.head.is_local))
         or _is_resting(loaded, max(policy.cooldown, MIN_PAUSE_SECONDS), attempts=True)
         or taking_over.is_known(loaded)
@@ -77,6 +81,16 @@ def prepare_ahead(conversation_id: UUID) -> None:
             steering = Steering(growth=max(0, int(growth)))
             row = lease.claim(conversation_id, trigger=Trigger.AHEAD, steering=steering)
             queue.enqueue("compact", str(row.pk))
+
+
+def _as_left(loaded: Loaded, *, overflowed: bool) -> Loaded:
+    """The conversation as its owner left it by an undo. Raises TooLarge, naming the choices, if it does not fit."""
+    usage = usage_of(loaded)
+    if usage is None:
+        raise NotConfigured(NO_MODEL, code=ErrorCode.NO_MODEL)
+    if overflowed or usage.over_budget:
+        raise TooLarge(f"{too_large(usage)} {undone.TOO_LONG}", undone=True, **too_large_detail(usage))
+    return loaded
 
 
 async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:
@@ -172,8 +186,8 @@ def is_full(loaded: Loaded) -> bool:
 def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> bool:
     """Whether automatic compactions pause now.
 
-    They do if one ran less than `cooldown` seconds ago, or if a person cancelled or undid a compaction and has
-    written no message since. With `attempts`, a recent ahead-of-time attempt counts too.
+    They do if one ran less than `cooldown` seconds ago, or if a person cancelled a compaction and has written no
+    message since. With `attempts`, a recent ahead-of-time attempt counts too.
     """
     rows = Compaction.objects.filter(conversation_id=loaded.head.id)
     since = timezone.now() - timedelta(seconds=cooldown)
@@ -185,15 +199,12 @@ def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> boo
     asked = [turn.created_at for turn in loaded.live if turn.role == "user"]
     if asked:
         recent |= Q(status=Compaction.Status.CANCELLED, finished_at__gt=asked[-1])
-    if rows.filter(recent).exists():
-        return True
-    undone = Snapshot.objects.filter(conversation_id=loaded.head.id, purpose=Snapshot.Purpose.RECOVERY)
-    return bool(loaded.live) and undone.filter(created_at__gt=loaded.live[-1].created_at).exists()
+    return rows.filter(recent).exists()
 
 
 def compacts_at(loaded: Loaded, used: Usage) -> Due | None:
-    """The usage at which a compaction runs before the next request; None if it only runs after an overflow."""
+    """The usage at which a compaction runs before the next request; None if the policy or an undo rules that out."""
     policy = policy_of(loaded.head)
-    if not policy.enabled:
+    if not policy.enabled or loaded.head.undone_at:
         return None
     return policy.due_at(used, messages=len(loaded.turns), local=bool(loaded.head.is_local))

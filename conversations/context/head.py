@@ -59,6 +59,8 @@ class Head(NamedTuple):
     parent_id: UUID | None
     owner_id: int
     effort: str
+    undone_at: datetime | None = None
+    """When the owner undid a compaction, until they choose how to go on."""
     price_input: Decimal | None = None
     price_cached: Decimal | None = None
     price_output: Decimal | None = None
@@ -148,6 +150,7 @@ def _columns() -> dict[str, Any]:
         "parent_id": "parent_id",
         "owner_id": "owner_id",
         "effort": _of_the_person("effort"),
+        "undone_at": "undone_at",
         "price_input": "model__price_input",
         "price_cached": "model__price_cached",
         "price_output": "model__price_output",

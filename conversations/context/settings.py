@@ -75,6 +75,8 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
         if "model" in fields and fields["model"] != conversation.model:
             list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk"))
             _require_no_reply(conversation)
+        if fields.keys() & {"model", "policy"}:
+            fields["undone_at"] = None  # after an undo, another model or policy is the owner's choice of how to go on
         for name, value in fields.items():
             setattr(conversation, name, value)
         if "rules" in fields:

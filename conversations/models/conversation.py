@@ -66,6 +66,8 @@ class Conversation(models.Model):
     compression_version = models.PositiveIntegerField(default=0, editable=False)
     # The `compression_version` at which the owner postponed the next compaction.
     postponed_at_version = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    # When the owner undid a compaction. Nothing is compacted by itself until they choose how to go on.
+    undone_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 

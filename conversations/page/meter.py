@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import ceil
+from typing import Literal
 
 from django.template.defaultfilters import pluralize
 
@@ -78,7 +79,10 @@ class Meter:
     reserve: int
     parts: tuple[Part, ...]
     compacts: bool
-    """Whether automatic compaction is on."""
+    """Whether automatic compaction is on, and does not wait after an undo."""
+    undone: Literal["", "fits", "full"]
+    """After an undo, until the owner chooses how to go on: whether the next request fits the window. They may postpone
+    the choice as long as it fits."""
     turns: int | None
     cost: Decimal | None
     is_near: bool
@@ -121,8 +125,9 @@ def meter(conversation: Conversation) -> Meter | None:
         reason=LIMIT_LABELS[due.reason],
         reserve=window.reserve,
         parts=shares(_tokens_by_kind(loaded, used), window.size, _part_labels(loaded, checkpoints)),
-        compacts=policy.enabled,
-        turns=_turns_left(loaded, used, due.tokens) if policy.enabled else None,
+        compacts=policy.enabled and not loaded.head.undone_at,
+        undone=_undone(conversation, loaded, used),
+        turns=_turns_left(loaded, used, due.tokens) if policy.enabled and not loaded.head.undone_at else None,
         cost=price(conversation, used.total),
         is_near=_is_near(conversation, policy, used, due.tokens),
         flow=usage.flow_usage(loaded),
@@ -219,6 +224,19 @@ def _turns_left(loaded: Loaded, used: Usage, due: float) -> int | None:
     return turns if turns <= MAX_PREDICTED_TURNS else None
 
 
+def _undone(conversation: Conversation, loaded: Loaded, used: Usage) -> Literal["", "fits", "full"]:
+    if not loaded.head.undone_at:
+        return ""
+    if used.over_budget:
+        return "full"
+    return "" if conversation.postponed_at_version == conversation.compression_version else "fits"
+
+
 def _is_near(conversation: Conversation, policy: Policy, used: Usage, due: float) -> bool:
     is_postponed = conversation.postponed_at_version == conversation.compression_version
-    return policy.enabled and not is_postponed and used.total >= due - policy.lead(used.window)
+    return (
+        policy.enabled
+        and not conversation.undone_at
+        and not is_postponed
+        and used.total >= due - policy.lead(used.window)
+    )

@@ -140,7 +140,7 @@ def newest(conversation: Conversation) -> UUID | None:
 
 def later_than_seen(conversation: Conversation, seen: UUID | None) -> int:
     """The number of messages of the history that are newer than the message `seen`; 0 if `seen` is None or unknown."""
-    at = conversation.messages.filter(pk=seen).first()
+    at = conversation.messages.filter(pk=seen).first() if seen else None
     return later(conversation, at) if at else 0
 
 

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from compression.models import Checkpoint, Compaction, KeptSummary
-from conversations.compaction import compaction
+from conversations.compaction import compaction, undone
 from conversations.context import settings as conversation_settings
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.turns import forks
@@ -129,6 +129,7 @@ class TestPrepared:
         chat.llm.forget_scripted_summaries()
         assert len(chat.llm.summaries) == prepared and "badly" in chat.conversation.compressed_context
         await undo(chat)
+        await sync_to_async(undone.resume)(chat.conversation.pk)
         await fill_up(chat)
         await chat.refresh()
         assert (await Compaction.objects.aget(pk=row.pk)).status == "discarded"

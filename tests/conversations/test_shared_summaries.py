@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from compression.core.digest import extend_digest
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, KeptSummary
-from conversations.compaction import compaction, edit_summary, shared_states, trigger
+from conversations.compaction import compaction, edit_summary, shared_states, trigger, undone
 from conversations.compaction.shared_states import Asker
 from conversations.context import goals
 from conversations.context import settings as conversation_settings
@@ -146,6 +146,7 @@ async def test_undo_of_it_is_exact_and_it_does_not_come_back_by_any_way(conversa
     asked = len(chat.llm.summaries)
     assert await known(asks(said())) is None, "the gateway does not hand out the original"
     other = await chat_of(chat, said())
+    await sync_to_async(undone.resume)(here.conversation.pk)
     for one in (here, other):
         await one.say("so " * 300 + "What now?")
         await one.check()

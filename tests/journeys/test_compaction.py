@@ -163,3 +163,24 @@ def test_room_that_was_made_is_seen_looked_into_and_undone(at_site: Callable[...
     expect(divider).to_have_count(0)
     expect(alice.page.get_by_text("Its tool results are left out")).to_have_count(0)
     assert alice.complaints == []
+
+
+def test_an_undo_stays_undone_until_the_person_chooses(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    alice.page.locator("#compact").click()
+    divider = alice.page.locator(".compaction-divider")
+    divider.get_by_role("button", name="Undo").click()
+    notice = alice.page.locator("#notice")
+    expect(notice).to_contain_text("You undid a compaction. Nothing is compacted by itself until you choose.")
+    notice.get_by_role("button", name="Compact less").click()
+    expect(divider).to_contain_text("messages compacted")
+    expect(alice.page.locator(".message[data-state=live]")).to_have_count(18)
+    expect(notice).to_be_empty()
+    divider.get_by_role("button", name="Undo").click()
+    notice.get_by_role("button", name="Leave it").click()
+    expect(notice).to_be_empty()
+    llm.enqueue("All of it is here.")
+    alice.says("What is here?")
+    alice.is_answered("All of it is here.")
+    expect(divider).to_have_count(0)
+    assert alice.complaints == []

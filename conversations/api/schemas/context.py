@@ -124,6 +124,11 @@ class Context(BaseModel):
         ge=1,
     )
     compressed_at: datetime | None = about("Where history is cut; null: nothing is compacted.", CUT)
+    undone_at: datetime | None = about(
+        "When a compaction was undone. Nothing is compacted by itself from then on, until one is asked for, or the "
+        "model or the policy is set. Null otherwise.",
+        None,
+    )
     checkpoints: list[Checkpoint] = about("The summaries in force, in order.")
     facts: Facts = about("What is told of the facts of all that is compacted.")
     unsupported: int = about("Statements of these summaries that no message supports.", 0, ge=0)

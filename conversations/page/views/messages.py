@@ -14,7 +14,7 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 from compression.core.values import Steering
 from conversations.access import TO_READ, get_conversation
 from conversations.compaction import cancel as cancelling
-from conversations.compaction import compaction
+from conversations.compaction import compaction, undone
 from conversations.context import usage
 from conversations.errors import Conflict
 from conversations.messages import history, pastes, protection
@@ -71,9 +71,21 @@ def retry(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
 @member
 @require_POST
 def compact(request: Request, pk: UUID) -> HttpResponse:
-    """Compact the conversation, or its messages up to `up_to`."""
-    instructions, up_to = request.POST.get("instructions", ""), id_of(request.POST, "up_to")
-    return _request_compaction(get_conversation(request.user, pk), instructions, up_to=up_to)
+    """Compact the conversation, or its messages up to `up_to`; with `less`, the older half of what was undone."""
+    conversation = get_conversation(request.user, pk)
+    up_to = undone.older_half(conversation) if "less" in request.POST else id_of(request.POST, "up_to")
+    return _request_compaction(conversation, request.POST.get("instructions", ""), up_to=up_to)
+
+
+@member
+@require_POST
+def resume(request: Request, pk: UUID) -> HttpResponse:
+    """Let automatic compactions run again after an undo."""
+    conversation = get_conversation(request.user, pk)
+    undone.resume(conversation.pk)
+    conversation.refresh_from_db(fields=["undone_at"])
+    usage.publish_usage(conversation.pk)
+    return HttpResponse(fragments.meter(conversation))
 
 
 @member
