@@ -65,8 +65,16 @@ def put_in_force(conversation_id: UUID) -> bool:
     if row is None:
         return False
     try:
+        head = transcript.head_of(conversation_id)
+        draft = _draft(row, head)
+        if draft is None:
+            raise Superseded
+        change = commit.prepare(head, draft)
         with transaction.atomic():
-            _commit(row, conversation_id)
+            snapshots.hold(head)  # first: changing a goal and deleting lock in the same order
+            _take(row)
+            author = row.summariser
+            commit.write(row, change, author=author, summariser=author, duration_ms=row.duration_ms, prepared=None)
         return True
     except (IntegrityError, Conflict, LeaseLost):
         return False  # a compaction is running; the caller waits for it
@@ -75,19 +83,11 @@ def put_in_force(conversation_id: UUID) -> bool:
         return False
 
 
-def _commit(row: Compaction, conversation_id: UUID) -> None:
-    """Put a ready row in force. Raises Superseded if it does not hold any more, IntegrityError if a compaction runs."""
-    snapshots.lock(conversation_id)  # first: changing a goal and deleting lock in the same order
-    taken = Compaction.objects.filter(pk=row.pk, status=Status.READY).update(
-        status=Status.RUNNING, lease_expires_at=expiry()
-    )
-    if not taken:
+def _take(row: Compaction) -> None:
+    """Make the ready row the running one. Raises Conflict if it was taken, IntegrityError if a compaction runs."""
+    rows = Compaction.objects.filter(pk=row.pk, status=Status.READY)
+    if not rows.update(status=Status.RUNNING, lease_expires_at=expiry()):
         raise Conflict("Someone else puts it in force.")
-    head = transcript.head_of(conversation_id)
-    draft = _draft(row, head)
-    if draft is None:
-        raise Superseded
-    commit.commit(row, head, draft, summariser=row.summariser, duration_ms=row.duration_ms, prepared=None)
 
 
 def _saved(head: Head, draft: Draft) -> dict[str, Any]:

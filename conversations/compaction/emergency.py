@@ -21,11 +21,11 @@ from compression.core.extractive.summariser import Extractive
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Turn, total_tokens
 from compression.models import Compaction, Snapshot
-from compression.records import active_checkpoints, store_checkpoints
-from conversations.compaction import commit as compaction_commit
-from conversations.compaction import lease, snapshots
+from compression.records import active_checkpoints
+from conversations.compaction import commit as committing
+from conversations.compaction import lease
 from conversations.compaction.snapshots import Superseded
-from conversations.context import prompt, usage
+from conversations.context import prompt
 from conversations.context.elisions import OF_CALLERS
 from conversations.context.transcript import Head, Loaded, bare_tokens, message_numbers, message_tokens
 from conversations.errors import Conflict
@@ -34,6 +34,7 @@ from conversations.runtime.lease import LeaseLost
 
 logger = logging.getLogger(__name__)
 
+EMERGENCY = Snapshot.Purpose.EMERGENCY
 CHANGED = "The conversation changed meanwhile."
 FAILED = "Something went wrong; the log says what."
 
@@ -76,7 +77,7 @@ def age(loaded: Loaded) -> bool:
     note = f"{len(older):,} summar{pluralize(len(older), 'y,ies')} shortened" + " to one" * (len(older) > 1)
     changed = {"compressed_context": context, "compressed_tokens": tokens}
     draft = Draft(prompt.request_transcript(loaded), checkpoints=merged)
-    return _carry_out(head, Relief("age", head.compressed_tokens, tokens, step(note), changed, draft))
+    return _carry_out(loaded, Relief("age", head.compressed_tokens, tokens, step(note), changed, draft))
 
 
 def elide(loaded: Loaded) -> bool:
@@ -91,17 +92,18 @@ def elide(loaded: Loaded) -> bool:
     numbers = message_numbers(head.id, [turn.created_at for turn in turns])
     left_out = {turn.id: [chosen[turn.id], number] for turn, number in zip(turns, numbers, strict=True)}
     changed = {"elided": head.elided | left_out}
-    return _carry_out(head, Relief("elide", total_tokens(turns), sum(chosen.values()), note, changed))
+    return _carry_out(loaded, Relief("elide", total_tokens(turns), sum(chosen.values()), note, changed))
 
 
-@transaction.atomic
 def commit(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figures: Any) -> None:
     """Commit a truncation as any compaction, with an emergency snapshot. Raises Superseded or LeaseLost."""
     number = len(draft.condensed)
     note = f"{number:,} message{pluralize(number)} left out, but for a note of their facts"
     figures["steps"] = [*figures["steps"], step(note)]
-    snapshots.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
-    compaction_commit.commit(row, head, draft, summariser=summariser, **figures)
+    change = committing.prepare(head, draft)
+    purposes = (EMERGENCY, Snapshot.Purpose.ROLLBACK)
+    with transaction.atomic():
+        committing.write(row, change, author=summariser, purposes=purposes, summariser=summariser, **figures)
 
 
 def step(action: str, **more: Any) -> dict[str, Any]:
@@ -109,17 +111,19 @@ def step(action: str, **more: Any) -> dict[str, Any]:
     return {"summariser": "", "action": action, **more}
 
 
-def _carry_out(head: Head, relief: Relief) -> bool:
+def _carry_out(loaded: Loaded, relief: Relief) -> bool:
     """Apply a measure as a compaction with its own row, which records the outcome; the turn goes on in any case."""
     try:
-        claimed = lease.claim(head.id, trigger=Compaction.Trigger.EMERGENCY, steering=Steering())
+        claimed = lease.claim(loaded.head.id, trigger=Compaction.Trigger.EMERGENCY, steering=Steering())
     except Conflict:
         return True  # another compaction is running; the caller waits for it
     row = lease.start(claimed.pk, claimed.lease_token)
     if row is None:
         return True
     try:
-        _commit(row, head, relief)
+        change = committing.changed(loaded, relief.changed, draft=relief.draft)
+        with transaction.atomic():
+            committing.write(row, change, author=Extractive.name, purposes=[EMERGENCY], **relief.figures)
     except (LeaseLost, Superseded):
         _end(row, Compaction.Status.DISCARDED, error=CHANGED, strategy=relief.strategy)
     except Exception:
@@ -127,20 +131,6 @@ def _carry_out(head: Head, relief: Relief) -> bool:
         code = ErrorCode.FAULT_OF_THIS_SITE
         _end(row, Compaction.Status.FAILED, error=FAILED, error_code=code, strategy=relief.strategy)
     return True
-
-
-@transaction.atomic
-def _commit(row: Compaction, head: Head, relief: Relief) -> None:
-    """Replace the state in `head` by the new one, all of it or nothing. Raises Superseded or LeaseLost."""
-    before = snapshots.hold(head)
-    snapshots.keep(head, Snapshot.Purpose.EMERGENCY, compaction=row)
-    rows = Conversation.objects.filter(pk=head.id, compression_version=head.version)
-    if not rows.update(compression_version=head.version + 1, **relief.changed):
-        raise Superseded
-    if relief.draft:
-        store_checkpoints(row, relief.draft, model=Extractive.name)
-    figures = relief.figures | {"request_before": before, "request_after": usage.total(head.id)}
-    lease.finish(row, Compaction.Status.SUCCEEDED, **figures)
 
 
 def _end(row: Compaction, status: str, **fields: Any) -> None:

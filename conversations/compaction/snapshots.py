@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 from functools import partial
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -13,31 +14,37 @@ from django.utils import timezone
 
 from compression.core.digest import extend_digest
 from compression.models import Checkpoint, Compaction, KeptSummary, Snapshot
-from conversations.context import goals, transcript, usage, version
+from conversations.context import goals, transcript, version
 from conversations.errors import Conflict, NotFound
 from conversations.models import Conversation, Message
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 
 RECOVERIES_KEPT = 5
+MAX_TRIES = 3
+"""How often a snapshot is chosen, if the conversation changes each time before it is locked."""
+TICK = timedelta(microseconds=1)
 LIVE = ("compressed_context", "compressed_tokens", "compressed_at", "verbatim_ids", "elided")
 """The columns of the live state, which a conversation and its snapshots share."""
 BEFORE_COMPACTION = (Snapshot.Purpose.ROLLBACK, Snapshot.Purpose.EMERGENCY)
+
+
+class StateBefore(NamedTuple):
+    """A state to go back to, as of a version of the conversation; None: the present one."""
+
+    version: int
+    snapshot: Snapshot | None
 
 
 class Superseded(Exception):
     """The conversation has changed since it was loaded, so a result computed from it is not written."""
 
 
-def hold(head: transcript.Head) -> int | None:
-    """Lock the state in `head` until the end of the transaction; returns the next request's tokens, as on the meter.
-
-    Raises Superseded if the state has changed since `head` was read.
-    """
+def hold(head: transcript.Head) -> None:
+    """Lock the state in `head` until the end of the transaction. Raises Superseded if it has changed since."""
     same = Conversation.objects.filter(pk=head.id, compression_version=head.version)
     if not same.update(compression_version=head.version):
         raise Superseded
-    return usage.total(head.id)
 
 
 def take_snapshot(conversation: Conversation) -> Snapshot:
@@ -49,12 +56,14 @@ def take_snapshot(conversation: Conversation) -> Snapshot:
 
 def undo(conversation: Conversation, compaction_id: UUID) -> None:
     """Restore the state before a compaction, which undoes it and all later ones. Raises Refused."""
-    with transaction.atomic():
-        lock(conversation.pk)
+
+    def chosen() -> Snapshot:
         snapshot = in_effect(conversation.pk).filter(compaction_id=compaction_id).first()
         if snapshot is None:
             raise Conflict("This compaction is not in effect: there is nothing to undo.", code="nothing_to_undo")
-        _go_back(conversation, snapshot)
+        return snapshot
+
+    _go_back(conversation, chosen)
 
 
 def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> Snapshot:
@@ -62,8 +71,8 @@ def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> 
 
     Returns the restored snapshot. Raises Refused.
     """
-    with transaction.atomic():
-        lock(conversation.pk)  # first: of two undos at once, the second then undoes the compaction before
+
+    def chosen() -> Snapshot:
         if snapshot_id is not None:
             snapshot = Snapshot.objects.filter(conversation=conversation, pk=snapshot_id).first()
         else:
@@ -72,15 +81,29 @@ def rollback(conversation: Conversation, *, snapshot_id: UUID | None = None) -> 
             raise NotFound("No such snapshot.")
         if snapshot is None:
             raise Conflict("There is no compaction to undo.", code="nothing_to_undo")
-        _go_back(conversation, snapshot)
-    return snapshot
+        return snapshot
+
+    return _go_back(conversation, chosen)
 
 
-def _go_back(conversation: Conversation, snapshot: Snapshot) -> None:
-    _require_same_history(conversation.pk, snapshot)
-    _forget_summaries(conversation, snapshot)
-    _take_back(conversation.pk, snapshot)
-    conversation.refresh_from_db()
+def _go_back(conversation: Conversation, choose: Callable[[], Snapshot]) -> Snapshot:
+    """Restore the chosen snapshot, which is chosen again if the conversation changes before it is locked.
+
+    Of two undos at once, the second then undoes the compaction before.
+    """
+    rows = Conversation.objects.filter(pk=conversation.pk)
+    for _ in range(MAX_TRIES):
+        version = rows.values_list("compression_version", flat=True).get()
+        snapshot = choose()
+        _require_same_history(conversation.pk, snapshot)
+        with transaction.atomic():
+            if lock(conversation.pk) != version:
+                continue
+            _forget_summaries(conversation, snapshot)
+            _take_back(conversation.pk, snapshot)
+        conversation.refresh_from_db()
+        return snapshot
+    raise Conflict("The conversation was changed meanwhile. Nothing was undone: try again.")
 
 
 def _take_back(conversation_id: UUID, snapshot: Snapshot) -> None:
@@ -126,9 +149,14 @@ def _forget_summaries(conversation: Conversation, snapshot: Snapshot) -> None:
             version.discard_ready(id)
 
 
-def lock(conversation_id: UUID) -> None:
-    """Lock the conversation's row by writing to it; the results of running compactions will be discarded."""
-    Conversation.objects.filter(pk=conversation_id).update(compression_version=F("compression_version") + 1)
+def lock(conversation_id: UUID) -> int:
+    """Lock the conversation's row by writing to it; the results of running compactions will be discarded.
+
+    Returns the version that the conversation had.
+    """
+    rows = Conversation.objects.filter(pk=conversation_id)
+    rows.update(compression_version=F("compression_version") + 1)
+    return rows.values_list("compression_version", flat=True).get() - 1
 
 
 def in_effect(conversation_id: UUID) -> QuerySet[Snapshot]:
@@ -138,6 +166,16 @@ def in_effect(conversation_id: UUID) -> QuerySet[Snapshot]:
         compaction__status=Compaction.Status.SUCCEEDED,
         purpose__in=BEFORE_COMPACTION,
     ).order_by("-compaction__created_at", "created_at")
+
+
+def before(conversation_id: UUID, moment: datetime) -> StateBefore:
+    """Find the state in which no message from `moment` on is compacted. It reads the whole history at most."""
+    rows = Conversation.objects.filter(pk=conversation_id)
+    version, cut = rows.values_list("compression_version", "compressed_at").get()
+    if cut is None or moment > cut:
+        return StateBefore(version, None)
+    found = latest(conversation_id, up_to=moment - TICK)
+    return StateBefore(version, found or uncompressed(conversation_id))
 
 
 def latest(conversation_id: UUID, *, up_to: datetime) -> Snapshot | None:
@@ -173,7 +211,7 @@ def restore(conversation_id: UUID, snapshot: Snapshot) -> None:
     checkpoints.filter(pk__in=snapshot.checkpoint_ids).update(active=True)
     _mark_undone(conversation_id, snapshot)
     # Stored last: the restored snapshot may be the oldest recovery, which is deleted in favour of this one.
-    _store(replaced, Snapshot.Purpose.RECOVERY)
+    store(replaced, Snapshot.Purpose.RECOVERY)
     transaction.on_commit(partial(publish, conversation_id, EventType.RESYNC))
 
 
@@ -200,14 +238,17 @@ def keep_protected(conversation_id: UUID) -> None:
     """Add the protected messages before the cut to `verbatim_ids`, as some may have been protected after that state."""
     rows = Conversation.objects.filter(pk=conversation_id)
     cut, verbatim = rows.values_list("compressed_at", "verbatim_ids").get()
-    if cut is None:
-        return
+    if cut and (found := with_protected(conversation_id, cut=cut, verbatim_ids=verbatim)) != verbatim:
+        rows.update(verbatim_ids=found)
+
+
+def with_protected(conversation_id: UUID, *, cut: datetime, verbatim_ids: Iterable[str]) -> list[str]:
+    """`verbatim_ids`, then the ids of further protected messages up to the cut, oldest first."""
     protected = Message.objects.filter(
         transcript.HISTORY, conversation_id=conversation_id, created_at__lte=cut, is_protected=True
     )
-    found = [str(pk) for pk in protected.order_by("created_at").values_list("pk", flat=True)]
-    if added := [pk for pk in found if pk not in verbatim]:
-        rows.update(verbatim_ids=[*verbatim, *added])
+    found = map(str, protected.order_by("created_at").values_list("pk", flat=True))
+    return list(dict.fromkeys([*verbatim_ids, *found]))
 
 
 def _mark_undone(conversation_id: UUID, snapshot: Snapshot) -> None:
@@ -223,7 +264,7 @@ def _mark_undone(conversation_id: UUID, snapshot: Snapshot) -> None:
 
 def keep(head: transcript.Head, purpose: str, *, compaction: Compaction | None = None) -> Snapshot:
     """Store the state in `head`, with the checkpoints and compactions that are in effect now."""
-    return _store(state(head), purpose, compaction)
+    return store(state(head), purpose, compaction)
 
 
 def state(head: transcript.Head) -> Snapshot:
@@ -241,9 +282,11 @@ def state(head: transcript.Head) -> Snapshot:
     )
 
 
-def _store(snapshot: Snapshot, purpose: str, compaction: Compaction | None = None) -> Snapshot:
-    snapshot.purpose, snapshot.compaction = purpose, compaction
-    snapshot.save(force_insert=True)
+def store(snapshot: Snapshot, purpose: str, compaction: Compaction | None = None, **changed: Any) -> Snapshot:
+    """Store the snapshot's state, with these fields changed, under a purpose of its own."""
+    names = ("conversation_id", "checkpoint_ids", "compaction_ids", "digest", "goal", *LIVE)
+    fields = {name: getattr(snapshot, name) for name in names} | changed
+    snapshot = Snapshot.objects.create(**fields, purpose=purpose, compaction=compaction)
     if compaction is None:  # a snapshot with a compaction is needed to undo it, and is deleted with it
         rows = Snapshot.objects.filter(conversation_id=snapshot.conversation_id, purpose=purpose, compaction=None)
         older = rows.order_by("-created_at").values_list("pk", flat=True)[RECOVERIES_KEPT:]

@@ -66,8 +66,9 @@ def take_over(loaded: Loaded) -> bool:
     if row is None:
         return False
     try:
+        change, figures = commit.prepare(loaded.head, found.draft), _figures(found)
         with transaction.atomic():
-            commit.commit(row, loaded.head, found.draft, **_figures(found))
+            commit.write(row, change, author=figures["summariser"], **figures)
             _as_copies(row, found)
     except (LeaseLost, Superseded):
         with contextlib.suppress(LeaseLost):

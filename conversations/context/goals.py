@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -119,20 +119,34 @@ def _require_date(place: str, text: str) -> None:
         raise Invalid(f"{place}: must be a date such as 2026-11-21T09:30:00Z, or empty.", field=place) from None
 
 
-def advance(conversation_id: UUID, marks: Progress, *, window: int) -> None:
-    """Add the progress that a summary reported, within a share of the window.
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """Progress to be stored if the goal is unchanged since `read_at`, and the goal's text with it."""
 
-    Call it in the transaction that commits the summary.
-    """
+    goal: Goal
+    read_at: datetime
+    goal_text: str
+
+
+def advance(conversation_id: UUID, marks: Progress, *, window: int) -> Advance | None:
+    """Measure the goal with the progress that a summary reported, within a share of the window; None if none is new."""
     goal = active_goal(conversation_id) if marks else None
-    if goal is not None:
-        now = timezone.now().replace(microsecond=0).isoformat()
-        progress = goals.advanced(progress_of(goal), marks, at=now)
-        max_tokens = window // WINDOW_DIVISOR
-        _put(
-            goal,
-            goals.fitted(goal.description, goal.priority, progress, max_tokens=max_tokens, count=count_tokens),
-        )
+    if goal is None:
+        return None
+    now, read_at = timezone.now().replace(microsecond=0).isoformat(), goal.updated_at
+    progress = goals.advanced(progress_of(goal), marks, at=now)
+    max_tokens = window // WINDOW_DIVISOR
+    _set(goal, goals.fitted(goal.description, goal.priority, progress, max_tokens=max_tokens, count=count_tokens))
+    return Advance(goal, read_at, _text_of(goal))
+
+
+def store(advance: Advance) -> bool:
+    """Store the progress in the transaction that commits the summary; False if a person has changed the goal since."""
+    goal = advance.goal
+    if not Goal.objects.filter(pk=goal.pk, status=Status.ACTIVE, updated_at=advance.read_at).exists():
+        return False
+    _save(goal)
+    return True
 
 
 def saved_progress(conversation_id: UUID) -> dict[str, Any] | None:
@@ -163,9 +177,13 @@ def progress_of(goal: Goal) -> Progress:
 
 
 def _put(goal: Goal, progress: Progress) -> None:
+    _set(goal, progress)
+    _save(goal)
+
+
+def _set(goal: Goal, progress: Progress) -> None:
     for name, value in goals.as_json(progress).items():
         setattr(goal, name, value)
-    _save(goal)
 
 
 def _settle(goal: Goal) -> None:

@@ -41,6 +41,7 @@ MAX_POSTINGS = 512
 """The most messages that one term proposes: the newest ones."""
 SELDOM_MESSAGES = 512
 """A term in fewer messages than this, of all conversations, is seldom."""
+MESSAGES = Message._meta.db_table
 WAITING, TOTAL = -1, -2
 """The places, in the answer to a query, of what it says of the whole conversation."""
 CONVERSATION = "_c"
@@ -81,7 +82,7 @@ class Proposed:
 
     postings: tuple[Sequence[int], ...]
     is_behind: bool = False
-    """Whether messages of the conversation wait to be indexed."""
+    """Whether messages that were asked for wait to be indexed."""
     total: int = 0
     """The number of the conversation's last indexed message."""
 
@@ -109,11 +110,13 @@ def of_owner(id: int) -> str:
     return f"_u{id}"
 
 
-def propose(scope: str, terms: Sequence[str], *, begins: bool = False, within: UUID | None = None) -> Proposed:
+def propose(
+    scope: str, terms: Sequence[str], *, begins: bool = False, within: tuple[UUID, datetime] | None = None
+) -> Proposed:
     """The newest messages of `scope` with each term; with `begins`, with any term that begins so. One query.
 
-    With `within`, the id of the scope's conversation, the answer also says how many messages it has, and whether some
-    wait to be indexed.
+    With `within`, the id of the scope's conversation and a moment, the answer also says how many messages it has, and
+    whether some from up to that moment wait to be indexed.
     """
     arms, values = [], list[Any]()
     for place, term in enumerate(terms):
@@ -121,9 +124,12 @@ def propose(scope: str, terms: Sequence[str], *, begins: bool = False, within: U
         arms.append(f"SELECT {place}, ({arm})")
         values += its_values
     if within is not None:
-        arms.append(f"SELECT {WAITING}, (SELECT '0' FROM {UNINDEXED} WHERE conversation_id = %s LIMIT 1)")
+        id, until = _key(within[0]), connection.ops.adapt_datetimefield_value(within[1])
+        waiting = f"FROM {UNINDEXED} AS noted JOIN {MESSAGES} AS message ON message.id = noted.message_id"
+        waiting += " WHERE noted.conversation_id = %s AND message.created_at <= %s"
+        arms.append(f"SELECT {WAITING}, (SELECT '0' {waiting} LIMIT 1)")
         arms.append(f"SELECT {TOTAL}, (SELECT CAST(MAX(number) AS text) FROM {INDEXED} WHERE conversation_id = %s)")
-        values += [_key(within)] * 2
+        values += [id, until, id]
     postings: list[Sequence[int]] = [()] * len(terms)
     of_all = dict.fromkeys((WAITING, TOTAL), "")
     if arms:

@@ -192,13 +192,14 @@ def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None
 
 def _proposed(past: Past, terms: list[str], catches_up: bool) -> tuple[list[PastMessage], dict[str, int], bool]:
     """(messages up to the cut with most of the terms, and their neighbours; the number of messages with each term;
-    whether all messages are indexed).
+    whether all messages up to the cut are indexed).
     """
     id = past.conversation_id
     scope = message_index.of_conversation(id)
-    proposed = message_index.propose(scope, terms, within=id)
+    within = (id, past.cut)  # what is newer is sent whole, and the upkeep indexes it
+    proposed = message_index.propose(scope, terms, within=within)
     if catches_up and proposed.is_behind and message_index.catch_up(id, most=MAX_CATCH_UP):
-        proposed = message_index.propose(scope, terms, within=id)
+        proposed = message_index.propose(scope, terms, within=within)
     counts = dict(zip(terms, proposed.counts, strict=True))
     common = recall.COMMON_SHARE * proposed.total
     among = min(proposed.total, MAX_ASSUMED)

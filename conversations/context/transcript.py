@@ -95,7 +95,7 @@ def load(conversation_id: UUID) -> Loaded:
     loaded = Loaded(head, kept, _turns(rows))
     if loaded.is_at_tools:
         loaded = _with_protected_question(loaded)
-    return _elided(loaded) if head.elided else loaded
+    return elided(loaded) if head.elided else loaded
 
 
 def _with_protected_question(loaded: Loaded) -> Loaded:
@@ -110,8 +110,8 @@ def _with_protected_question(loaded: Loaded) -> Loaded:
     return replace(loaded, kept=marked(loaded.kept), live=marked(loaded.live))
 
 
-def _elided(loaded: Loaded) -> Loaded:
-    """The conversation without the tools' results that were omitted to make room."""
+def elided(loaded: Loaded) -> Loaded:
+    """The conversation without the tools' results that its head leaves out."""
     left_out = loaded.head.elided
 
     def as_cheap(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:

@@ -6,7 +6,7 @@ The old message and everything after it leave the history; their rows are kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from django.db import transaction
 
 from conversations.agents import runs
 from conversations.compaction import snapshots
+from conversations.compaction.snapshots import StateBefore
 from conversations.context import ledger
 from conversations.context.transcript import HISTORY
 from conversations.errors import Conflict, NotFound
@@ -26,7 +27,6 @@ from conversations.runtime.events import publish
 from conversations.turns import begin
 
 Role = Message.Role
-TICK = timedelta(microseconds=1)
 
 
 def regenerate(conversation: Conversation, message_id: UUID) -> Message:
@@ -34,12 +34,15 @@ def regenerate(conversation: Conversation, message_id: UUID) -> Message:
 
     The replied-to message stays: it is the last message of the history then, and is sent verbatim.
     """
+    old = message_of(conversation, message_id)
+    if old.role != Role.ASSISTANT:
+        raise Conflict("Only a reply can be written anew. Edit the message instead.", code="not_a_reply")
+    asked_at = _question_of(old).created_at
+    earlier = snapshots.before(conversation.pk, asked_at)
     with transaction.atomic():
-        lock(conversation)
+        version = lock(conversation)
         old = message_of(conversation, message_id)
-        if old.role != Role.ASSISTANT:
-            raise Conflict("Only a reply can be written anew. Edit the message instead.", code="not_a_reply")
-        go_back(conversation, _question_of(old).created_at)
+        go_back(conversation, asked_at, earlier, version=version)
         reply = replies.store_reply(conversation, **old.replacement_columns)
         replace(old, by=reply)
         replies.answer_later(reply)
@@ -64,10 +67,11 @@ def edit(
     if old.role != Role.USER:
         raise Conflict("Only a person's message can be edited.", code="not_a_question")
     asked = begin.checked(conversation, content, attached=copies_of(old), pastes=pastes, pasted=pasted, earlier=old)
+    earlier = snapshots.before(conversation.pk, old.created_at)
     with transaction.atomic():
-        lock(conversation)
+        version = lock(conversation)
         old = message_of(conversation, message_id)
-        go_back(conversation, old.created_at)
+        go_back(conversation, old.created_at, earlier, version=version)
         fields = old.replacement_columns | {"is_protected": old.is_protected}
         begun = begin.store_question(conversation, asked, **fields)
         replace(old, by=begun.question)
@@ -84,13 +88,13 @@ def message_of(conversation: Conversation, message_id: UUID) -> Message:
     return message
 
 
-def lock(conversation: Conversation) -> None:
-    """Lock the conversation before messages leave its history.
+def lock(conversation: Conversation) -> int:
+    """Lock the conversation before messages leave its history; returns the version that it had.
 
     Other writers wait, and a running compaction's result is discarded.
     """
     replies.lock_conversation(conversation)
-    snapshots.lock(conversation.pk)
+    return snapshots.lock(conversation.pk)
 
 
 def _question_of(reply: Message) -> Message:
@@ -106,15 +110,16 @@ def _question_of(reply: Message) -> Message:
     return found
 
 
-def go_back(conversation: Conversation, moment: datetime) -> None:
+def go_back(conversation: Conversation, moment: datetime, earlier: StateBefore, *, version: int) -> None:
     """Undo the compression of all messages from `moment` on.
 
-    Restores the latest valid snapshot from before `moment`; without one, the conversation is uncompressed.
+    Restores the latest valid snapshot from before `moment`; without one, the conversation is uncompressed. `earlier`
+    was read before the conversation was locked. It is read again if the conversation had another `version` then.
     """
-    cut = Conversation.objects.values_list("compressed_at", flat=True).get(pk=conversation.pk)
-    if cut and moment <= cut:
-        earlier = snapshots.latest(conversation.pk, up_to=moment - TICK)
-        snapshots.restore(conversation.pk, earlier or snapshots.uncompressed(conversation.pk))
+    if earlier.version != version:
+        earlier = snapshots.before(conversation.pk, moment)
+    if earlier.snapshot:
+        snapshots.restore(conversation.pk, earlier.snapshot)
 
 
 def replace(old: Message, *, by: Message) -> None:

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from compression.ids import uuid7
+from conversations.compaction import snapshots
 from conversations.context import ledger
 from conversations.errors import Conflict, NotFound
 from conversations.messages import replies
@@ -80,14 +81,15 @@ def use(conversation: Conversation, message_id: UUID, *, number: int) -> Message
     the message that stands there now. Raises NotFound, or Conflict if the version is the current one or a reply is
     being written.
     """
+    earlier = snapshots.before(conversation.pk, branches.message_of(conversation, message_id).created_at)
     with transaction.atomic():
-        branches.lock(conversation)
+        version = branches.lock(conversation)
         current = branches.message_of(conversation, message_id)
         head = _head(current, number)
         if head.pk == current.pk:
             raise Conflict("This version is the current one.")
         begin = replies.next_moment(conversation.pk)
-        branches.go_back(conversation, current.created_at)
+        branches.go_back(conversation, current.created_at, earlier, version=version)
         kept: dict[str, object] = {"is_protected": head.is_protected or current.is_protected}
         count = current.replacement_columns["versions"] - 1  # no version is added; a failed reply counts as none
         fields = kept | {"place": current.place, "version": number, "versions": count}

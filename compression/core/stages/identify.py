@@ -33,7 +33,7 @@ def identify(draft: Draft, policy: Policy, steering: Steering) -> Draft:
     kept |= _own_words(settled, start, transcript, policy)
     condensed = _turns(group for group in settled[:start] if group[0].id not in kept)
     worth = LONG_SUMMARIES * policy.new_summary_tokens(transcript.window)
-    is_long = before.over_budget or total_tokens(condensed) >= worth
+    is_long = before.over_budget or sum(map(_text_tokens, condensed)) >= worth
     _require_enough(condensed, 1 if is_long else policy.min_messages)
     stay = _staying(transcript, condensed, policy)
     verbatim = _turns(group for group in settled[:start] if group[0].id in kept)
@@ -187,6 +187,11 @@ def _staying(transcript: Transcript, condensed: tuple[Turn, ...], policy: Policy
         return 0
     moves = transcript.cut is None or condensed[-1].created_at > transcript.cut
     return len(transcript.checkpoints) - (0 if moves else 1)
+
+
+def _text_tokens(turn: Turn) -> int:
+    """At most the tokens of the turn's text: an image costs tokens too, but leaves nothing to summarise."""
+    return min(turn.tokens, len(turn.content) + sum(len(use.arguments) + len(use.result or "") for use in turn.tools))
 
 
 def _require_enough(condensed: tuple[Turn, ...], least: int) -> None:

@@ -66,7 +66,7 @@ def edit(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
     if row.replaced_by_id:
         return _in_form(row, HttpResponse(EDITED_ELSEWHERE, status=409))
     if came := _came_since(request, conversation):
-        context = {"came": came, "later": threads.later(conversation, row), "seen": threads.newest(conversation)}
+        context = {"came": came, "seen": threads.newest(conversation)}
         return _in_form(row, render(request, "conversations/_came_since.html", context, status=409))
     try:
         content = request.POST.get("content", "").replace("\r\n", "\n")
