@@ -6,6 +6,7 @@ import { MAX_PASTED_CHARS, countCharacters, markersIn, pasteChip, showPaste, tra
 import { followEnd, writeOn } from "./place.js";
 import { notePasted } from "./provenance.js";
 
+const MAX_MESSAGE_CHARS = 200_000; // as conversations/validation.py has it
 const box = composer.elements.content, id = composer.elements.client_id, meanwhile = find("#meanwhile");
 
 // The place of the text that is typed while the box is disabled.
@@ -94,8 +95,14 @@ find("#stop").addEventListener("click", writeOn);
 const paste = (event) => {
   const text = event.clipboardData.getData("text/plain"), { files } = event.clipboardData;
   if (!text && files.length) { event.preventDefault(); attach(files); }
-  if (countCharacters(text) <= MAX_PASTED_CHARS) return;
+  const characters = countCharacters(text);
+  if (characters <= MAX_PASTED_CHARS) return;
   event.preventDefault();
+  if (characters > MAX_MESSAGE_CHARS) {
+    attach([new File([text], "Pasted text.txt", { type: "text/plain" })]);
+    complain("The pasted text is too long for a message: it was attached as a file.");
+    return;
+  }
   const number = pastes.add(text);
   if (keepDraft()) return;
   pastes.replace(number, text);
@@ -126,16 +133,26 @@ const attach = (files) => {
 // With other files it is another message; and a message with files may do without words. A file that was there already
 // has come back with the id of its first chip.
 const waitingFiles = () => Array.from(tray.querySelectorAll("input"), ({ value }) => value).join();
+// Files that fit one by one may be too long together: that is said before the message is sent.
+const weighFiles = () => {
+  let tokens = 0;
+  for (const { dataset } of tray.querySelectorAll("[data-tokens]")) tokens += Number(dataset.tokens);
+  const room = Number(find("#context-meter")?.dataset.room), over = room ? tokens - room : 0;
+  find("#too-long").textContent = over > 0
+    ? `These files are too long for this model by about ${over.toLocaleString("en")} tokens: remove one, or choose a model with a larger window.` : "";
+};
 let carried = waitingFiles();
 new MutationObserver(() => {
   for (const chip of tray.querySelectorAll(":scope > [id]")) if (find(`#${chip.id}`, tray) !== chip) chip.remove();
   if (carried === waitingFiles()) return;
   carried = waitingFiles();
   box.required = !carried;
+  weighFiles();
   renewId();
   keepDraft();
 }).observe(tray, { childList: true });
 box.required = !carried;
+weighFiles();
 
 tray.addEventListener("htmx:xhr:progress", ({ target, detail }) => {
   const bar = find("progress", target);

@@ -55,7 +55,7 @@ def too_large(usage: Usage) -> str:
     return (
         f"This does not fit the model's context window: {usage.total:,} tokens "
         f"(system {usage.system:,}, summary {usage.summary:,}, protected {usage.protected:,}, live {usage.live:,}) "
-        f"of {window.budget:,}, which is {window.size:,} less {window.reserve:,} kept for the reply."
+        f"of the {window.budget:,} that can be sent."
     )
 
 

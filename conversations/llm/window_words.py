@@ -20,6 +20,17 @@ def how_known(profile: ModelProfile) -> str:
     return f"{words[:1].upper()}{words[1:]}{before}{_when(profile)}."
 
 
+def window(profile: ModelProfile | None) -> str:
+    """The window as it was set or found, and how much of it requests and replies use; "" without a model."""
+    if profile is None:
+        return ""
+    used = profile.usable_window.size
+    if used == profile.window:
+        return f"The window has {profile.window:,} tokens."
+    why = "a local model's tokens can only be estimated"
+    return f"The window has {profile.window:,} tokens, of which {used:,} are used: {why}."
+
+
 def lowered(profile: ModelProfile | None) -> str:
     """That the server reads less than the profile's window was, for people; "" if it does not."""
     if profile is None or not profile.window_replaced or profile.window_replaced <= profile.window:

@@ -90,6 +90,10 @@ class Meter:
     """The use that an agent's planner makes of its own budget."""
     target: int
     """Percent of the window that a compaction which nobody asked for comes out at."""
+    window_words: str
+    """The window that was set, and how much of it is used."""
+    room: int
+    """Tokens of the largest message that can be sent: what the system prompt and the reply leave."""
     lowered: str
     """That the model's server was found to read less than its window was, in words; "" if it was not."""
     breaks_even: int | None
@@ -132,6 +136,8 @@ def meter(conversation: Conversation) -> Meter | None:
         is_near=_is_near(conversation, policy, used, due.tokens),
         flow=usage.flow_usage(loaded),
         target=round(100 * policy.target(window) / window.size),
+        window_words=window_words.window(conversation.model),
+        room=max(0, window.budget - used.system),
         lowered=window_words.lowered(conversation.model),
         breaks_even=economy.break_even_turns(loaded.head, policy, due=due.tokens) if policy.enabled else None,
         left=_left(conversation, loaded, policy, checkpoints),

@@ -60,7 +60,14 @@ def file_names(message: Message) -> str:
 @register.filter
 def price_with(attachment: Attachment, profile: ModelProfile | None) -> Decimal | None:
     """The cost that a file adds to a request, in US dollars; None if the model has no price."""
-    return profile.cost(prompt=attachment.tokens, cached=0, completion=0) if profile else None
+    tokens = tokens_for(attachment.tokens, profile)
+    return profile.cost(prompt=tokens, cached=0, completion=0) if profile else None
+
+
+@register.filter
+def tokens_for(tokens: int, profile: ModelProfile | None) -> int:
+    """Tokens by our own count as the model counts them, as on the meter."""
+    return profile.usable_window.corrected(tokens) if profile else tokens
 
 
 @register.filter

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
+from compression.core.values import Window
 from conversations.context import ledger, prompt, transcript
 from conversations.context.provenance import origin_of, typed_text
 from conversations.errors import Conflict, Invalid, TooLarge, TooMany
@@ -180,16 +181,26 @@ def _require_fit(conversation: Conversation, asked: Question) -> None:
     system = window.corrected(opening)
     message = window.corrected(asked.tokens)
     if system + message > window.budget:
+        over, files = system + message - window.budget, _files_of(asked, window)
+        removable = " or ".join(f"{file['name']} ({file['tokens']:,} tokens)" for file in files)
+        advice = f"remove {removable}" if files else "shorten it"
         raise TooLarge(
-            f"This message takes {message:,} tokens; with the system prompt's {system:,} that is more than the "
-            f"{window.budget:,} that {profile.name} can be sent (a window of {window.size:,}, less {window.reserve:,} "
-            "kept for the reply).",
+            f"Too long for {profile.name} by about {over:,} tokens: {advice}, or choose a model with a window of more "
+            f"than {profile.window:,} tokens.",
             message_tokens=message,
+            files=files,
+            over=over,
             system=system,
             budget=window.budget,
             window=window.size,
             reserve=window.reserve,
         )
+
+
+def _files_of(asked: Question, window: Window) -> list[dict[str, Any]]:
+    """The names and tokens of the files, the largest first."""
+    files = sorted((one.row for one in asked.attached), key=lambda row: row.tokens, reverse=True)
+    return [{"name": file.name, "tokens": window.corrected(file.tokens)} for file in files]
 
 
 @transaction.atomic

@@ -142,7 +142,7 @@ def test_an_edit_asks_before_messages_leave_that_came_since_it_was_begun(
     pages.post("send", conversation.pk, content="Written elsewhere")
     asked = pages.post("edit", conversation.pk, row.pk, content="Again?", seen=seen)
     assert (asked.status_code, asked.headers["HX-Retarget"]) == (409, f"#refused-{row.pk}")
-    assert b"2 messages came since you began this edit." in asked.content
+    assert b"2 messages came since you began this edit and would leave" in asked.content
     assert conversation.messages.filter(replaced_by=None).count() == 5
     llm.enqueue("Once more.")
     saved = pages.post("edit", conversation.pk, row.pk, content="Again?", seen=elements(asked).named("seen")["value"])

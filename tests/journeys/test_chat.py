@@ -170,7 +170,7 @@ def test_a_refused_message_keeps_the_draft_and_says_why(alice: Person) -> None:
     alice.begins()
     too_long = "many words " * 9_000
     alice.says(too_long)
-    expect(alice.page.get_by_role("alert")).to_contain_text("This message takes")
+    expect(alice.page.get_by_role("alert")).to_contain_text("Too long for scripted by about")
     expect(alice.box).to_have_value(too_long)
     expect(alice.page.locator("#thread .message")).to_have_count(0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from io import BytesIO
 from typing import Any
@@ -145,7 +145,7 @@ def test_a_refused_message_leaves_its_pastes_and_a_lost_answer_does_not_double_t
     alice.begins()
     pastes(alice, "many words " * 9_000)
     alice.box.press("Enter")
-    expect(alice.page.get_by_role("alert")).to_contain_text("This message takes")
+    expect(alice.page.get_by_role("alert")).to_contain_text("Too long for scripted by about")
     expect(alice.box).to_have_value(MARKER)
     chips(alice).get_by_role("button", name="Remove").click()
     pastes(alice, LOG)
@@ -178,7 +178,10 @@ def test_files_are_picked_pasted_and_dropped_and_reach_the_model(alice: Person, 
     expect(tray).to_have_count(3)
     alice.page.reload()
     expect(tray).to_have_count(3)
-    expect(tray.filter(has_text="the rack.png")).to_contain_text("1,105 tokens")
+    picture = tray.filter(has_text="the rack.png")
+    tokens = int(picture.get_attribute("data-tokens") or 0)
+    assert tokens >= 1_105, "in the model's own tokens, as on the meter"
+    expect(picture).to_contain_text(f"{tokens:,} tokens")
 
     llm.enqueue("A rack, and something red.")
     alice.box.press_sequentially("what is this?")
@@ -197,3 +200,39 @@ def test_files_are_picked_pasted_and_dropped_and_reach_the_model(alice: Person, 
     alice.box.press("Enter")
     expect(bubble).to_have_count(1)
     assert all("400" in complaint for complaint in alice.complaints)  # of the file that was refused
+
+
+def test_files_that_do_not_fit_together_are_named_before_and_after_sending(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    prose = "The ship sailed at dawn with a cargo of salt and rope. " * 330
+    for name in ("first.txt", "second.txt"):
+        file = {"name": name, "mimeType": "text/plain", "buffer": f"{name}: {prose}".encode()}
+        alice.page.locator("#files").set_input_files(file)  # type: ignore[arg-type]
+        expect(alice.page.locator("#attachments .chip", has_text=name)).to_contain_text("tokens")
+    expect(alice.page.locator("#too-long")).to_contain_text("These files are too long for this model by about")
+    alice.says("Compare them.")
+    refusal = alice.page.get_by_role("alert")
+    for name in ("first.txt", "second.txt"):
+        chip = alice.page.locator("#attachments .chip", has_text=name)
+        tokens = f"{int(chip.get_attribute('data-tokens') or 0):,} tokens"
+        expect(chip).to_contain_text(tokens)
+        expect(refusal).to_contain_text(f"{name} ({tokens})")
+    expect(alice.box).to_have_value("Compare them.")
+    alice.page.get_by_role("button", name="Remove second.txt").click()
+    expect(alice.page.locator("#too-long")).to_be_empty()
+    llm.enqueue("One ship.")
+    alice.box.press("Enter")
+    alice.is_answered("One ship.")
+
+
+def test_a_paste_too_long_for_a_message_becomes_a_file(at_site: Callable[..., Person], llm: LlmServer) -> None:
+    alice = at_site(window=400_000)
+    alice.sets_up()
+    alice.begins()
+    log = "12:00:01 INFO all is well\n" * 11_600
+    pastes(alice, log)
+    expect(alice.page.locator("#attachments .chip", has_text="Pasted text.txt")).to_contain_text("tokens")
+    llm.enqueue("None.")
+    alice.says("Which error comes first?")
+    alice.is_answered("None.")
+    assert str(llm.chats[-1].text).count("INFO all is well") == 11_600

@@ -135,7 +135,7 @@ def test_an_edit_begun_before_newer_messages_came_asks_first(alice: Person, llm:
     expect(alice.replies.last).to_have_attribute("data-status", "complete")
     alice.page.get_by_role("button", name="Save & ask again").click()
     asks = alice.page.locator("form.edit .complaint")
-    expect(asks).to_contain_text("2 messages came since you began this edit.")
+    expect(asks).to_contain_text("2 messages came since you began this edit and would leave the conversation too.")
     expect(alice.page.get_by_label("Your message")).to_have_value("One, please")
     llm.enqueue("Answered anew.")
     asks.get_by_role("button", name="Save all the same").click()
