@@ -35,7 +35,8 @@ REFUSALS: dict[int, tuple[str, str, str]] = {
     413: (
         "context_too_large",
         "The body is larger than any may be, or the message fits no request.",
-        "Too long for gpt-4 by about 2,140 tokens: shorten it, or choose a model with a window of more than 8,192 tokens.",
+        "Too long for gpt-4 by about 2,140 tokens: shorten it, or choose a model with a window of more than 8,192 "
+        "tokens.",
     ),
     415: ("unsupported_media_type", "The body is not declared as JSON.", "Send the body as application/json."),
     429: ("rate_limited", "Asked too often.", "At most 1,200 requests a minute. Try again in 12 s."),
