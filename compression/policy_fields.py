@@ -185,6 +185,11 @@ FIELDS = (
         unit="messages", low=1, high=1_000,
     ),
     PolicyField(
+        f"{OF_EXECUTORS}keep_recent", "whole", "Executors' latest kept",
+        "Latest messages of an executor that stay word for word: 4 where nothing is set.",
+        unit="messages", high=100,
+    ),
+    PolicyField(
         "prompt", "template", "Prompt of the summariser",
         "Template of the summary's request; empty: the usual one.", high=MAX_TEMPLATE_CHARS,
     ),

@@ -10,10 +10,10 @@ from compression.core.tokens import TokenCounter
 from compression.core.values import Draft, Steering, Transcript
 
 
-def pays(transcript: Transcript, policy: Policy, *, count: TokenCounter) -> bool:
+def pays(transcript: Transcript, policy: Policy, steering: Steering | None = None, *, count: TokenCounter) -> bool:
     """Whether enough messages can be condensed, and a summary of them would be small enough to save tokens."""
     try:
-        draft = identify(Draft(transcript), policy, Steering())
+        draft = identify(Draft(transcript), policy, steering or Steering())
         summary_tokens(draft, policy, summary_limit(draft, policy, count), facts=None)
     except CompactionSkipped:
         return False

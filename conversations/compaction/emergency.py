@@ -34,7 +34,7 @@ from conversations.runtime.lease import LeaseLost
 
 logger = logging.getLogger(__name__)
 
-EMERGENCY = Snapshot.Purpose.EMERGENCY
+BOTH = (Snapshot.Purpose.EMERGENCY, Snapshot.Purpose.ROLLBACK)
 CHANGED = "The conversation changed meanwhile."
 FAILED = "Something went wrong; the log says what."
 
@@ -101,9 +101,8 @@ def commit(row: Compaction, head: Head, draft: Draft, *, summariser: str, **figu
     note = f"{number:,} message{pluralize(number)} left out, but for a note of their facts"
     figures["steps"] = [*figures["steps"], step(note)]
     change = committing.prepare(head, draft)
-    purposes = (EMERGENCY, Snapshot.Purpose.ROLLBACK)
     with transaction.atomic():
-        committing.write(row, change, author=summariser, purposes=purposes, summariser=summariser, **figures)
+        committing.write(row, change, author=summariser, purposes=BOTH, summariser=summariser, **figures)
 
 
 def step(action: str, **more: Any) -> dict[str, Any]:
@@ -123,7 +122,9 @@ def _carry_out(loaded: Loaded, relief: Relief) -> bool:
     try:
         change = committing.changed(loaded, relief.changed, draft=relief.draft)
         with transaction.atomic():
-            committing.write(row, change, author=Extractive.name, purposes=[EMERGENCY], **relief.figures)
+            committing.write(
+                row, change, author=Extractive.name, purposes=[Snapshot.Purpose.EMERGENCY], **relief.figures
+            )
     except (LeaseLost, Superseded):
         _end(row, Compaction.Status.DISCARDED, error=CHANGED, strategy=relief.strategy)
     except Exception:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 
 RECOVERIES_KEPT = 5
+"""How many snapshots of each purpose but rollback are kept, the newest."""
 MAX_TRIES = 3
 """How often a snapshot is chosen, if the conversation changes each time before it is locked."""
 TICK = timedelta(microseconds=1)
@@ -287,8 +288,19 @@ def store(snapshot: Snapshot, purpose: str, compaction: Compaction | None = None
     names = ("conversation_id", "checkpoint_ids", "compaction_ids", "digest", "goal", *LIVE)
     fields = {name: getattr(snapshot, name) for name in names} | changed
     snapshot = Snapshot.objects.create(**fields, purpose=purpose, compaction=compaction)
-    if compaction is None:  # a snapshot with a compaction is needed to undo it, and is deleted with it
-        rows = Snapshot.objects.filter(conversation_id=snapshot.conversation_id, purpose=purpose, compaction=None)
-        older = rows.order_by("-created_at").values_list("pk", flat=True)[RECOVERIES_KEPT:]
-        rows.filter(pk__in=list(older)).delete()
+    if purpose != Snapshot.Purpose.ROLLBACK:  # which is needed to undo its compaction, and is deleted with it
+        rows = Snapshot.objects.filter(conversation_id=snapshot.conversation_id, purpose=purpose)
+        older = rows.order_by("-created_at").values_list("pk", "compaction_id")[RECOVERIES_KEPT:]
+        _retire(dict(older))
     return snapshot
+
+
+def _retire(older: Mapping[UUID, UUID | None]) -> None:
+    """Delete old snapshots; one that alone can undo its compaction becomes its rollback."""
+    if not older:
+        return
+    rollbacks = Snapshot.objects.filter(compaction__in=filter(None, older.values()), purpose=Snapshot.Purpose.ROLLBACK)
+    have_one = set(rollbacks.values_list("compaction_id", flat=True))
+    needed = [pk for pk, compaction_id in older.items() if compaction_id and compaction_id not in have_one]
+    Snapshot.objects.filter(pk__in=needed).update(purpose=Snapshot.Purpose.ROLLBACK)
+    Snapshot.objects.filter(pk__in=older.keys() - set(needed)).delete()

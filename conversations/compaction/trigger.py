@@ -75,10 +75,12 @@ def prepare_ahead(conversation_id: UUID) -> None:
         or taking_over.is_known(loaded)
     ):
         return
+    growth = policy.due_at(usage, local=bool(loaded.head.is_local)).tokens - usage.total
+    steering = Steering(growth=max(0, int(growth)))
+    if not _pays(loaded, steering):
+        return
     with contextlib.suppress(Conflict), transaction.atomic():
         if not ahead_of_time.holds(conversation_id):
-            growth = policy.due_at(usage, local=bool(loaded.head.is_local)).tokens - usage.total
-            steering = Steering(growth=max(0, int(growth)))
             row = lease.claim(conversation_id, trigger=Trigger.AHEAD, steering=steering)
             queue.enqueue("compact", str(row.pk))
 
@@ -170,17 +172,17 @@ def is_due(loaded: Loaded) -> bool:
 
 
 def is_full(loaded: Loaded) -> bool:
-    """Whether a compaction is due, without regard to the pause between two automatic ones.
-
-    A flow with a budget of its own has no such pause; there a compaction must be able to save tokens.
-    """
+    """Whether a compaction is due and can save tokens, without regard to the pause between two automatic ones."""
     policy, usage = policy_of(loaded.head), usage_of(loaded)
     if usage is None:
         return False
-    if usage.over_budget:
-        return True
     due = policy.is_due(usage, messages=len(loaded.turns), local=bool(loaded.head.is_local))
-    return due and (not policy.has_budget or pays(compaction.source(loaded, rebuild=False), policy, count=count_tokens))
+    return (due or usage.over_budget) and _pays(loaded, Steering() if policy.has_budget else Steering(growth=0))
+
+
+def _pays(loaded: Loaded, steering: Steering) -> bool:
+    """Whether a compaction by itself could save tokens. One that could not leaves no row."""
+    return pays(compaction.source(loaded, rebuild=False), policy_of(loaded.head), steering, count=count_tokens)
 
 
 def _is_resting(loaded: Loaded, cooldown: int, *, attempts: bool = False) -> bool:

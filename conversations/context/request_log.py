@@ -110,8 +110,8 @@ def as_columns(sent: Sent) -> dict[str, Any]:
         **({"thoughts": len(sent.prompt.thoughts)} if sent.prompt.thoughts else {}),
         **({} if sent.profile.sends_as_is else {"template": sent.profile.chat_template}),
     }
-    saved = window.corrected(represented.tokens) - usage.summary if represented else 0
-    return {"request": request, "saved_tokens": max(0, saved)}
+    saved = window.corrected(represented.tokens) - usage.summary - usage.recalled if represented else 0
+    return {"request": request, "saved_tokens": saved}
 
 
 def spending_columns(profile: ModelProfile, spent: Spent | None) -> dict[str, Any]:

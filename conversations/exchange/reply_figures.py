@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from conversations.context.request_log import MAX_DOLLARS
-from conversations.exchange.fields import fault, read_number, read_object, read_text
+from conversations.exchange.fields import MAX_NUMBER, fault, read_number, read_object, read_text
 from conversations.models import Message
 
 COUNTS = (
@@ -32,7 +32,11 @@ def read_figures(place: str, raw: object) -> dict[str, Any]:
     if raw is None:
         return {}
     figures = read_object(place, raw)
-    found = {name: read_number(f"{place}.{name}", figures[name]) for name in COUNTS if figures.get(name) is not None}
+    found = {
+        name: read_number(f"{place}.{name}", figures[name], low=-MAX_NUMBER if name == "saved_tokens" else 0)
+        for name in COUNTS
+        if figures.get(name) is not None
+    }
     return found | ({COST: _money(f"{place}.{COST}", figures[COST])} if figures.get(COST) is not None else {})
 
 

@@ -40,6 +40,8 @@ Provider, Role, Source = ModelProfile.Provider, ModelProfile.Role, ModelProfile.
 HOMES: dict[str, str] = {Provider.OPENAI: OPENAI_URL, Provider.ANTHROPIC: ANTHROPIC_URL}
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 DEFAULT_ANTHROPIC_MODEL = "claude-sonnet-5-5"
+DEFAULT_OPENAI_FAST_MODEL, DEFAULT_ANTHROPIC_FAST_MODEL = "gpt-4.1-nano", "claude-haiku-4-5"
+"""The models that write quick summaries where a key is all that is set."""
 DEFAULT_OTHER_MODEL = "default"
 """The model's name for servers with a single model, such as llama.cpp's, which accept any name."""
 NO_MODEL = (
@@ -214,10 +216,11 @@ def _openai() -> list[dict[str, Any]]:
     url, window = settings.OPENAI_BASE_URL, settings.OPENAI_CONTEXT_WINDOW
     if not (settings.OPENAI_API_KEY or url or settings.OPENAI_MODEL):
         return []
+    is_alone = is_openai(url) and not settings.OPENAI_MODEL
     rows = _rows(
         {"provider": Provider.OPENAI, "base_url": url, "api_key": settings.OPENAI_API_KEY},
         chat=settings.OPENAI_MODEL or (DEFAULT_OPENAI_MODEL if is_openai(url) else DEFAULT_OTHER_MODEL),
-        fast=settings.OPENAI_FAST_MODEL,
+        fast=settings.OPENAI_FAST_MODEL or (DEFAULT_OPENAI_FAST_MODEL if is_alone else ""),
         standard=settings.OPENAI_STANDARD_MODEL,
     )
     if window:
@@ -230,10 +233,11 @@ def _anthropic() -> list[dict[str, Any]]:
     url = settings.ANTHROPIC_BASE_URL
     if not (settings.ANTHROPIC_API_KEY or url or settings.ANTHROPIC_MODEL):
         return []
+    is_alone = not (url or settings.ANTHROPIC_MODEL)
     rows = _rows(
         {"provider": Provider.ANTHROPIC, "base_url": url, "api_key": settings.ANTHROPIC_API_KEY},
         chat=settings.ANTHROPIC_MODEL or DEFAULT_ANTHROPIC_MODEL,
-        fast=settings.ANTHROPIC_FAST_MODEL,
+        fast=settings.ANTHROPIC_FAST_MODEL or (DEFAULT_ANTHROPIC_FAST_MODEL if is_alone else ""),
         standard=settings.ANTHROPIC_STANDARD_MODEL,
     )
     return _inheriting(rows)

@@ -91,9 +91,10 @@ class Message(models.Model):
     # The provider's reason. A reply that was stopped here has the status STOPPED instead.
     finish_reason = models.CharField(max_length=16, choices=FinishReason, blank=True, default="", db_default="")
     # The request that a reply answers (`conversations.context.request_log`), and its cost and times.
-    # `saved_tokens` are the tokens of the history that summaries replaced in the request, less those of the summaries.
+    # `saved_tokens` are the tokens of the history that summaries replaced in the request, less those of the summaries
+    # and of the recalled passages: negative if these take more.
     request = models.JSONField(null=True, blank=True, editable=False)
-    saved_tokens = models.PositiveIntegerField(null=True, blank=True, editable=False)
+    saved_tokens = models.IntegerField(null=True, blank=True, editable=False)
     cost_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True, editable=False)
     first_token_ms = models.PositiveIntegerField(null=True, blank=True, editable=False)
     duration_ms = models.PositiveIntegerField(null=True, blank=True, editable=False)

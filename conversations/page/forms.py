@@ -106,7 +106,8 @@ class PolicyForm(forms.Form):
         preset = {"preset": own["preset"]} if own.get("preset") else {}
         model = conversation.model
         if conversation.kind != Conversation.Kind.AGENT:
-            del self.fields["executor_history_tokens"], self.fields["executor_history_messages"]
+            for name in [name for name in self.fields if name.startswith(conf.EXECUTOR_PREFIX)]:
+                del self.fields[name]
         site, executor = conf.policy(preset, flow=flow_of(conversation.kind)), conf.executor_policy({})
         if own.get("preset") == ECONOMY and model:
             site = economical(site, prices_of(model), model.usable_window)

@@ -13,9 +13,10 @@ def outlook(conversation: Conversation) -> str:
     used = usage.usage_of(loaded)
     if used is None:
         return ""
-    window = f"Its window is {used.window.size:,} tokens"
+    window = f"Its window is {loaded.head.nominal_window:,} tokens"
     if used.system > used.window.budget:
         return f"{window}, and the system prompt alone takes {used.system:,}: nothing fits beside it."
-    if trigger.is_full(loaded):
+    due = trigger.compacts_at(loaded, used)
+    if due and used.total >= due.tokens:
         return f"{window}: this conversation is compacted at the next turn."
     return f"{window}, of which {used.total:,} are in use."

@@ -10,7 +10,7 @@ from django.utils import timezone
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.compaction import compaction, lease
 from conversations.compaction.fallback import RESTING
-from conversations.context import next_request
+from conversations.context import next_request, usage
 from conversations.errors import Conflict, NotFound, TooMany
 from conversations.models import Conversation, Message, ModelProfile
 from conversations.runtime.events import hub
@@ -447,3 +447,14 @@ async def test_a_summary_that_keeps_too_few_facts_has_the_next_summariser_tried(
     settings.COMPRESSION_MIN_RETENTION = 0.0  # type: ignore[attr-defined]
     await sync_to_async(compaction.rollback)(chat.conversation)
     assert (await chat.compact()).summariser == "scripted"
+
+
+async def test_an_automatic_try_that_could_save_nothing_leaves_no_row(conversation: Conversation, chat: Chat) -> None:
+    """Protected messages fill the window beyond the threshold."""
+    await sync_to_async(fill)(conversation, 4, words=310, protected=(0, 1, 2, 3))
+    await Conversation.objects.aupdate(policy={"threshold": 0.5, "cooldown": 0})
+    used = await sync_to_async(usage.usage_of_conversation)(conversation)
+    assert used is not None and used.ratio > 0.5
+    for text in ("hello", "and again"):
+        assert (await chat.say(text)).status == "complete"
+    assert not await Compaction.objects.aexists()

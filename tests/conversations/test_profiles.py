@@ -42,7 +42,8 @@ def with_builtin(environment, tmp_path, monkeypatch):
 
 
 def the_only_profile() -> ModelProfile:
-    return ModelProfile.objects.get()
+    """The only one that chats; with a key alone, another one writes quick summaries."""
+    return ModelProfile.objects.get(role="chat")
 
 
 def test_an_empty_environment_gives_no_model():
@@ -81,9 +82,23 @@ def test_models_for_summaries_have_profiles_of_their_own(environment):
 
 
 def test_a_chat_model_summarises_where_no_other_does(environment):
-    environment.OPENAI_API_KEY = "sk-1"
+    environment.OPENAI_API_KEY, environment.OPENAI_MODEL = "sk-1", "gpt-4.1-mini"
     sync_profiles()
     assert summary_profiles("fast", default_profile()) == [default_profile()]
+
+
+@pytest.mark.parametrize(
+    ("provider", "fast", "standard"),
+    [("OPENAI", "gpt-4.1-nano", "gpt-4.1-mini"), ("ANTHROPIC", "claude-haiku-4-5", "claude-sonnet-5-5")],
+)
+def test_with_a_key_alone_a_small_model_writes_quick_summaries(environment, provider, fast, standard):
+    setattr(environment, f"{provider}_API_KEY", "sk-1")
+    sync_profiles()
+    assert summary_profiles("fast", default_profile())[0].model_id == fast
+    assert summary_profiles("standard", default_profile())[0].model_id == standard
+    setattr(environment, f"{provider}_FAST_MODEL", "another")
+    sync_profiles()
+    assert summary_profiles("fast", default_profile())[0].model_id == "another"
 
 
 def test_a_key_alone_gives_a_model_of_anthropic(environment):
@@ -353,7 +368,7 @@ def test_what_was_learned_of_a_server_is_forgotten_with_its_address(environment)
 @pytest.mark.parametrize(
     ("fast", "standard", "expected"),
     [
-        ("", "", ("claude-sonnet-5-5", "claude-sonnet-5-5")),
+        ("", "", ("claude-haiku-4-5 (fast summaries)", "claude-sonnet-5-5")),
         ("claude-haiku-4-5", "", ("claude-haiku-4-5 (fast summaries)", "claude-sonnet-5-5")),
         (
             "claude-haiku-4-5",

@@ -247,7 +247,8 @@ async def test_a_compactions_own_snapshot_is_kept_as_long_as_it_however_many_the
         await Compaction.objects.filter(pk=row.pk).aupdate(status="succeeded")
         await sync_to_async(snapshots.take_snapshot)(chat.conversation)
         rows.append(row)
-    assert await Snapshot.objects.filter(purpose="emergency").acount() == 7
+    assert await Snapshot.objects.filter(purpose="emergency").acount() == snapshots.RECOVERIES_KEPT
+    assert await Snapshot.objects.filter(purpose="rollback").acount() == 2, "they alone can undo their compactions"
     assert await Snapshot.objects.filter(purpose="manual").acount() == snapshots.RECOVERIES_KEPT
     await sync_to_async(snapshots.undo)(chat.conversation, rows[0].pk)
     assert await Compaction.objects.filter(status="undone").acount() == 7

@@ -125,10 +125,13 @@ def test_enabled_models_are_offered_and_one_that_is_gone_is_called_so(
 
 
 def test_the_form_has_every_field_that_a_policy_has(conversation: Conversation) -> None:
-    theirs = {"executor_history_tokens", "executor_history_messages"}
+    theirs = {"executor_history_tokens", "executor_history_messages", "executor_keep_recent"}
     assert set(PolicyForm(conversation).fields) == set(POLICY) - theirs, "a chat has no executors"
     conversation.kind = "agent"
     form = PolicyForm(conversation)
     assert set(form.fields) == set(POLICY)
     shown = {name: form.fields[name].widget.attrs["placeholder"] for name in (*theirs, "history_tokens")}
-    assert shown == {"executor_history_tokens": "600", "executor_history_messages": "5", "history_tokens": "2500"}
+    assert shown == {
+        "executor_history_tokens": "600", "executor_history_messages": "5", "executor_keep_recent": "4",
+        "history_tokens": "2500",
+    }  # fmt: skip

@@ -64,7 +64,9 @@ class ExportedUsage(BaseModel):
     completion_tokens: Tokens | None = Field(default=None, description="Tokens of the reply.", examples=[86])
     cached_tokens: Tokens | None = Field(default=None, description="Those of the request that the provider had kept.")
     thought_tokens: Tokens | None = Field(default=None, description="Those of the reply that were thoughts.")
-    saved_tokens: Tokens | None = Field(default=None, description="Those that a summary kept out of the request.")
+    saved_tokens: int | None = Field(
+        default=None, description="Those that a summary kept out of the request, less those of recalled passages."
+    )
     cost_usd: Money | None = Field(default=None, description="US dollars.", examples=["0.001017"])
     first_token_ms: int | None = Field(default=None, description="Milliseconds to its first words.", ge=0)
     thought_ms: int | None = Field(default=None, description="Milliseconds of thinking before it.", ge=0)

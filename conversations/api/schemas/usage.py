@@ -23,9 +23,12 @@ class Tally(BaseModel):
     completion_tokens: Tokens = about("Tokens that models wrote.", 151_907)
     cost_usd: Money = about("What they cost, as far as prices are known.", "0.528319")
     unpriced_requests: int = about("Requests whose cost is not known, and in no sum.", 0, ge=0)
-    saved_tokens: Tokens = about("Tokens that summaries kept out of prompts.", 2_951_040)
+    saved_tokens: int = about(
+        "Tokens that summaries kept out of prompts, less those of recalled passages. Negative if they cost more.",
+        2_951_040,
+    )
     saved_usd: Money = about("What those would have cost, at what each request paid for its prompt.", "0.719230")
-    unpriced_saved_tokens: Tokens = about("Saved tokens whose price is not known, and in no sum.", 0)
+    unpriced_saved_tokens: int = about("Saved tokens whose price is not known, and in no sum.", 0)
 
 
 class Row(Tally):
