@@ -72,7 +72,7 @@ async def _try(profile: ModelProfile, seconds: float) -> ConnectionTest:
     except NothingWritten:
         words = ""
     except ModelError as error:
-        fault = error.reason
+        fault = f"{error.reason} It says: “{error.provider_words}”" if error.provider_words else error.reason
     except TimeoutError:
         fault = f"{profile.name}: no whole answer came within {in_words(seconds)}."
     ms = round(1000 * (time.monotonic() - began))

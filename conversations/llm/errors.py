@@ -16,6 +16,8 @@ class ModelError(Exception):
 
     retryable = False
     code = ""
+    provider_words = ""
+    """The provider's own words, without keys; "" if it sent none."""
 
     def __init__(
         self, reason: str, *, retry_after: float | None = None, retryable: bool | None = None, code: str = ""

@@ -1,6 +1,7 @@
 """Maps the faults of providers and their libraries to the port's errors, with texts for people.
 
-A provider's own text is never passed on, as it may quote the key or the conversation; only its error code is.
+A provider's own words are kept beside ours, on one line and without anything that looks like a key. The request's owner
+sees their beginning; an administrator who tests the model sees them whole. No log has them: they may quote the request.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 import socket
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -73,6 +74,12 @@ _STATUS = {
     "overloaded_error": OVERLOADED,
 }
 """The HTTP status that corresponds to the code of an error event within a stream."""
+_SECRET = re.compile(
+    r"(?i)\b(?:sk|pk|rk|gsk|xai|hf|key|api|ghp|AIza)[-_]?[\w*.-]{8,}|bearer\s+\S+|(?<=[=:\s\"'])[A-Za-z0-9_-]{32,}"
+    r"|(?<=//)[^\s/@]+@"
+)
+"""What looks like a key, a token or the password of an address."""
+HIDDEN = "[hidden]"
 _CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
 
 
@@ -85,6 +92,8 @@ class Endpoint:
     base_url: str
     timeout: float
     library: Library
+    secret: str = field(default="", repr=False)
+    """The request's key, which a server may repeat."""
 
     @property
     def host(self) -> str:
@@ -114,7 +123,28 @@ def explain(fault: Exception, asked: Endpoint, *, begun: bool) -> ModelError:
 
 
 def error_of_status(status: int, body: object, asked: Endpoint, *, wait: float | None = None) -> ModelError:
-    """The port's error for an HTTP status and its body; `wait`: seconds that the provider asked to wait."""
+    """The port's error for an HTTP status and its body, with the provider's own words.
+
+    `wait`: seconds that the provider asked to wait.
+    """
+    error = _error_of_status(status, body, asked, wait)
+    error.provider_words = words_of(body, secret=asked.secret)
+    return error
+
+
+def words_of(body: object, *, secret: str = "") -> str:
+    """The provider's own words in the body of an error, on one line; "" if there are none.
+
+    `secret`, the request's key, and everything that looks like a key are hidden.
+    """
+    error = error_object(body)
+    found = next((error[name] for name in ("message", "detail", "error") if isinstance(error.get(name), str)), "")
+    words = " ".join(found[:MAX_READ_CHARS].split())
+    words = words.replace(secret, HIDDEN) if secret else words
+    return "" if _CODE.fullmatch(words) else _SECRET.sub(HIDDEN, words)
+
+
+def _error_of_status(status: int, body: object, asked: Endpoint, wait: float | None) -> ModelError:
     code = code_of(body)
     known = f"{status}, {code}" if code else str(status)
     if is_too_long(body, status):

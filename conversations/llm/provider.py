@@ -99,7 +99,7 @@ class Provider(ABC):
         effort: str = "",
     ) -> None:
         self.name = name
-        self._endpoint = Endpoint(name, model, base_url or self.home, timeout, self.library)
+        self._endpoint = Endpoint(name, model, base_url or self.home, timeout, self.library, secret=api_key)
         self._api_key = api_key
         self._max_tokens, self._most = max_tokens, most
         self._attempts = attempts

@@ -34,6 +34,8 @@ class Answer:
     spent: Spent | None = None
     first_token_ms: int | None = None
     finish_reason: str = ""
+    provider_words: str = ""
+    """The provider's own words about its fault."""
     heard: bool | None = None
     """Whether the model repeated the mark at the head of its request; None if there was none."""
     thoughts: Thoughts = field(default_factory=Thoughts)
@@ -91,6 +93,7 @@ class Answer:
             "content": self.text,
             "finish_reason": endings.kept_reason(self.finish_reason),
             "first_token_ms": self.first_token_ms,
+            "provider_words": self.provider_words,
             **self.thoughts.columns(reported=self.spent.thought if self.spent else 0),
             **(
                 request_log.as_columns(self.sent) | request_log.spending_columns(self.sent.profile, self.spent)

@@ -86,6 +86,8 @@ class Message(models.Model):
     # The same as its provider wants them back within the turn (`llm.thoughts`), if the reply called tools.
     returned_thoughts = models.JSONField(null=True, blank=True, editable=False)
     error = models.TextField(blank=True)
+    # The provider's own words about it, without keys.
+    provider_words = models.TextField(blank=True, default="", db_default="", editable=False)
     # Why it failed, as figures count it: an `ErrorCode`.
     error_code = models.CharField(max_length=32, blank=True, default="", db_default="", editable=False)
     # The provider's reason. A reply that was stopped here has the status STOPPED instead.

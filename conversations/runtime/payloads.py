@@ -89,6 +89,7 @@ def message_json(message: Message, *, is_bare: bool = False) -> dict[str, Any]:
         "model": message.model,
         "error": error,
         "advice": advice,
+        "provider_words": message.provider_words,
         "usage": _spent_json(message),
         "is_copy": message.copy_of is not None,
         "attachments": [attachment_json(row) for row in message.attachments.all()] if may_have else [],

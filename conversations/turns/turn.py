@@ -76,7 +76,7 @@ async def _run(running: Running, work: Work) -> Running | None:
     except asyncio.CancelledError:
         status, error, code = STOPPED if running.stopping else INTERRUPTED
     except ModelError as fault:
-        error, code = fault.reason, fault.code
+        error, code, running.answer.provider_words = fault.reason, fault.code, fault.provider_words
     except Refused as refusal:
         error, code = refusal.message, refusal.code if refusal.code in ErrorCode else ""
     except LeaseLost:

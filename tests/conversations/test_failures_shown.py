@@ -116,3 +116,42 @@ def test_a_compaction_that_failed_advises_nothing_either(user: User, conversatio
         assert "m: a fault (500)." in shown and "Try again" not in shown
     told = api.get(f"/api/context/{conversation.pk}/compactions").json()["items"]
     assert [one["error"] for one in told] == ["summarise: m: a fault (500)."]
+
+
+KEY = "sk-proj-Abc123Def456Ghi789"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": {"message": "Unsupported value:\n 'temperature' is 2"}}, "Unsupported value: 'temperature' is 2"),
+        ({"error": {"message": f"Incorrect API key provided: {KEY}."}}, "Incorrect API key provided: [hidden]"),
+        ({"message": "Authorization: Bearer abc.def-ghi was refused"}, "Authorization: [hidden] was refused"),
+        ({"detail": "no model at http://user:pass@host/v1"}, "no model at http://[hidden]host/v1"),
+        ({"error": "a plain text"}, "a plain text"),
+        ({"error": {"message": "own-secret-1 is no key"}}, "[hidden] is no key"),
+        ({"error": {"code": "bad", "message": 12}}, ""),
+        ("<html>", ""),
+        (None, ""),
+    ],
+)
+def test_a_provider_s_own_words_are_kept_without_keys(body: object, words: str) -> None:
+    asked = Endpoint("gpt", "gpt-4.1", "https://api.example.org/v1", 30.0, "openai", secret="own-secret-1")
+    for status in (400, 401, 404, 429, 503):
+        error = error_of_status(status, body, asked)
+        assert error.provider_words == words
+        assert not words or words not in error.reason
+
+
+def test_a_person_sees_the_beginning_of_a_provider_s_words_and_programs_all(
+    user: User, conversation: Conversation, llm: LlmServer
+) -> None:
+    pages, long = Pages(user), "<b>The tool schema is wrong</b>: " + "properties are missing " * 20
+    llm.enqueue(status=400, message=f"{long}{KEY}")
+    pages.post("send", conversation.pk, content="hello?")
+    reply = Message.objects.get(role="assistant")
+    shown = pages.get("chat", conversation.pk).content.decode()
+    assert "It says: “&lt;b&gt;The tool schema is wrong&lt;/b&gt;: properties" in shown and "…”" in shown
+    listed = Api(user).get(f"/api/conversations/{conversation.pk}/messages").json()["items"][-1]
+    assert listed["provider_words"] == reply.provider_words == f"{long}[hidden]"
+    assert KEY not in shown

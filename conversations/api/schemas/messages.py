@@ -57,6 +57,7 @@ class Message(BaseModel):
     model: str = about("The model that wrote it; empty for what no model wrote.", "gpt-4.1-mini")
     error: str = about("Why it failed, in words; empty where it did not.", "")
     advice: str = about("What can be done about it while it is the last message; empty where nothing is known.", "")
+    provider_words: str = about("The provider's own words about its fault, without keys; empty for none.", "")
     usage: Spent
     is_copy: bool = about(
         "Whether it was copied: by a fork, with a version that is used again, or in with a file. Its `usage` is that "
@@ -111,6 +112,7 @@ ASKED: dict[str, Any] = {
     "model": "",
     "error": "",
     "advice": "",
+    "provider_words": "",
     "usage": {"prompt_tokens": None, "completion_tokens": None, "cached_tokens": None},
     "is_copy": False,
     "attachments": [],
