@@ -44,6 +44,8 @@ DEFAULT_OPENAI_FAST_MODEL, DEFAULT_ANTHROPIC_FAST_MODEL = "gpt-4.1-nano", "claud
 """The models that write quick summaries where a key is all that is set."""
 DEFAULT_OTHER_MODEL = "default"
 """The model's name for servers with a single model, such as llama.cpp's, which accept any name."""
+FAR = "far"
+"""The key in `ModelProfile.window_evidence` of a person's last reports above twice the estimate."""
 NO_MODEL = (
     "No model is set. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and "
     "start again, or run `python manage.py fetch_model` for the built-in demo model."
@@ -100,11 +102,22 @@ def learn_correction(profile: ModelProfile, owner_id: int, *, estimated: int, re
 
     One person's reports cannot move the correction past those of others. The row is written only if the correction or
     the person's average changed, or for the person's first report, which counts even if it confirms the correction.
+    A report above twice the estimate counts once three of a person in a row agree.
     """
-    if not token_correction.is_plausible(estimated=estimated, reported=reported):
+    far = profile.window_evidence.get(FAR, {}).get(str(owner_id), [])
+    far = token_correction.far_reports(far, estimated=estimated, reported=reported)
+    windows.note(profile, **{FAR: {str(owner_id): far} if far else None})
+    factor = token_correction.believed(far)
+    is_plausible = token_correction.is_plausible(estimated=estimated, reported=reported)
+    if not is_plausible and factor is None:
         return
     now, before = profile.token_correction, dict(profile.token_reports)
-    reports = token_correction.with_report(profile.token_reports, owner_id, now, estimated=estimated, reported=reported)
+    if factor is None:
+        reports = token_correction.with_report(
+            profile.token_reports, owner_id, now, estimated=estimated, reported=reported
+        )
+    else:
+        reports = token_correction.with_average(profile.token_reports, owner_id, factor)
     correction = token_correction.agreed_correction(now, [average for _, average in reports])
     change = max(abs(correction - now), abs(reports[-1][1] - before.get(owner_id, now)))
     is_first = owner_id not in before and len(before) < token_correction.MAX_OWNERS

@@ -1,12 +1,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.llm.token_correction import MAX_OWNERS, agreed_correction, updated, with_report
+from compression.core.tokens import count_tokens
+from conversations.context import usage
+from conversations.llm.token_correction import (
+    MAX_OWNERS,
+    agreed_correction,
+    believed,
+    far_reports,
+    updated,
+    with_report,
+)
+from conversations.models import ModelProfile
+from tests.conversations.chat import Chat, fill
 
 pytestmark = pytest.mark.once
 
@@ -75,3 +88,39 @@ def test_so_many_people_and_no_more_are_kept():
     for owner_id in range(100):
         reports = with_report(reports, owner_id, 1.0, estimated=10, reported=11)
     assert [id for id, _ in reports] == list(range(100 - MAX_OWNERS, 100))
+
+
+async def test_reports_above_twice_the_estimate_count_once_three_agree(conversation: Any, chat: Chat) -> None:
+    async def reported(factor: float) -> float:
+        """The correction after a turn whose provider counts `factor` times what we do."""
+        loaded = await sync_to_async(usage.usage_of_conversation)(conversation)
+        now = (await ModelProfile.objects.aget()).token_correction
+        ours = (loaded.total / now) + count_tokens("And so on?") + 4
+        chat.llm.enqueue("Yes.", usage={"prompt_tokens": round(ours * factor), "completion_tokens": 2})
+        await chat.say("And so on?")
+        return (await ModelProfile.objects.aget()).token_correction
+
+    await sync_to_async(fill)(conversation, 6)
+    before = (await ModelProfile.objects.aget()).token_correction
+    assert await reported(3.0) == await reported(5.0) == await reported(3.1) == await reported(3.0) == before
+    assert 2.8 < await reported(3.05) < 3.2
+    assert 2.8 < await reported(2.9) < 3.2
+
+
+@pytest.mark.parametrize(
+    ("factors", "learned"),
+    [
+        ([3, 3, 3], 3.0),
+        ([3, 3], None),
+        ([3, 3, 1.5], None),
+        ([3, 1.5, 3, 3], None),
+        ([3, 3.2, 3.4], 3.2),
+        ([3, 3, 4], None),
+        ([9, 9, 9], None),
+    ],
+)
+def test_far_reports_have_to_agree(factors: list[float], learned: float | None) -> None:
+    far: list[float] = []
+    for factor in factors:
+        far = far_reports(far, estimated=1_000, reported=round(1_000 * factor))
+    assert believed(far) == learned
