@@ -42,6 +42,7 @@ urlpatterns = [
     path("usage/", usage.usage, name="usage"),
     path("help/", help.keyboard, name="help"),
     path("import", conversations.import_, name="import"),
+    path("ask", home.ask, name="ask"),
     path("c/new", home.new, name="new"),
     path("c/sample", home.sample, name="sample"),
     path("c/<uuid:pk>/", chat.chat, name="chat"),

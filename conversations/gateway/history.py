@@ -91,7 +91,7 @@ def parse_history(messages: object, extras: Sequence[object] = (), *, is_storabl
     fixed = "\n\n".join([*map(text_of, stored[: len(lead)]), *(as_json(storable(extra)) for extra in extras if extra)])
     tokens = _cost((sha256(fixed.encode()).hexdigest(), 0), lambda: count_tokens(fixed))
     fixed_tokens = tokens + MESSAGE_OVERHEAD * len(lead)
-    is_text = not any(extras) and not any(map(odd_parts, entries))
+    is_text = not any(map(odd_parts, entries))
     return History(lead, tuple(_lines(stored[len(lead) :], entries[len(lead) :])), fixed, fixed_tokens, is_text)
 
 

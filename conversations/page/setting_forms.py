@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django import forms
+from django.contrib.auth.models import AbstractBaseUser
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
@@ -19,6 +20,7 @@ from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.models.goal import MAX_GOAL_CHARS
 from conversations.models.model_profile import Effort
 from conversations.page.bound_forms import Data, FormRows, KeepingSelect, PageForm, TypedField
+from conversations.preferences import begin_with
 
 STEPS = {"pending": "Pending", "in-progress": "In progress", "completed": "Done"}
 
@@ -68,6 +70,19 @@ class ModelChoice(PageForm):
         usual = f"As the model: {profile.get_effort_display()}" if profile and profile.effort else "As the model has it"
         effort: Any = self.fields["effort"].widget
         effort.choices = [("", usual), *Effort.choices]
+
+
+class BeginForm(PageForm):
+    """The model and the effort of a new chat, those of the person's preferences first chosen."""
+
+    model = TypedField(label="Model", required=False, widget=KeepingSelect())
+    effort = TypedField(label="Effort", required=False, widget=KeepingSelect(choices=[("", "Usual effort"), *Effort.choices]))
+
+    def __init__(self, user: AbstractBaseUser) -> None:
+        profile = begin_with(user)["model"]
+        super().__init__(None, initial={"model": profile.pk if profile else "", "effort": ""}, auto_id="begin-%s")
+        widget: Any = self.fields["model"].widget
+        widget.choices = [(model.pk, model.name) for model in chat_profiles()]
 
 
 class ModeChoice(PageForm):

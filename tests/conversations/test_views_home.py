@@ -9,6 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
 from django.utils import timezone
 
 from compression.models import Compaction
@@ -240,3 +241,47 @@ async def test_the_sample_can_be_folded_at_any_window_without_a_model(
     done = await Chat(conversation, llm).compact()
     assert done.status == "succeeded" and done.messages_condensed >= 30
     assert done.post_tokens < done.pre_tokens / 2
+
+
+def test_a_first_message_opens_a_chat_with_the_chosen_model(
+    pages: Pages, profile: ModelProfile, llm: LlmServer
+) -> None:
+    other = ModelProfile.objects.get(pk=profile.pk)
+    other.pk, other.name = None, "another"
+    other.save()
+    llm.enqueue("Tides come from the moon.")
+    answer = pages.post("ask", content="Why are there\r\ntides?", model=str(other.pk), effort="high")
+    row = Conversation.objects.get()
+    assert (row.model_id, row.effort, row.kind) == (other.pk, "high", "chat")
+    assert answer.headers["HX-Redirect"] == reverse("chat", args=[row.pk])
+    assert row.messages.get(role="user").content == "Why are there\ntides?"
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "words"),
+    [
+        ("word " * 30_000, 413, "Too long for scripted"),
+        ("/compact", 400, "There is nothing to compact in a new chat."),
+        ("/compct", 400, "Did you mean /compact?"),
+        ("  ", 400, ""),
+        ("a\0b", 400, ""),
+    ],
+)
+def test_a_refused_first_message_leaves_no_chat(
+    pages: Pages, profile: ModelProfile, content: str, status: int, words: str
+) -> None:
+    answer = pages.post("ask", content=content)
+    assert answer.status_code == status and words in answer.content.decode()
+    assert not Conversation.objects.exists()
+
+
+def test_a_first_message_to_an_unknown_model_or_effort_is_refused(pages: Pages, profile: ModelProfile) -> None:
+    assert pages.post("ask", content="hi", model="999").status_code == 400
+    assert pages.post("ask", content="hi", effort="utmost").status_code == 400
+    assert not Conversation.objects.exists()
+
+
+def test_home_has_the_cursor_in_its_box(pages: Pages, profile: ModelProfile) -> None:
+    page = elements(pages.get("home"))
+    assert "autofocus" in page.by_id("first-message") and "autofocus" not in page.by_id("search")
+    assert len(page.with_attribute("data-starter")) == 4

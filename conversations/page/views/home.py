@@ -1,4 +1,4 @@
-"""The home page with the list of conversations, and the views that start a new or the sample conversation."""
+"""The home page with the list of conversations, and the views that begin a conversation."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from conversations import preferences
 from conversations.access import CHATS, own_conversations
+from conversations.compaction import compaction
 from conversations.context import message_index, settings
-from conversations.errors import Invalid
+from conversations.errors import Invalid, Refused
 from conversations.exchange import imports
 from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
+from conversations.page.setting_forms import BeginForm
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import moment
 from conversations.page.views.sidebar import sidebar, used_last
+from conversations.turns import slash_commands, turn
 
 SAMPLE_RULES = ["And one rule for all of this: never restart anything on Fridays."]
 SAMPLE = Path(__file__).parents[2] / "sample" / "moving-a-service.json"
@@ -41,7 +45,7 @@ def home(request: Request) -> HttpResponse:
         "recent": used_last(request.user, listed),
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
-        "searches_first": not listed.is_unused,
+        "begin_form": BeginForm(request.user),
         "sample": _sample_figures() if listed.is_unused else None,
     }
     return render(request, "conversations/home.html", context)
@@ -69,6 +73,30 @@ def new(request: Request) -> HttpResponse:
     conversation.updated_at = timezone.now()
     conversation.save()
     return redirect("chat", conversation.pk)
+
+
+@member
+@require_POST
+def ask(request: Request) -> HttpResponse:
+    """Open a new chat with a first message, answered by the chosen model. A refused message leaves no chat."""
+    text = request.POST.get("content", "").replace("\r\n", "\n")
+    if slash_commands.is_help(text):
+        return reswap(retarget(render(request, "conversations/_help.html"), "#reader"), "innerHTML")
+    if compaction.command(text) is not None:
+        raise Invalid("content: there is nothing to compact in a new chat.", field="content")
+    slash_commands.require_text(text)
+    begin = preferences.begin_with(request.user)
+    if "model" in request.POST:
+        begin["model"] = settings.chosen_profile(request.POST["model"])
+    begin["effort"] = settings.clean_effort(request.POST.get("effort"))
+    conversation = Conversation.objects.create(owner_id=request.user.pk, **begin)
+    try:
+        turn.begin(conversation, content=text)
+    except Refused:
+        conversation.delete()
+        raise
+    target = reverse("chat", args=[conversation.pk])
+    return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
 
 
 @member
