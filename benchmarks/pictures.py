@@ -69,7 +69,6 @@ def main() -> None:
         page = browser.new_context(viewport={"width": 1280, "height": 860}).new_page()
         person = Person(page, place)
         person.sets_up()
-        page.locator(".picture").evaluate("(one) => one.getAnimations({ subtree: true }).forEach((a) => a.finish())")
         taken(page, "home")
         for title in ("Trip to Lisbon", "Postgres tuning notes", "Thesis outline, chapter 3"):
             person.imports(talk(title, 2))
