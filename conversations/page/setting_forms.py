@@ -76,7 +76,9 @@ class BeginForm(PageForm):
     """The model and the effort of a new chat, those of the person's preferences first chosen."""
 
     model = TypedField(label="Model", required=False, widget=KeepingSelect())
-    effort = TypedField(label="Effort", required=False, widget=KeepingSelect(choices=[("", "Usual effort"), *Effort.choices]))
+    effort = TypedField(
+        label="Effort", required=False, widget=KeepingSelect(choices=[("", "Usual effort"), *Effort.choices])
+    )
 
     def __init__(self, user: AbstractBaseUser) -> None:
         profile = begin_with(user)["model"]
