@@ -53,7 +53,7 @@ def test_a_profile_of_the_environment_calls_as_its_id_says_until_it_is_edited(
     sync_profiles()
     own = ModelProfile.objects.exclude(provider="builtin").order_by("pk")
     assert list(own.values_list("model_id", "calls_tools")) == [
-        ("gpt-4o", True), ("o1-mini", False), ("claude-sonnet-5-5", True),
+        ("gpt-4o", True), ("o1-mini", False), ("claude-sonnet-5-5", True), ("claude-haiku-4-5", True),
     ]  # fmt: skip
     own.filter(model_id="gpt-4o").update(calls_tools=False)
     sync_profiles()
