@@ -24,7 +24,8 @@ from tests.statements import through
 from tests.transactions import Transaction, recorded_transactions
 
 MAX_STATEMENTS = 12
-MAX_MILLISECONDS = 10
+MAX_MILLISECONDS = 50
+"""Of the processor's time: it takes 3 to 4 on an idle machine, and took 131 to 180 with the measuring inside."""
 
 
 def compacted(conversation: Conversation, trigger: str = "manual", **steering: Any) -> tuple[Compaction, Transaction]:
