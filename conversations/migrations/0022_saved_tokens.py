@@ -3,6 +3,7 @@
 from django.db import migrations, models
 
 from conversations.context import index_schema
+from conversations.runtime.database import is_sqlite
 
 
 def drop_triggers(apps, schema_editor):
@@ -10,7 +11,7 @@ def drop_triggers(apps, schema_editor):
 
     They are made again after the migrations.
     """
-    if schema_editor.connection.vendor == "sqlite":
+    if is_sqlite():
         index_schema.drop_triggers()
 
 
