@@ -30,6 +30,8 @@ def older_half(conversation: Conversation) -> UUID:
     if last is None:
         raise Conflict("No compaction was undone here.", code="nothing_undone")
     rows = conversation.messages.filter(HISTORY, created_at__lte=last.created_at).order_by("created_at")
+    if conversation.compressed_at:  # an earlier compaction is still in force
+        rows = rows.filter(created_at__gt=conversation.compressed_at)
     covered = list(rows.values_list("pk", "role", "token_count"))
     sums = list(accumulate(tokens for _, _, tokens in covered))
     ends = [

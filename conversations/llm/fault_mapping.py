@@ -75,7 +75,7 @@ _STATUS = {
 }
 """The HTTP status that corresponds to the code of an error event within a stream."""
 _SECRET = re.compile(
-    r"(?i)\b(?:sk|pk|rk|gsk|xai|hf|key|api|ghp|AIza)[-_]?[\w*.-]{8,}|bearer\s+\S+|(?<=[=:\s\"'])[A-Za-z0-9_-]{32,}"
+    r"(?i)\b(?:sk|pk|rk|gsk|xai|hf|ghp)[-_][\w*.-]{8,}|\bAIza[\w-]{20,}|bearer\s+\S+|(?<=[=:\s\"'])[A-Za-z0-9_-]{32,}"
     r"|(?<=//)[^\s/@]+@"
 )
 """What looks like a key, a token or the password of an address."""
@@ -139,8 +139,9 @@ def words_of(body: object, *, secret: str = "") -> str:
     """
     error = error_object(body)
     found = next((error[name] for name in ("message", "detail", "error") if isinstance(error.get(name), str)), "")
-    words = " ".join(found[:MAX_READ_CHARS].split())
-    words = words.replace(secret, HIDDEN) if secret else words
+    found = (found.replace(secret, HIDDEN) if secret else found)[:MAX_READ_CHARS]
+    words = "".join(one for one in " ".join(found.split()) if one.isprintable())  # no database holds all the others
+    words = " ".join(words.split())
     return "" if _CODE.fullmatch(words) else _SECRET.sub(HIDDEN, words)
 
 

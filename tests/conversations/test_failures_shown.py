@@ -130,6 +130,12 @@ KEY = "sk-proj-Abc123Def456Ghi789"
         ({"detail": "no model at http://user:pass@host/v1"}, "no model at http://[hidden]host/v1"),
         ({"error": "a plain text"}, "a plain text"),
         ({"error": {"message": "own-secret-1 is no key"}}, "[hidden] is no key"),
+        (
+            {"message": "the skeletonized api_connection_error of keyboard.shortcuts"},
+            "the skeletonized api_connection_error of keyboard.shortcuts",
+        ),
+        ({"message": "no\0 half \ud800 character\x1b"}, "no half character"),
+        ({"message": "x" * 3_995 + " own-secret-1"}, "x" * 3_995 + " [hid"),
         ({"error": {"code": "bad", "message": 12}}, ""),
         ("<html>", ""),
         (None, ""),

@@ -102,6 +102,23 @@ async def test_less_is_compacted_up_to_the_middle_of_what_was_undone(conversatio
     await chat.check() if chat.llm.chats else None
 
 
+async def test_less_is_of_what_was_undone_beside_an_earlier_compaction(conversation: Conversation, chat: Chat) -> None:
+    await ModelProfile.objects.aupdate(window=16_000)
+    await sync_to_async(fill)(conversation, 60)
+    await chat.compact(keep_recent=24)
+    await chat.refresh()
+    earlier = chat.conversation.compressed_at
+    row = await chat.compact(keep_recent=10)
+    await sync_to_async(compaction.undo)(chat.conversation, row.pk)
+    await chat.refresh()
+    middle = await sync_to_async(undone.older_half)(chat.conversation)
+    less = await chat.compact(up_to=str(middle))
+    assert less.status == "succeeded", less.error
+    await chat.refresh()
+    assert earlier < chat.conversation.compressed_at
+    assert 0 < less.messages_condensed <= row.messages_condensed / 2
+
+
 def test_the_page_offers_the_choices_and_leaves_it(user: User, conversation: Conversation, llm: Any) -> None:
     pages = Pages(user)
     fill(conversation, 18, words=62)
