@@ -9,7 +9,7 @@ from dataclasses import replace
 from compression.core.aging import merged_into_one
 from compression.core.measure import usage_of
 from compression.core.tokens import TokenCounter
-from compression.core.values import Checkpoint, Transcript, Turn
+from compression.core.values import Checkpoint, Group, Transcript, Turn
 from compression.core.window import groups
 
 
@@ -36,10 +36,15 @@ def results_to_omit(transcript: Transcript, costs: Mapping[str, int]) -> dict[st
     return {id: costs[id] for id in order[:number]}
 
 
+def unread(turns: Sequence[Turn]) -> Group:
+    """The last group of turns, whose results no model has read yet; () for no turns."""
+    return groups(turns)[-1] if turns else ()
+
+
 def _order(turns: Sequence[Turn], costs: Mapping[str, int]) -> list[str]:
-    unread = {turn.id for group in groups(turns)[-1:] for turn in group}
+    last = {turn.id for turn in unread(turns)}
     chosen = [turn for turn in turns if turn.id in costs]
-    chosen.sort(key=lambda turn: (turn.id in unread, turn.protected))
+    chosen.sort(key=lambda turn: (turn.id in last, turn.protected))
     return [turn.id for turn in chosen]
 
 

@@ -49,7 +49,7 @@ class Turn:
     An `elided` message is sent, and counted in `tokens`, without its tools' results. `origin` names the source of a
     user message that nobody typed here ("import", "planner", "summary"; else ""). `quoted` are the places (start,
     length) of pastes and files in `content`. `number` is the place of an elided message in the history, from 1 (None:
-    not noted).
+    not noted), `excerpt` the characters of each of its results that are sent all the same.
     """
 
     id: str
@@ -65,6 +65,7 @@ class Turn:
     origin: str = ""
     quoted: tuple[tuple[int, int], ...] = ()
     number: int | None = None
+    excerpt: int = 0
 
     @property
     def is_typed(self) -> bool:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.template.defaultfilters import pluralize
@@ -18,18 +21,19 @@ from compression.core import emergency
 from compression.core.context import render_context
 from compression.core.error_codes import ErrorCode
 from compression.core.extractive.summariser import Extractive
+from compression.core.measure import usage_of
 from compression.core.tokens import count_tokens
-from compression.core.values import Draft, Steering, Turn, total_tokens
+from compression.core.values import Draft, Steering, Transcript, Turn, total_tokens
 from compression.models import Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import commit as committing
 from conversations.compaction import lease
 from conversations.compaction.snapshots import Superseded
 from conversations.context import prompt
-from conversations.context.elisions import OF_CALLERS
-from conversations.context.transcript import Head, Loaded, bare_tokens, message_numbers, message_tokens
+from conversations.context.elisions import LONGEST_EXCERPT, SHORTEST_EXCERPT
+from conversations.context.transcript import Head, Loaded, bare_tokens, message_numbers, message_tokens, without_results
 from conversations.errors import Conflict
-from conversations.models import Conversation
+from conversations.models import Conversation, ToolCall
 from conversations.runtime.lease import LeaseLost
 
 logger = logging.getLogger(__name__)
@@ -81,16 +85,28 @@ def age(loaded: Loaded) -> bool:
 
 
 def elide(loaded: Loaded) -> bool:
-    """Leave out as many tool results as needed. False, without a row, if there are none."""
+    """Leave out as many tool results as needed. False, without a row, if there are none.
+
+    Results that no model has read yet are shortened: their beginnings and ends are sent. They are left out only if not
+    even excerpts of SHORTEST_EXCERPT characters fit.
+    """
     head = loaded.head
-    chosen = emergency.results_to_omit(prompt.request_transcript(loaded), _costs(loaded))
+    asked = prompt.request_transcript(loaded)
+    chosen = emergency.results_to_omit(asked, _costs(loaded))
     if not chosen:
         return False
     turns = [turn for turn in loaded.turns if turn.id in chosen]
-    results = sum(len(turn.tools) or 1 for turn in turns)
-    note = step(f"{results:,} tool result{pluralize(results)} left out", message_ids=list(chosen))
+    unread = [_with_whole_results(loaded, turn) for turn in emergency.unread(loaded.turns) if turn.id in chosen]
+    excerpt = _longest_excerpt(loaded, asked, unread, chosen) if unread else 0
+    shortened = {turn.id for turn in unread} if excerpt else set()
+    if excerpt:
+        chosen |= {turn.id: _elided_tokens(loaded, turn, excerpt) for turn in unread}
+    note = step(_action(turns, shortened), message_ids=list(chosen))
     numbers = message_numbers(head.id, [turn.created_at for turn in turns])
-    left_out = {turn.id: [chosen[turn.id], number] for turn, number in zip(turns, numbers, strict=True)}
+    left_out = {
+        turn.id: [chosen[turn.id], number, excerpt if turn.id in shortened else 0]
+        for turn, number in zip(turns, numbers, strict=True)
+    }
     changed = {"elided": head.elided | left_out}
     return _carry_out(loaded, Relief("elide", total_tokens(turns), sum(chosen.values()), note, changed))
 
@@ -139,17 +155,60 @@ def _end(row: Compaction, status: str, **fields: Any) -> None:
         lease.finish(row, status, **fields)
 
 
+def _action(turns: Sequence[Turn], shortened: Container[str]) -> str:
+    """A row's description of how many results are left out and how many are shortened."""
+    parts = []
+    for verb, chosen in (
+        ("left out", [turn for turn in turns if turn.id not in shortened]),
+        ("shortened", [turn for turn in turns if turn.id in shortened]),
+    ):
+        if number := sum(len(turn.tools) or 1 for turn in chosen):
+            parts.append(f"{number:,} tool result{pluralize(number)} {verb}")
+    return ", ".join(parts)
+
+
+def _longest_excerpt(loaded: Loaded, asked: Transcript, unread: Sequence[Turn], chosen: Mapping[str, int]) -> int:
+    """The most characters of each unread result with which the request fits; 0 if not even the shortest excerpt does.
+
+    A tool's result is measured once a step of the search, so the time grows with the length of the results alone.
+    """
+    rest = tuple(replace(turn, tokens=chosen.get(turn.id, turn.tokens)) for turn in asked.turns)
+
+    def is_over(excerpt: int) -> bool:
+        tokens = {turn.id: _elided_tokens(loaded, turn, excerpt) for turn in unread}
+        turns = tuple(replace(turn, tokens=tokens.get(turn.id, turn.tokens)) for turn in rest)
+        return usage_of(replace(asked, turns=turns)).over_budget
+
+    lengths = range(SHORTEST_EXCERPT, LONGEST_EXCERPT, SHORTEST_EXCERPT // 4)
+    number = bisect_left(lengths, True, key=is_over)
+    return lengths[number - 1] if number else 0
+
+
 def _costs(loaded: Loaded) -> dict[str, int]:
     """The tokens of messages without their tools' results, by message id; only messages that get smaller."""
-    with_results = (turn for turn in loaded.turns if not turn.elided and (turn.tools or turn.role == "tool"))
-    is_whole = loaded.head.kind == Conversation.Kind.GATEWAY  # a gateway request's results are counted in full
-    costs = {turn.id: _bare_tokens(turn, is_whole=is_whole) for turn in with_results}
+    with_results = (
+        turn for turn in loaded.turns if (not turn.elided or turn.excerpt) and (turn.tools or turn.role == "tool")
+    )
+    costs = {turn.id: _elided_tokens(loaded, turn) for turn in with_results}
     return {turn.id: costs[turn.id] for turn in loaded.turns if costs.get(turn.id, turn.tokens) < turn.tokens}
 
 
-def _bare_tokens(turn: Turn, *, is_whole: bool) -> int:
-    """A message's tokens with a placeholder in place of each result; never below the tokens that are sent then."""
-    sent = message_tokens(turn.content, turn.tools, role=turn.role)
-    if is_whole:
-        return bare_tokens(turn.content, turn.tools, role=turn.role, text=OF_CALLERS)
-    return max(turn.tokens - sent, 0) + bare_tokens(turn.content, turn.tools, role=turn.role)
+def _elided_tokens(loaded: Loaded, turn: Turn, excerpt: int = 0) -> int:
+    """A message's tokens with a placeholder or an excerpt of each result; never below the tokens that are sent then."""
+    if _is_of_caller(loaded):
+        return bare_tokens(turn.content, turn.tools, role=turn.role, excerpt=excerpt, of_caller=True)
+    now = without_results(turn) if turn.elided else turn
+    images = max(turn.tokens - message_tokens(now.content, now.tools, role=turn.role), 0)
+    return images + bare_tokens(turn.content, turn.tools, role=turn.role, excerpt=excerpt)
+
+
+def _is_of_caller(loaded: Loaded) -> bool:
+    return loaded.head.kind == Conversation.Kind.GATEWAY
+
+
+def _with_whole_results(loaded: Loaded, turn: Turn) -> Turn:
+    """The turn with its results as they are sent: a gateway request has them uncut, unlike a chat's."""
+    if not _is_of_caller(loaded):
+        return turn
+    results = ToolCall.objects.filter(message=UUID(turn.id)).order_by("id").values_list("result", flat=True)
+    return replace(turn, tools=tuple(replace(use, result=one) for use, one in zip(turn.tools, results, strict=True)))

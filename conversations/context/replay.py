@@ -233,4 +233,5 @@ def _turn(row: Message, tools: tuple[ToolUse, ...], noted: dict[str, Any]) -> Tu
         source_of(row.origin),
         places,
         left_out.number if left_out else None,
+        left_out.excerpt if left_out else 0,
     )

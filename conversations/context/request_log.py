@@ -147,7 +147,7 @@ def _messages_of(loaded: Loaded) -> dict[str, Any]:
         "up_to": loaded.live[-1].created_at.isoformat() if loaded.live else None,
         "count": len(turns),
         "protected": [turn.id for turn in turns if turn.protected],
-        "elided": {turn.id: [turn.tokens, turn.number] for turn in turns if turn.elided},
+        "elided": {turn.id: [turn.tokens, turn.number, turn.excerpt] for turn in turns if turn.elided},
     }
 
 

@@ -23,7 +23,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript, Turn, Usage, Window
 from compression.core.window import groups
 from compression.records import active_checkpoints
-from conversations.context.elisions import UNKNOWN_NUMBER, elision, placeholder
+from conversations.context.elisions import UNKNOWN_NUMBER, elision, of_callers, placeholder
 from conversations.context.head import Head, head_of
 from conversations.context.provenance import quoted_places, source_of
 from conversations.models import Conversation, Message
@@ -190,24 +190,35 @@ def message_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str = "
     return count_tokens(as_sent(role, content)) + MESSAGE_OVERHEAD + sum(tool_tokens(use) for use in tools)
 
 
-def bare_tokens(content: str, tools: Sequence[ToolUse] = (), *, role: str, text: str = "") -> int:
-    """What a message costs with a placeholder in place of each tool's result; `text` is another one for all."""
+def bare_tokens(
+    content: str, tools: Sequence[ToolUse] = (), *, role: str, excerpt: int = 0, of_caller: bool = False
+) -> int:
+    """Tokens of a message with a placeholder, or an excerpt, in place of each tool's result.
+
+    `of_caller`: the message is one of the gateway's, whose placeholders name no tool to read the result.
+    """
     if role == Message.Role.TOOL:
-        return message_tokens(text or placeholder(content, number=UNKNOWN_NUMBER), tools, role=role)
-    bare = [replace(use, result=text) if text else _bare(use, UNKNOWN_NUMBER) for use in tools]
-    return message_tokens(content, bare, role=role)
+        text = (
+            of_callers(content, excerpt) if of_caller else placeholder(content, number=UNKNOWN_NUMBER, excerpt=excerpt)
+        )
+        return message_tokens(text, tools, role=role)
+    bare = [
+        replace(use, result=of_callers(use.result or "", excerpt)) if of_caller else _bare(use, UNKNOWN_NUMBER, excerpt)
+        for use in tools
+    ]
+    return message_tokens(content, role=role) + sum(_use_tokens(use) for use in bare)
 
 
-def _bare(use: ToolUse, number: int | None) -> ToolUse:
+def _bare(use: ToolUse, number: int | None, excerpt: int) -> ToolUse:
     result = NO_RESULT if use.result is None else use.result
-    return replace(use, result=placeholder(result, tool=use.name, number=number))
+    return replace(use, result=placeholder(result, tool=use.name, number=number, excerpt=excerpt))
 
 
 def without_results(turn: Turn) -> Turn:
-    """An elided turn as it is sent: with placeholders for its results."""
+    """An elided turn as it is sent: with placeholders for its results, or excerpts of them."""
     if turn.role == Message.Role.TOOL:
-        return replace(turn, content=placeholder(turn.content, number=turn.number))
-    return replace(turn, tools=tuple(_bare(use, turn.number) for use in turn.tools))
+        return replace(turn, content=placeholder(turn.content, number=turn.number, excerpt=turn.excerpt))
+    return replace(turn, tools=tuple(_bare(use, turn.number, turn.excerpt) for use in turn.tools))
 
 
 def as_sent(role: str, content: str) -> str:
@@ -221,7 +232,12 @@ def as_sent(role: str, content: str) -> str:
 
 def tool_tokens(use: ToolUse) -> int:
     """Tokens of a tool call and of the message with its result."""
-    return count_tokens(use.name) + count_tokens(use.arguments) + count_tokens(truncated(use.result)) + MESSAGE_OVERHEAD
+    return _use_tokens(replace(use, result=truncated(use.result)))
+
+
+def _use_tokens(use: ToolUse) -> int:
+    """Tokens of a tool call and of the message with its result, however long that is."""
+    return sum(count_tokens(text) for text in (use.name, use.arguments, use.result or "")) + MESSAGE_OVERHEAD
 
 
 def truncated(result: str | None, limit: int | None = None) -> str:

@@ -43,7 +43,8 @@ class Line:
     """One message that becomes a row.
 
     `created_at` is the file's own date, which may be missing or out of order. A kept line stands before the cut and is
-    sent verbatim all the same, an elided one is sent without results of tools. `files` are unsaved rows, `figures` the
+    sent verbatim all the same, an elided one is sent without results of tools, or with excerpts of
+    `excerpt` characters. `files` are unsaved rows, `figures` the
     columns of a reply's usage.
     """
 
@@ -59,6 +60,7 @@ class Line:
     id: str | None = None
     is_kept: bool = False
     is_elided: bool = False
+    excerpt: int = 0
     files: tuple[Attachment, ...] = ()
     pastes: tuple[Pasted, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from compression.models import Checkpoint, Compaction
 from conversations.context import goals
 from conversations.context.citations import citations_json
+from conversations.context.elisions import elision
 from conversations.context.transcript import HISTORY
 from conversations.exchange.agent_runs import run_entry, runs_of
 from conversations.exchange.attachments import bytes_to_tell, files_json, pastes_json
@@ -38,11 +39,12 @@ def as_json(conversation: Conversation) -> dict[str, Any]:
     states = checkpoints_json(checkpoints, messages)
     known = bytes_to_tell(messages)
     marks = {"is_kept": set(conversation.verbatim_ids), "is_elided": set(conversation.elided)}
+    excerpts = {id: elision(stored).excerpt for id, stored in conversation.elided.items()}
     return {
         "format": FORMAT,
         "version": VERSION,
         "conversation": _conversation_json(conversation),
-        "messages": [entry for message in messages for entry in _message_entries(message, marks, known)],
+        "messages": [entry for message in messages for entry in _message_entries(message, marks, known, excerpts)],
         "ledger": entries_json(conversation.pk, messages),
         "checkpoints": [checkpoint_json(row) | state for row, state in zip(checkpoints, states, strict=True)],
         "compression": _compression_json(compactions[0]) if compactions else None,
@@ -77,11 +79,12 @@ def _conversation_json(conversation: Conversation) -> dict[str, Any]:
 
 
 def _message_entries(
-    message: Message, marks: Mapping[str, set[str]], known: Mapping[UUID, bytes]
+    message: Message, marks: Mapping[str, set[str]], known: Mapping[UUID, bytes], excerpts: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     """The message, then a message for each result of its calls, as in OpenAI's API.
 
-    `marks` are flags of the state of compression, by name: the ids that have them. `known` are the bytes of images.
+    `marks` are flags of the state of compression, by name: the ids that have them. `known` are the bytes of images,
+    `excerpts` the characters of shortened results that are sent, by the ids of their messages.
     """
     calls = list(message.tool_calls.all())
     entry: dict[str, Any] = {
@@ -95,6 +98,7 @@ def _message_entries(
     }
     optional = {
         "name": message.name,
+        "excerpt": excerpts.get(str(message.id)),
         "model": message.model,
         "thoughts": message.thoughts,
         "finish_reason": message.finish_reason,

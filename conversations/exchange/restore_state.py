@@ -16,6 +16,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import ToolUse
 from compression.models import Checkpoint, Compaction, Snapshot
 from conversations.context import goals, prompt, usage
+from conversations.context.elisions import Elision
 from conversations.context.policy import flow_of
 from conversations.context.transcript import bare_tokens, message_tokens, truncated
 from conversations.exchange.citations import with_ids
@@ -36,7 +37,7 @@ Rows = Sequence[tuple[UUID, datetime]]
 class Restored:
     """A state with its figures.
 
-    Messages are named by their place; `elided` has the tokens of those that are sent without results. `before` and
+    Messages are named by their place; `elided` has those that are sent without results. `before` and
     `after` are the tokens of the messages that are compacted or elided, and of their replacement.
     """
 
@@ -46,7 +47,7 @@ class Restored:
     summary_tokens: tuple[int, ...]
     digests: tuple[str, ...]
     kept: tuple[int, ...]
-    elided: dict[int, int]
+    elided: dict[int, Elision]
     condensed: int
     before: int
     after: int
@@ -61,7 +62,13 @@ def restored(conversation: Conversation, source: Source, state: State, tokens: l
     kept = tuple(at for at in range(end) if lines[at].is_kept or lines[at].is_protected)
     condensed = set(range(end)).difference(kept)
     elided = {
-        at: bare_tokens(line.content, [source.tool_use(call) for call in line.calls], role=line.role)
+        at: Elision(
+            bare_tokens(
+                line.content, [source.tool_use(call) for call in line.calls], role=line.role, excerpt=line.excerpt
+            ),
+            at + 1,
+            line.excerpt,
+        )
         for at, line in enumerate(lines)
         if line.is_elided and at not in condensed
     }
@@ -76,7 +83,7 @@ def restored(conversation: Conversation, source: Source, state: State, tokens: l
         elided=elided,
         condensed=len(condensed),
         before=sum(tokens[at] for at in condensed.union(elided)),
-        after=context_tokens + sum(elided.values()),
+        after=context_tokens + sum(one.tokens for one in elided.values()),
     )
 
 
@@ -103,7 +110,7 @@ def put_in_force(conversation: Conversation, ready: Restored) -> None:
     conversation.compressed_tokens = ready.context_tokens
     conversation.compressed_at = rows[ready.state.end - 1][1] if summaries else None
     conversation.verbatim_ids = [str(rows[at][0]) for at in ready.kept]
-    conversation.elided = {str(rows[at][0]): [tokens, at + 1] for at, tokens in ready.elided.items()}
+    conversation.elided = {str(rows[at][0]): list(one) for at, one in ready.elided.items()}
     conversation.compression_version = 1
     conversation.save(update_fields=STATE)
     compaction.request_after = usage.total(conversation.pk)

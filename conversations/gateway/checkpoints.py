@@ -15,10 +15,10 @@ from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
 from conversations.compaction.shared_states import Asker, SharedState, covering, current
 from conversations.compaction.snapshots import Superseded
-from conversations.context.elisions import OF_CALLERS, elision
+from conversations.context.elisions import Elision, elision, of_callers
 from conversations.context.transcript import HISTORY
 from conversations.gateway.history import History
-from conversations.gateway.messages import Raw
+from conversations.gateway.messages import Raw, text_of
 from conversations.models import Conversation, Message
 from conversations.runtime.bounded import BoundedCache
 
@@ -32,9 +32,9 @@ class State:
 
     It is the present summary of a conversation that the gateway keeps, or else one that the gateway goes on from in a
     copy (`is_current` false): from before a later compaction, or of a chat. Lines that are `elided` are sent without
-    their tools' results, at their reduced tokens. What is `recalled` of the compacted lines is quoted before the line
-    whose number it names. If leaving out results alone made room, there is no summary: `digest`
-    and `context` are "", and `place` is 0.
+    their tools' results, or with excerpts of them, at their reduced tokens. What is `recalled` of the compacted lines
+    is quoted before the line whose number it names. If leaving out results alone made room, there is no summary:
+    `digest` and `context` are "", and `place` is 0.
     """
 
     conversation_id: UUID
@@ -45,7 +45,7 @@ class State:
     place: int
     is_current: bool = True
     kept: tuple[int, ...] = ()
-    elided: Mapping[int, int] = field(default_factory=dict)
+    elided: Mapping[int, Elision] = field(default_factory=dict)
     verbatim_ids: tuple[str, ...] = ()
     recalled: Recalled | None = None
 
@@ -64,7 +64,10 @@ class State:
     def turns(self, history: History) -> list[Turn]:
         """The turns that are sent, each with its tokens as sent."""
         turns = [(number, history.lines[number].turn) for number in self.sent(history)]
-        return [replace(turn, tokens=self.elided.get(number, turn.tokens)) for number, turn in turns]
+        return [
+            replace(turn, tokens=self.elided[number].tokens) if number in self.elided else turn
+            for number, turn in turns
+        ]
 
 
 def find_checkpoint(owner_id: int, history: History) -> State | None:
@@ -134,13 +137,14 @@ def assemble(history: History, state: State) -> list[Raw]:
         raw = history.lines[number].raw
         if state.recalled and state.recalled.before == str(number):
             sent.append(state.recalled.message)
-        sent.extend(_without_results(raw) if number in state.elided else raw)
+        sent.extend(_without_results(raw, state.elided[number].excerpt) if number in state.elided else raw)
     return sent
 
 
-def _without_results(raw: tuple[Raw, ...]) -> Iterator[Raw]:
+def _without_results(raw: tuple[Raw, ...], excerpt: int) -> Iterator[Raw]:
     for message in raw:
-        yield message | {"content": OF_CALLERS} if message["role"] in ("tool", "function") else message
+        is_result = message["role"] in ("tool", "function")
+        yield message | {"content": of_callers(text_of(message), excerpt)} if is_result else message
 
 
 def _last_checkpoint(conversation_id: UUID) -> Checkpoint | None:
@@ -159,7 +163,7 @@ def _state(
     digest: str,
     place: int,
     *,
-    elided: Mapping[str, int] | None = None,
+    elided: Mapping[str, int | list[int]] | None = None,
     is_current: bool = True,
 ) -> State | None:
     """The state, or None if a message that is to be sent beside the summary is gone."""
@@ -181,9 +185,9 @@ def _state(
     )
 
 
-def _numbered(row: Conversation, chosen: Mapping[str, int]) -> dict[int, int]:
-    """The values by the numbers of lines, not by the ids of messages; values of deleted messages are left out."""
+def _numbered(row: Conversation, chosen: Mapping[str, int | list[int]]) -> dict[int, Elision]:
+    """The elisions by the numbers of lines, not by the ids of messages; those of deleted messages are left out."""
     if not chosen:
         return {}
     ids = Message.objects.filter(HISTORY, conversation=row).order_by("created_at").values_list("pk", flat=True)
-    return {number: elision(chosen[str(id)]).tokens for number, id in enumerate(ids) if str(id) in chosen}
+    return {number: elision(chosen[str(id)]) for number, id in enumerate(ids) if str(id) in chosen}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString, mark_safe
 
 from compression.ids import milliseconds_since
+from conversations.context.elisions import elision
 from conversations.context.transcript import CONTINUE
 from conversations.messages.history import State, run_at, state_of
 from conversations.models import Conversation, Message, ToolCall
@@ -24,8 +25,8 @@ class MessageView:
     message: Message
     state: State
     text: str
-    elided: bool = False
-    """Whether requests leave out the message's tool results."""
+    elided: str = ""
+    """What requests do to the message's tool results, in words: they leave them out or shorten them."""
     waits: str = ""
     """The work for which a reply that has not begun waits, in words."""
     thoughts: str = ""
@@ -93,7 +94,7 @@ def view_of(
     """The message; its `entries` are looked up where they are not given."""
     text = running.text_so_far(message) if message.is_streaming else message.content
     state = state_of(conversation, message)
-    elided = str(message.pk) in conversation.elided and state in ("live", "protected")
+    elided = _elided(conversation, message) if state in ("live", "protected") else ""
     if not message.is_streaming:
         if entries is None:
             entries = entries_below(conversation.pk, [message])[message.pk]
@@ -105,3 +106,10 @@ def view_of(
 def _call_progress(call: ToolCall) -> str:
     run = run_at(call)
     return f"{call.status} {run.status} {run.turns}" if run else call.status
+
+
+def _elided(conversation: Conversation, message: Message) -> str:
+    stored = conversation.elided.get(str(message.pk))
+    if stored is None:
+        return ""
+    return "shortened in requests" if elision(stored).excerpt else "left out of requests"

@@ -236,6 +236,32 @@ async def test_results_are_left_out_in_an_emergency_but_never_without_their_call
     assert {row.flow for row in await rows(conversation)} == {"executor"}
 
 
+@pytest.mark.parametrize("window", [1_600, 2_400, 3_000])
+async def test_results_that_no_model_has_read_are_shortened_and_never_left_out(
+    conversation: Conversation, profile: ModelProfile, settings: Any, window: int
+) -> None:
+    settings.TOOL_RESULT_MAX_CHARS = 20_000
+    results = [f"begin-{n} {words(n, 1_000)} end-{n}" for n in range(3)] + ["short"]
+    await sync_to_async(talked)(conversation, "executor", 1, 60)
+    await sync_to_async(say)(conversation, 1, "assistant", "", results)
+    profile.window, profile.max_reply_tokens = window, 300
+    await profile.asave()
+    loaded = await ensured(conversation)
+    measured = usage.usage_of(loaded)
+    assert measured is not None and not measured.over_budget
+    sent = [one["content"] for one in prompt.assemble(loaded).messages if one["role"] == "tool"]
+    assert len(sent) == 4 and sent[3] == "short"
+    for number, text in enumerate(sent[:3]):
+        assert text.startswith(f"begin-{number} ") and text.endswith(f" end-{number}")
+        assert "characters left out here to make room: call read_history(" in text
+    assert measured.total > 0.7 * measured.window.budget, "more of the results would have fitted"
+    (row,) = [row for row in await rows(conversation) if row.strategy == "elide"]
+    assert row.steps[0]["action"] == "4 tool results shortened"
+    await sync_to_async(say)(conversation, 2, "assistant", "", [words(9, 900)])
+    later = await ensured(conversation)
+    assert not any(turn.excerpt for turn in later.turns if len(turn.tools) == 4), "results that were read go first"
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_planners_request_costs_the_same_after_5_000_messages(conversation: Conversation) -> None:
     queries = []

@@ -378,17 +378,18 @@ def test_what_cannot_be_folded_is_not_stored_however_often_it_comes(caller: Call
     assert stored() == before
 
 
-def test_a_result_too_big_for_the_window_is_left_out_and_named(caller: Caller) -> None:
+def test_a_result_too_big_for_the_window_is_shortened_before_the_model_has_read_it(caller: Caller) -> None:
     """The last resort, as in every other conversation."""
     call = {"id": "a", "type": "function", "function": {"name": "cat", "arguments": "{}"}}
     calls = {"role": "assistant", "content": None, "tool_calls": [call]}
-    big = [*caller.history(1), calls, {"role": "tool", "tool_call_id": "a", "content": "word " * 4_000}]
+    big = [*caller.history(1), calls, {"role": "tool", "tool_call_id": "a", "content": f"first {'word ' * 4_000}last"}]
     for messages in (big, [*caller.history(LONG), *big[1:]]):
         for _ in range(2):
             before, after = tokens(caller.ask(messages))
-            assert after < 3_400 < before
+            assert 2_000 < after < 3_400 < before
             assert caller.sent[-2] == calls
-            assert "left out to make room" in caller.sent[-1]["content"]
+            sent = caller.sent[-1]["content"]
+            assert sent.startswith("first ") and sent.endswith("last") and "characters left out here" in sent
 
 
 def test_a_result_that_is_to_be_answered_stays_with_its_call(caller: Caller) -> None:

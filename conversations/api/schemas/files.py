@@ -86,6 +86,7 @@ class ExportedMessage(BaseModel):
     is_protected: bool | None = Field(default=None, description="Whether it is always sent.", examples=[False])
     is_kept: bool | None = Field(default=None, description="Whether it is sent though it stands before the cut.")
     is_elided: bool | None = Field(default=None, description="Whether it is sent without the results of its calls.")
+    excerpt: int | None = Field(default=None, description="Characters of each of its results that are sent.")
     token_count: Tokens | None = Field(default=None, description="Tokens that it takes.", examples=[10])
     name: str | None = Field(default=None, description="Who said it, where that was named.")
     model: str | None = Field(default=None, description="The model that wrote it.")

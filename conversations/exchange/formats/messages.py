@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
+from conversations.context.elisions import LONGEST_EXCERPT
 from conversations.exchange.attachments import (
     checked_words,
     pixels_of,
@@ -15,7 +16,16 @@ from conversations.exchange.attachments import (
     room_of,
 )
 from conversations.exchange.document import Call, Line, Result
-from conversations.exchange.fields import fault, read_choice, read_date, read_flag, read_list, read_object, read_text
+from conversations.exchange.fields import (
+    fault,
+    read_choice,
+    read_date,
+    read_flag,
+    read_list,
+    read_number,
+    read_object,
+    read_text,
+)
 from conversations.exchange.reply_figures import read_figures
 from conversations.exchange.tool_calls import MAX_CALL_TEXT, cut_off, read_call
 from conversations.llm.thoughts import CUT, MAX_THOUGHT_CHARS
@@ -82,6 +92,7 @@ class Reader:
             id=self._id(place, message.get("id")),
             is_kept=read_flag(f"{place}.is_kept", message.get("is_kept")),
             is_elided=read_flag(f"{place}.is_elided", message.get("is_elided")),
+            excerpt=read_number(f"{place}.excerpt", message.get("excerpt") or 0, high=LONGEST_EXCERPT),
             figures=self._figures(place, role, message),
         )
 
