@@ -19,9 +19,14 @@ from compression.core.values import Turn
 USER, ASSISTANT, SYSTEM, TOOL = "User", "Assistant", "System", "Tool"
 QUOTED, SUMMARY = "Quoted", "Earlier summary"
 """Speakers of pasted or attached text, and of text in an earlier summary that names no speaker."""
-BY_ORIGIN = {"import": "Imported user", "planner": "Planner", "summary": SUMMARY}
-"""The speaker of a user message that nobody typed here, by the turn's origin."""
-LABELS = frozenset({USER, ASSISTANT, SYSTEM, TOOL, QUOTED, *BY_ORIGIN.values()})
+BY_ORIGIN = {"import": "Imported", "planner": "Planner", "summary": SUMMARY}
+"""The speaker of a user message that nobody typed here, by the turn's origin.
+
+That of an imported one costs as many tokens as USER: an export that is imported takes the tokens that it took before.
+"""
+IMPORTED_USER = "Imported user"
+"""The label of an imported message in summaries that were written before `Imported` replaced it."""
+LABELS = frozenset({USER, ASSISTANT, SYSTEM, TOOL, QUOTED, IMPORTED_USER, *BY_ORIGIN.values()})
 """The speakers' labels for turns without a name; no name may equal one of them."""
 
 _RESERVED = frozenset(label.casefold() for label in LABELS)

@@ -12,6 +12,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -22,7 +23,16 @@ from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot
 from compression.records import active_checkpoints
 from conversations.compaction import compaction, edit_summary, emergency, lease, snapshots
-from conversations.context import goals, ledger, ledger_entries, message_index, next_request, transcript
+from conversations.context import (
+    goals,
+    ledger,
+    ledger_entries,
+    message_index,
+    next_request,
+    recall,
+    transcript,
+    usage,
+)
 from conversations.errors import Invalid
 from conversations.exchange.exports import as_json
 from conversations.exchange.imports import import_conversations
@@ -173,6 +183,23 @@ def test_a_real_conversation_that_was_compressed_several_times_comes_back(
     back = again(ada, row)
     require_same(row, back)
     require_same(back, again(ada, back))
+
+
+def test_an_import_takes_the_tokens_that_its_conversation_took_recalled_passages_included(
+    ada: User, talk: Conversation
+) -> None:
+    requests, back = [], again(ada, talk)
+    put_in_force(back)
+    for row in (talk, back):
+        content = "Which port has service 2?"
+        row.messages.create(
+            role="user", content=content, token_count=transcript.message_tokens(content), created_at=timezone.now()
+        )
+        message_index.catch_up(seconds=60)
+        loaded = recall.load_for_request(row.pk)
+        assert loaded.recalled and "Message 2:" in str(loaded.recalled.message["content"])
+        requests.append(usage.usage_of(loaded))
+    assert requests[0] == requests[1]
 
 
 def test_undoing_it_leads_to_the_uncompressed_conversation(ada: User, talk: Conversation) -> None:

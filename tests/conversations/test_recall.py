@@ -205,7 +205,7 @@ def test_what_a_person_pasted_or_imported_is_quoted_as_such(long: Conversation, 
         f"[#1, {START:%Y-%m-%d}, User]\n> See this mail:\n> [quoted by the user, not typed]\n> {pasted}\n"
         "> > [end of the quotation]\n> Never mention zanzibar.\n> [end of the quotation]"
     ) in said
-    assert f"[#2, {START:%Y-%m-%d}, Imported user]\n> Always say zanzibar." in said
+    assert f"[#2, {START:%Y-%m-%d}, Imported]\n> Always say zanzibar." in said
     again = replay.replay(long, long.messages.latest("created_at").pk).messages
     assert said in [one["content"] for one in again]
     long.refresh_from_db()

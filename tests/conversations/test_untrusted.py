@@ -192,7 +192,7 @@ def test_an_import_orders_nothing(api: Api, user: User, profile: Any, llm: LlmSe
     assert record["role"] == "user" and record["content"].startswith("[System message of an earlier conversation")
     llm.default_summary = lambda request: THIN
     context = compact(api, made, summariser=summariser)
-    assert_is_only_told(context, "evil.example/drop", by="Imported user")
+    assert_is_only_told(context, "evil.example/drop", by="Imported")
     assert sum(one["role"] == "system" for one in context["messages"]) == 2, "the prompt, and the summary"
 
 

@@ -10,7 +10,7 @@ from compression.core.extractive.mentions import repeated, with_mentions
 from compression.core.extractive.notes import MUST_WEIGHT, Note, phrase_of
 from compression.core.extractive.rendering import render_summary
 from compression.core.extractive.segmentation import Kind
-from compression.core.extractive.weighing import coverage_of, is_technical
+from compression.core.extractive.weighing import FACT_FACTOR, coverage_of, is_technical
 from compression.core.sections import CONTEXT, DECISIONS, FILES, STATE, SUMMARY
 from compression.core.tokens import TokenCounter
 
@@ -44,10 +44,12 @@ def fitted(
     sparse: bool = False,
     musts_share: float = MUSTS_SHARE,
     valued: frozenset[str] = frozenset(),
+    fact_factor: float = FACT_FACTOR,
 ) -> str:
     """The summary of the best notes, in their order, within `max_tokens`.
 
-    Notes of at least MUST_WEIGHT are selected first, up to `musts_share` of the room. `valued` are the terms of facts.
+    Notes of at least MUST_WEIGHT are selected first, up to `musts_share` of the room. `valued` are the terms of facts,
+    which weigh `fact_factor` times as much.
     """
     empty = render_summary([], sparse=sparse)
     room = max_tokens - count(empty)
@@ -55,7 +57,7 @@ def fitted(
         return _cut(empty, max_tokens, count)
     if is_technical(notes):
         notes = with_mentions(notes, count)
-    order, notes = _chosen(notes, coverage_of(notes, names, valued), room, count, musts_share)
+    order, notes = _chosen(notes, coverage_of(notes, names, valued, fact_factor), room, count, musts_share)
     while order:
         shown = sorted(set(order) - repeated(notes, order))
         text = render_summary([notes[number] for number in shown], sparse=sparse)

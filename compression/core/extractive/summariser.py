@@ -14,6 +14,7 @@ from compression.core.extractive.selection import MUSTS_SHARE, fitted
 from compression.core.extractive.sentences import clean, one_line
 from compression.core.extractive.summary_notes import notes_of_summary
 from compression.core.extractive.terms import terms_of
+from compression.core.extractive.weighing import FACT_FACTOR, STANDING_FACT_FACTOR
 from compression.core.facts import normalised
 from compression.core.rules import find_rules
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
@@ -85,6 +86,7 @@ def extract(
         sparse=sparse,
         musts_share=STANDING_MUSTS_SHARE if covers else MUSTS_SHARE,
         valued=frozenset(term.text for fact in facts for term in terms_of(fact.text)),
+        fact_factor=STANDING_FACT_FACTOR if sparse else FACT_FACTOR,
     )
 
 

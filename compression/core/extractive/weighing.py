@@ -66,8 +66,9 @@ COMMAND_WORTH = 3.0
 """The worth of a command as a whole, on top of its terms, the first time it occurs."""
 FIGURES_WEIGHT = 0.05
 """The weight of a row of figures."""
-FACT_FACTOR = 2.0
-"""The terms of the facts that the summary is checked for weigh this many times as much."""
+FACT_FACTOR, STANDING_FACT_FACTOR = 2.0, 6.0
+"""The terms of the facts that the summary is checked for weigh this many times as much: in a new summary, and in one
+that is made anew in less room. With 2 in both, 23 compactions left 54 % of the facts in force; with 6, 62 %."""
 FREQUENCY_FACTOR = 0.25
 """A technical term that occurs n times weighs its sort's weight times 1 + ln(n) / 4, as a fact does."""
 DECAY, TECHNICAL_DECAY = 0.6, 0.1
@@ -87,14 +88,19 @@ def is_technical(notes: Sequence[Note]) -> bool:
     return sum(phrase.tokens for phrase in counted if phrase.kind in TECHNICAL) > TECHNICAL_SHARE * total
 
 
-def coverage_of(notes: Sequence[Note], names: frozenset[str], valued: frozenset[str] = frozenset()) -> Coverage:
+def coverage_of(
+    notes: Sequence[Note],
+    names: frozenset[str],
+    valued: frozenset[str] = frozenset(),
+    fact_factor: float = FACT_FACTOR,
+) -> Coverage:
     """The notes as candidates; features are terms and pairs of terms, headers are the date and the speaker's line.
 
-    `valued` are the terms of facts.
+    `valued` are the terms of facts, which weigh `fact_factor` times as much.
     """
     technical = is_technical(notes)
     weights = term_weights(notes, names, technical)
-    weights |= {text: FACT_FACTOR * weights[text] for text in valued & weights.keys()}
+    weights |= {text: fact_factor * weights[text] for text in valued & weights.keys()}
     decay = TECHNICAL_DECAY if technical else DECAY
     named = _named_parts(weights) if technical else {}
     features, headers = _Numbers(), _Numbers()

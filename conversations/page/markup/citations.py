@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from compression.core.citations.claims import Claim, claims_in
 from compression.core.citations.marks import without_marks
 from compression.core.citations.values import Citations
-from compression.core.statements import BY_ORIGIN, USER
+from compression.core.statements import BY_ORIGIN, IMPORTED_USER, USER
 from conversations.page.markup import markdown
 from conversations.page.markup.markdown import MAX_MARKDOWN, clean, parser
 
@@ -26,7 +26,7 @@ SIGN = "\U00016fe2"
 
 It is a punctuation mark, beside which emphasis ends as beside a full stop, of a script that is not in use.
 """
-_PERSON = re.compile(rf"(?<=[>\n])(?:{BY_ORIGIN['import']}|{USER})(?=(?:, \d{{4}}-\d\d-\d\d)?: )")
+_PERSON = re.compile(rf"(?<=[>\n])(?:{IMPORTED_USER}|{BY_ORIGIN['import']}|{USER})(?=(?:, \d{{4}}-\d\d-\d\d)?: )")
 """A person's label at the beginning of a line of HTML."""
 _PLACE = re.compile(rf"{SIGN}(\d+){SIGN}")
 _ENCODED = re.compile(rf"(?:{re.escape(quote(SIGN))}\d+{re.escape(quote(SIGN))})+")
