@@ -50,6 +50,10 @@ _SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "powershell", "cmd
 _PROMPT = re.compile(r"(?:[\w@:~/.-]{0,60}[$#%>]|bash-\$)\s+(?=\S)")
 _EMPTY = re.compile(r"\s*(?:(?:</?\w+\s*/?>\s*)+|(?:bash|sh)[\w.-]{0,8}[$#]\s*|\(\d+ more lines (?:above|below)\)\s*)")
 """Lines without content: tags without attributes, a prompt without a command, or the number of lines not shown."""
+_OPENER = re.compile(r"(?:- )?[\w.-]{1,60}:")
+"""A line of a fence that only names the lines below it, as in YAML; alone it says nothing."""
+_CONTINUED = re.compile(r"(?<=[^\s\\]) ?\\\n[ \t]*")
+"""The end of a line that a shell joins with the next one."""
 _NUMBERED = re.compile(r"^\s*\d{1,6}(?:[:|\t]|\s*→)")
 _ERROR = re.compile(
     r"\s*(?:[-*]\s*)?(?:[\w.]{0,80}(?:Error|Exception|Warning|Failure)\b|E\d{3,4}\b"
@@ -69,7 +73,7 @@ _PHATIC_WORDS = 7
 
 def pieces_of(content: str, *, output: bool = False) -> tuple[Piece, ...]:
     """The pieces of a message in order. `output`: a tool printed it; else this is guessed from its lines."""
-    lines = clean(content).splitlines()
+    lines = _CONTINUED.sub(" ", clean(content)).splitlines()
     output = output or _is_output(lines)
     pieces: list[Piece] = []
     fence: str | None = None
@@ -81,6 +85,8 @@ def pieces_of(content: str, *, output: bool = False) -> tuple[Piece, ...]:
         bare = _NUMBERED.sub("", line)
         text = one_line(bare)
         if not any(map(str.isalnum, text)) or _EMPTY.fullmatch(bare):
+            continue
+        if fence is not None and _OPENER.fullmatch(text):
             continue
         if fence is not None:
             pieces.append(Piece(_fenced_kind(text, fence, first), text))
