@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
@@ -53,7 +54,8 @@ class Reading:
                 written.append(piece.text)
                 yield piece
         if not self.usage.get("completion_tokens"):
-            self.usage = self.usage | {"completion_tokens": count_tokens("".join(written))}
+            counted = await asyncio.to_thread(count_tokens, "".join(written))  # megabytes take seconds
+            self.usage = self.usage | {"completion_tokens": counted}
 
     async def _pieces(self, chunks: AsyncGenerator[str]) -> AsyncGenerator[Piece]:
         async with aclosing(chunks):
@@ -119,7 +121,7 @@ def event(name: str, data: Json) -> str:
 
 def _chunk(event: str) -> Json:
     """The chunk in an event; empty for others."""
-    data = "".join(line[5:].lstrip() for line in event.splitlines() if line.startswith("data:"))
+    data = "".join(line[5:].lstrip() for line in event.split("\n") if line.startswith("data:"))
     try:
         chunk = json.loads(data)
     except ValueError:

@@ -16,6 +16,7 @@ from conversations.gateway import provider_stream, upstream
 from conversations.gateway.anthropic import upstream as native
 from conversations.gateway.anthropic.protocol import MESSAGES
 from conversations.gateway.call_log import Call, record
+from conversations.gateway.characters import whole_answer, with_whole_characters
 from conversations.gateway.checkpoints import State
 from conversations.gateway.passages import with_passages
 from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, Asked, Events, Protocol, streamed
@@ -41,10 +42,11 @@ async def forwarded(
         content, call.spent = await provider_stream.whole(provider)
         call.answered()
         record_later(call)
-        return await _whole(content, of, call, telling, is_stream=asked.is_stream and protocol is not CHAT)
+        as_stream = asked.is_stream and protocol is not CHAT
+        return await _whole(whole_answer(content), of, call, telling, is_stream=as_stream)
     tally, kept = provider_stream.Tally(asked.choices), held.pop_all()
     take = partial(provider_stream.take_chunk, with_usage=asked.wants_usage or protocol.events is not None)
-    events = provider_stream.events(provider, tally, take)
+    events = with_whole_characters(provider_stream.events(provider, tally, take))
     if telling.events:
         events = telling.events(events, of)
     return _streamed(events, tally, call, kept, protocol)
@@ -59,9 +61,10 @@ async def passed_on(request: HttpRequest, asked: GatewayRequest, call: Call, hel
         content, call.spent = await provider_stream.whole(provider, native.spent_by)
         call.answered()
         record_later(call)
-        return HttpResponse(content, content_type=JSON, headers=call.headers)
+        return HttpResponse(whole_answer(content), content_type=JSON, headers=call.headers)
     tally, kept = provider_stream.Tally(), held.pop_all()
-    return _streamed(provider_stream.events(provider, tally, native.take_event), tally, call, kept, MESSAGES)
+    events = with_whole_characters(provider_stream.events(provider, tally, native.take_event))
+    return _streamed(events, tally, call, kept, MESSAGES)
 
 
 def _streamed(

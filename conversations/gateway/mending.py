@@ -13,6 +13,7 @@ from typing import Any
 
 from conversations.context.transcript import NO_RESULT, ORPHAN
 from conversations.gateway.messages import Raw, as_json
+from conversations.llm.text_repair import without_halves
 
 MAX_DESCRIBED_CHARS = 2_000
 """The most characters by which a part that has no equal is described."""
@@ -51,7 +52,7 @@ def file_note(kind: str, media_type: str, data: str, name: str = "") -> str:
 
 def without_surrogates(value: Any) -> Any:
     """A JSON value whose texts are valid: half a character is U+FFFD."""
-    return _mapped(value, lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return _mapped(value, without_halves)
 
 
 def storable(value: Any) -> Any:

@@ -119,9 +119,9 @@ async def _lines(of: Upstream) -> AsyncGenerator[str]:
             *lines, rest = _ENDS.split(b"".join(pieces))
             pieces, size = [rest], len(rest)
             for line in lines:
-                yield line.decode()
+                yield line.decode(errors="replace")
     if rest := b"".join(pieces):
-        yield rest.decode().rstrip("\r")
+        yield rest.decode(errors="replace").rstrip("\r")
 
 
 async def _drained(lines: AsyncGenerator[str]) -> None:

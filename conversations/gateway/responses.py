@@ -74,18 +74,18 @@ class Stream:
         self._loop = asyncio.get_running_loop()
         self._is_over = False
 
-    async def __aiter__(self) -> AsyncGenerator[str]:
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
         status, error = GONE, "client_gone"
         try:
             async for event in self._events:
                 if not event.startswith(":"):  # else it only says that the provider is there
                     self._call.answered()
-                yield event
+                yield event.encode(errors="replace")
             status, error = 200, ""
         except Exception as fault:
             refusal = as_refusal(fault)
             status, error = refusal.status, refusal.code
-            yield self._protocol.broken(self._protocol.error(refusal))
+            yield self._protocol.broken(self._protocol.error(refusal)).encode(errors="replace")
         finally:
             if self._tally.is_done:
                 status, error = 200, ""  # who goes away then has all of it

@@ -376,7 +376,7 @@ def test_a_summary_that_is_made_anew_in_less_room_prefers_the_facts() -> None:
 
 
 def test_a_command_of_several_lines_is_one_piece_and_a_key_without_a_value_is_none() -> None:
-    text = "Run:\n```bash\npg_basebackup -h node-3 \\\n  --slot=node7 \\\n  --progress\n```\n```yaml\nlimits:\n  rate: 40\n```"
+    text = "```bash\npg_basebackup -h node-3 \\\n  --slot=n7 \\\n  --progress\n```\n```yaml\nlimits:\n  rate: 40\n```"
     texts = [piece.text for piece in pieces_of(text)]
-    assert "pg_basebackup -h node-3 --slot=node7 --progress" in texts and "rate: 40" in texts
+    assert "pg_basebackup -h node-3 --slot=n7 --progress" in texts and "rate: 40" in texts
     assert not any(text.startswith("--") or text == "limits:" for text in texts)
