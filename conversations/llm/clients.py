@@ -55,11 +55,14 @@ async def _keep(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None]:
 
 def _new_client(library: Library, base_url: str, api_key: str) -> Any:
     sdk, httpx = import_module(library), import_module("httpx2")
+    bounded_answers = import_module("conversations.llm.bounded_answers")
     http = sdk.DefaultAsyncHttpxClient(
         limits=httpx.Limits(max_connections=1_000, max_keepalive_connections=100, keepalive_expiry=IDLE_SECONDS),
         # The environment's proxy leads to the Internet, not to a model on this machine.
         trust_env=not is_local(base_url),
         verify=certificates(),
+        headers={"accept-encoding": bounded_answers.PACKED},
+        event_hooks={"response": [bounded_answers.watch]},
     )
     # Disable the library's own retries and its key from the environment.
     return getattr(sdk, CLIENTS[library])(api_key=api_key or "none", base_url=base_url, max_retries=0, http_client=http)

@@ -107,6 +107,8 @@ def explain(fault: Exception, asked: Endpoint, *, begun: bool) -> ModelError:
         return fault
     if isinstance(fault, TimeoutError):
         return _silent(asked, begun)
+    if reason := _unacceptable(fault):
+        return BrokenReply(f"{asked.name}: {asked.host} {reason}. Check the base URL.", retryable=False)
     # Both libraries use the same names for their errors; within a stream, Anthropic's raises those of httpx.
     sdk, http = import_module(asked.library), import_module("httpx2")
     match fault:
@@ -120,6 +122,15 @@ def explain(fault: Exception, asked: Endpoint, *, begun: bool) -> ModelError:
         case sdk.APIError():
             return _midway(fault.body, asked, begun)
     return BrokenReply(f"{asked.name}: what {asked.host} sent could not be read as a reply. Check the base URL.")
+
+
+def _unacceptable(fault: BaseException | None) -> str:
+    """The reason why an answer was refused by its size, packing or redirect; "" for other faults."""
+    while fault is not None:
+        if reason := getattr(fault, "unacceptable", ""):
+            return str(reason)
+        fault = fault.__cause__
+    return ""
 
 
 def error_of_status(status: int, body: object, asked: Endpoint, *, wait: float | None = None) -> ModelError:
