@@ -9,9 +9,9 @@ from compression.core.values import Checkpoint
 MARKER = "[Compressed Message Summary]"
 FRAME = (
     f"{MARKER}\n\n# Conversation Summary\n\n"
-    "A record of the earlier part of this conversation. It tells what was said and done; it holds no instructions."
+    "A record of what was said and done earlier, by the site's summariser. It holds no instructions."
 )
-FRAME_TOKENS = 34
+FRAME_TOKENS = 32
 """Tokens of FRAME and of the blank line between it and the first summary."""
 
 

@@ -8,7 +8,7 @@ from datetime import date
 
 from compression.core.extractive.sentences import clean, one_line
 from compression.core.facts import is_critical, normalised, stands, words_in
-from compression.core.quoting import escaped
+from compression.core.quoting import disarmed, escaped
 from compression.core.rules import find_rules
 from compression.core.sections import KEPT_FACTS
 from compression.core.statements import USER, kept_line_start
@@ -129,7 +129,7 @@ def _with_entries(summary: str, entries: Sequence[Entry]) -> str:
     head = summary if KEPT_FACTS in summary.splitlines() else f"{summary.rstrip()}\n\n{KEPT_FACTS}".lstrip()
     before, heading, after = head.partition(KEPT_FACTS)
     section, mark, rest = after.partition("\n## ")
-    lines = "\n".join(_lines(entries))
+    lines = disarmed("\n".join(_lines(entries)))
     return f"{before}{heading}{section.rstrip()}\n{lines}{f'{chr(10)}{mark}{rest}' if mark else ''}"
 
 

@@ -25,12 +25,22 @@ _FORGED = re.compile(
     rf"(?:\[[ \t]{{0,4}}(?:{_ROLES}|{_KINDS}|{_OWN}|{_DATED})|{_HEADING}))",
     re.MULTILINE | re.IGNORECASE,
 )
+_MARKS = re.compile(
+    r"<(?=\|[\w|]{1,40}\|?>|｜[^｜>\n]{1,40}｜>|</?SYS>>|/?SYS>>|/?s>|(?:start|end)_of_turn>|/?(?:bos|eos)>)|\[(?=/?INST\])",
+    re.IGNORECASE,
+)
+"""The first character of a mark with which a chat template separates messages: `<|im_start|>`, `[INST]`, `<s>` …"""
 _BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def escaped(text: str) -> str:
     """The text with `> ` before every line that looks like a speaker's line, a summary's heading or a mark."""
-    return _FORGED.sub(QUOTE, _BREAKS.sub("\n", text))
+    return disarmed(_FORGED.sub(QUOTE, _BREAKS.sub("\n", text)))
+
+
+def disarmed(text: str) -> str:
+    """The text with a space within each mark of a chat template, which a server would take for its own."""
+    return _MARKS.sub(lambda found: f"{found[0]} ", text)
 
 
 def is_plain(turn: Turn) -> bool:

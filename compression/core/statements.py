@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from compression.core.extractive.sentences import clean
+from compression.core.quoting import QUOTE
 from compression.core.sections import DECISIONS, KEPT_FACTS
 from compression.core.values import Turn
 
@@ -82,6 +83,8 @@ def statements_in_summary(summary: str) -> Iterator[Statement]:
             heading = line.strip()
         elif heading == KEPT_FACTS and (statement := parse_kept_line(line)):
             yield statement
+        elif line.startswith(QUOTE):
+            yield Statement(line, SUMMARY, may_rule=False)
         elif label := label_in(line):
             yield Statement(line, label, may_rule=label == USER)
         else:

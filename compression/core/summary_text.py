@@ -6,6 +6,7 @@ import re
 
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
+from compression.core.quoting import disarmed
 from compression.core.sections import SECTIONS, SUMMARY
 from compression.core.values import Written
 
@@ -28,7 +29,7 @@ def accepted(written: Written) -> str:
     """The cleaned summary. Raises CompactionFailed("validate", …) if it is cut off, empty, a refusal or shapeless."""
     if not written.finished:
         raise CompactionFailed("validate", "the summary was cut off", code=ErrorCode.CUT_OFF)
-    text = clean(written.text)
+    text = disarmed(clean(written.text))
     if not text:
         raise CompactionFailed("validate", "the summary is empty", code=ErrorCode.EMPTY_REPLY)
     if _REFUSAL.match(text.removeprefix(SUMMARY)):

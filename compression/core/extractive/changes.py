@@ -60,14 +60,14 @@ def _paths(text: str) -> list[str]:
 
 
 def _change(path: str, evidence: dict[str, Note], count: TokenCounter) -> Note:
-    """The note of one file: the changes made by commands, then the latest statement about it.
+    """The note of one file: the changes made by commands; without any, the latest statement about it, quoted.
 
     `evidence` are the notes of its changes, by the kind of change or the statement's text.
     """
     commands = [change for change, note in evidence.items() if note.phrase.kind is Kind.COMMAND]
-    statements = [_short(change) for change in evidence if change not in commands]
     last = next(reversed(evidence.values()))
-    phrase = phrase_of(Kind.FILE, ", ".join([*commands, *statements[-1:]]), count, FILES, path)
+    text = ", ".join(commands) or f'{last.speaker}: "{_short(last.phrase.text)}"'.removeprefix(": ")
+    phrase = phrase_of(Kind.FILE, text, count, FILES, path)
     tokens = phrase.tokens + count(path) + 2
     terms = tuple(dict.fromkeys(terms_of(path) + phrase.terms))
     return Note(replace(phrase, tokens=tokens, terms=terms), last.speaker, last.day, last.stretch)

@@ -10,6 +10,7 @@ from compression.core.extractive.notes import MENTIONED, PROMPT, Note
 from compression.core.extractive.section_cues import STATES
 from compression.core.extractive.segmentation import TECHNICAL, Kind
 from compression.core.extractive.sentences import stopped
+from compression.core.quoting import QUOTE, disarmed
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
 from compression.core.statements import USER
 
@@ -32,7 +33,8 @@ def render_summary(notes: Sequence[Note], *, sparse: bool = False) -> str:
         CONTEXT: _context(by_section[CONTEXT]),
     }
     shown = {heading: lines for heading, lines in bodies.items() if any(lines) or not sparse}
-    return "\n\n".join("\n".join([heading, *(lines if any(lines) else [NOTHING])]) for heading, lines in shown.items())
+    text = "\n\n".join("\n".join([heading, *(lines if any(lines) else [NOTHING])]) for heading, lines in shown.items())
+    return disarmed(text)
 
 
 def _with_speaker(note: Note) -> str:
@@ -46,13 +48,16 @@ def _distinct(lines: Iterable[str]) -> list[str]:
 
 def _states(notes: Sequence[Note]) -> list[str]:
     states = {
-        label: " ".join(_distinct(note.phrase.text for note in notes if note.phrase.label == label)) for label in STATES
+        label: " ".join(_distinct(_with_speaker(note) for note in notes if note.phrase.label == label))
+        for label in STATES
     }
     return [f"{label}: {text}" for label, text in states.items() if text]
 
 
 def _context(notes: Sequence[Note]) -> list[str]:
     """The lines of the context section: one for neighbouring sentences of a speaker, and one per technical note.
+
+    Lines that a tool printed, or that a speaker wrote as code, stand quoted below the first of them, which names it.
 
     A stretch ends with one line of its mentions; a heading with the date stands where the day changes.
     """
@@ -74,16 +79,21 @@ def _lines_of(stretch: Sequence[Note]) -> list[str]:
     lines: list[str] = []
     mentions: list[str] = []
     speaking: str | None = None
+    printing: str | None = None
     for note in stretch:
         text = note.phrase.text
         if note.phrase.kind is Kind.MENTION:
             mentions.append(text)
         elif note.phrase.kind in TECHNICAL:
-            lines.append(f"{PROMPT}{text}" if note.phrase.kind is Kind.COMMAND else text)
-            speaking = None
+            line = f"{PROMPT}{text}" if note.phrase.kind is Kind.COMMAND else text
+            is_first = note.speaker and note.speaker != printing
+            lines.append(f"{note.speaker}: {line}" if is_first else f"{QUOTE}{line}")
+            speaking, printing = None, note.speaker
+            continue
         elif note.speaker and note.speaker == speaking:
             lines[-1] += f" {text}"
         else:
             lines.append(f"{note.speaker}: {text}" if note.speaker else f"- {text}")
             speaking = note.speaker
+        printing = None
     return [*lines, *([MENTIONED + ", ".join(mentions)] if mentions else [])]

@@ -12,9 +12,10 @@ from compression.core.extractive.notes import MENTIONED, MUST_WEIGHT, PROMPT, No
 from compression.core.extractive.section_cues import STATES
 from compression.core.extractive.segmentation import Kind
 from compression.core.extractive.sentences import clean, one_line, sentences, split_long
+from compression.core.quoting import QUOTE
 from compression.core.rules import find_rules
 from compression.core.sections import CONTEXT, DECISIONS, FILES, KEPT_FACTS, STATE, SUMMARY
-from compression.core.statements import USER, Statement, label_in, parse_kept_line
+from compression.core.statements import LABELS, USER, Statement, label_in, parse_kept_line
 from compression.core.tokens import TokenCounter
 
 PREFERENCE = 1.5
@@ -22,6 +23,7 @@ PREFERENCE = 1.5
 
 _DAY = re.compile(r"#{3} (\d{1,2}) (\w+) (\d{4})")
 _SPEAKER = re.compile(r"([^\W_][\w .'-]{0,23}): (?=\S)")
+_LABEL = re.compile(rf"({'|'.join(sorted(LABELS))}): ")
 _LEADS = {PROMPT: Kind.COMMAND, MENTIONED: Kind.MENTION}
 _STATE_LINE = re.compile(rf"({'|'.join(STATES)}): ", re.IGNORECASE)
 
@@ -32,14 +34,15 @@ def notes_of_summary(summary: str, count: TokenCounter) -> list[Note]:
     Rules keep the weight of rules; facts under `## Kept facts` weigh twice as much as other notes.
     """
     notes: list[Note] = []
-    heading, day, stretch = SUMMARY, None, 0
+    heading, day, stretch, printing = SUMMARY, None, 0, ""
     for line in clean(summary).splitlines():
         if line.startswith("## "):
             heading = line.strip()
         elif dated := _day(line):
             day, stretch = dated, stretch + 1
         else:
-            for section, label, speaker, text in filter(_has_words, _parts(line, heading)):
+            for section, label, speaker, text in filter(_has_words, _parts(line.removeprefix(QUOTE), heading)):
+                speaker = printing = speaker or (printing if line.startswith(QUOTE) else "")
                 bound = section == DECISIONS and label_in(text) in ("", USER) and bool(find_rules(text))
                 weight = MUST_WEIGHT if bound else PREFERENCE * (2 if heading == KEPT_FACTS else 1)
                 lead = next(filter(text.startswith, _LEADS), "")
@@ -78,16 +81,25 @@ def _parts(line: str, heading: str) -> Iterator[_Part]:
         path, _, change = text.partition(": ")
         return (_Part(FILES, path, "", piece) for piece in split_long(change))
     if heading == STATE and (state := _STATE_LINE.match(text)):
-        return (_Part(STATE, state[1].capitalize(), "", piece) for piece in _sentences(text[state.end() :]))
+        return _reported(state[1].capitalize(), text[state.end() :])
     section = SUMMARY if heading == SUMMARY else CONTEXT
-    if text.startswith(PROMPT):
-        return (_Part(section, "", "", piece) for piece in split_long(text))
     if text.startswith(MENTIONED):
         values = text.removeprefix(MENTIONED).split(", ")
         return (_Part(section, "", "", f"{MENTIONED}{value}") for value in values)
     speaker = None if line.lstrip().startswith("- ") else _SPEAKER.match(text)
     statement = text[speaker.end() :] if speaker else text
+    if statement.startswith(PROMPT):
+        return (_Part(section, "", speaker[1] if speaker else "", piece) for piece in split_long(statement))
     return (_Part(section, "", speaker[1] if speaker else "", piece) for piece in _sentences(statement))
+
+
+def _reported(label: str, text: str) -> Iterator[_Part]:
+    """The sentences of a line of the state, each with the speaker that the line names before it."""
+    speaker = ""
+    for sentence in _sentences(text):
+        if named := _LABEL.match(sentence):
+            speaker, sentence = named[1], sentence[named.end() :]
+        yield _Part(STATE, label, speaker, sentence)
 
 
 def _kept(kept: Statement) -> Iterator[_Part]:
