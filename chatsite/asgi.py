@@ -27,6 +27,7 @@ from chatsite import logs, probes
 from chatsite.addresses import believe_proxy
 from chatsite.admitted_requests import Admitted
 from chatsite.bodies import is_sign_in
+from chatsite.fair_places import Requester, requester
 from chatsite.gateway_handler import GATEWAY, GatewayHandler
 from chatsite.handler import Handler
 from chatsite.lifespan import lifespan
@@ -84,7 +85,7 @@ async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
         await probes.answer(scope, send)
         return
     path = scope["path"]
-    async with request_thread(_kind_of(scope["method"], path)) as thread:
+    async with request_thread(_kind_of(scope["method"], path), _requester(scope)) as thread:
         admitted = Admitted(send)
         incoming = Incoming(scope, receive, thread, admitted)
         scope["let_go"], scope["after_thread"] = thread.let_go, thread.after
@@ -99,6 +100,10 @@ async def _answer(scope, receive, send):  # type: ignore[no-untyped-def]
             await refuse(scope, None if incoming.is_whole else receive, send, refusal)
         finally:
             incoming.close()
+
+
+def _requester(scope) -> Requester:  # type: ignore[no-untyped-def]
+    return requester(scope["headers"], str((scope.get("client") or ("",))[0]))
 
 
 def _kind_of(method: str, path: str) -> Kind:

@@ -26,7 +26,12 @@ async def is_known(headers: Iterable[tuple[bytes, bytes]], address: str) -> bool
 
 def has_credentials(headers: dict[bytes, bytes]) -> bool:
     """Whether the headers name a session or a key, valid or not."""
-    return bool(_key(headers) or session_of(headers.get(b"cookie", b"")))
+    return bool(credentials(headers))
+
+
+def credentials(headers: dict[bytes, bytes]) -> str:
+    """The key, or else the session, that the headers name, valid or not; "" if they name none."""
+    return _key(headers) or session_of(headers.get(b"cookie", b"")) or ""
 
 
 def _ask(headers: dict[bytes, bytes], address: str) -> bool:

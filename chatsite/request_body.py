@@ -10,9 +10,10 @@ from django.conf import settings
 
 from chatsite.admitted_requests import Admitted
 from chatsite.bodies import SMALL_BODY_BYTES, Held, is_sign_in
+from chatsite.fair_places import Full, Places
 from chatsite.known_callers import is_known
 from chatsite.refusal_responses import BodyTooLarge, Busy, TooSlow, Unknown
-from chatsite.request_threads import Places, RequestThread
+from chatsite.request_threads import RequestThread
 
 LARGE_BODY_BYTES = 1_000_000
 """A larger body takes so much memory while it is parsed that only MAX_LARGE_AT_ONCE may be parsed at a time."""
@@ -62,7 +63,7 @@ class Incoming:
     def close(self) -> None:
         self._held.close()
         if self._is_large:
-            _large.leave()
+            _large.leave(self._thread.who)
             gc.collect()  # parsing leaves large objects in reference cycles
 
     async def _count(self, size: int) -> None:
@@ -87,10 +88,10 @@ class Incoming:
     async def _turn(self) -> None:
         try:
             if self.size > LARGE_BODY_BYTES:
-                await _large.take(MAX_LARGE_AT_ONCE)
+                await _large.take(MAX_LARGE_AT_ONCE, self._thread.who)
                 self._is_large = True
             await self._thread.take()
             if not self._is_large:
                 self._held.close()  # the call may take minutes: do not count its body any longer
-        except Places.Full:
+        except Full:
             raise Busy from None

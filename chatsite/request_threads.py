@@ -7,8 +7,6 @@ does not if a ThreadSensitiveContext is active already, so this module enters on
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -18,6 +16,8 @@ from typing import Any
 from asgiref.sync import ThreadSensitiveContext
 from django.conf import settings
 from django.db import connections
+
+from chatsite.fair_places import Places, Requester
 
 MAX_IDLE_THREADS = 8
 """The most idle threads that are kept for later requests."""
@@ -30,56 +30,10 @@ PAGES_WAITING = 1_000
 SIGN_INS_AT_ONCE = 2
 """The most passwords hashed at a time: each takes half a second of CPU time."""
 SIGN_INS_WAITING = 50
-MAX_WAITING = 200
-"""The most requests of other kinds that wait for a place."""
-MAX_WAIT_SECONDS = 20.0
-"""A request waits for a place at most this long."""
 MAX_END_SECONDS = 5.0
 """When the server stops, requests have this long to end."""
+NOBODY = Requester("", "")
 EVENT_STREAM = (b"Content-Type", b"text/event-stream")
-
-
-class Places:
-    """A limited number of places; requests without one wait in the order of their arrival."""
-
-    class Full(Exception):
-        """All places are taken, and too many requests wait or the wait was too long."""
-
-    def __init__(self, *, waiting: int = MAX_WAITING) -> None:
-        self.taken, self._may_wait = 0, waiting
-        self.waiting: deque[asyncio.Future[None]] = deque()
-        self._lock = threading.Lock()
-
-    async def take(self, most: int) -> None:
-        """Take one of `most` places. Raises Full if too many wait already, or none is free within MAX_WAIT_SECONDS."""
-        with self._lock:
-            if self.taken < most:
-                self.taken += 1
-                return
-            if len(self.waiting) >= self._may_wait:
-                raise self.Full
-            turn = asyncio.get_running_loop().create_future()
-            self.waiting.append(turn)
-        try:
-            async with asyncio.timeout(MAX_WAIT_SECONDS):
-                await turn
-        except BaseException as error:
-            with self._lock:
-                given = turn not in self.waiting
-                if not given:
-                    self.waiting.remove(turn)
-            if given:
-                self.leave()  # the place was given just too late: pass it on
-            raise (self.Full if isinstance(error, TimeoutError) else error) from None
-
-    def leave(self) -> None:
-        """Give the place to the request that has waited longest. May be called from any thread."""
-        with self._lock:
-            turn = self.waiting.popleft() if self.waiting else None
-            if turn is None:
-                self.taken -= 1
-        if turn is not None:
-            turn.get_loop().call_soon_threadsafe(_give, turn)
 
 
 class Kind(Enum):
@@ -117,17 +71,17 @@ class RequestThread:
     The request has it before it takes a place, so that a body that is still arriving needs no place.
     """
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, who: Requester = NOBODY) -> None:
         self.executor = _idle.pop() if _idle else ThreadPoolExecutor(max_workers=1, thread_name_prefix="request")
-        self._kind = kind
+        self._kind, self.who = kind, who
         self.context = ThreadSensitiveContext(executor=self.executor)
         self.is_gone = False
         self._is_taken = False
         _at_work.add(self)
 
     async def take(self) -> None:
-        """Wait for a place of the request's kind. Raises Places.Full."""
-        await _places[self._kind].take(_at_once(self._kind))
+        """Wait for a place of the request's kind. Raises Full."""
+        await _places[self._kind].take(_at_once(self._kind), self.who)
         self._is_taken = True
 
     def letting_go(self, send: Any) -> Any:
@@ -165,13 +119,13 @@ class RequestThread:
             connections.close_all()
             self.executor.shutdown(wait=False)
         if self._is_taken:
-            _places[self._kind].leave()
+            _places[self._kind].leave(self.who)
 
 
 @asynccontextmanager
-async def request_thread(kind: Kind = Kind.PAGE) -> AsyncIterator[RequestThread]:
-    """A thread for a request, with Django's ThreadSensitiveContext active."""
-    thread = RequestThread(kind)
+async def request_thread(kind: Kind = Kind.PAGE, who: Requester = NOBODY) -> AsyncIterator[RequestThread]:
+    """A thread for a request of `who`, with Django's ThreadSensitiveContext active."""
+    thread = RequestThread(kind, who)
     try:
         async with thread.context:
             yield thread
@@ -190,8 +144,3 @@ async def wait_for_threads() -> None:
         async with asyncio.timeout(MAX_END_SECONDS):
             while _at_work:
                 await asyncio.sleep(0.01)
-
-
-def _give(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_result(None)

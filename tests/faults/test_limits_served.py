@@ -17,11 +17,13 @@ import pytest
 from django.conf import settings
 from websockets.exceptions import ConnectionClosed
 
-from chatsite.request_threads import MAX_WAITING
+from chatsite.fair_places import MAX_WAITING, SHARE
 from tests.faults.serving import SERVERS, Served, answer_of, serving
 from tests.servers import wait_until
 
 HEAD, BODY, UNREAD, REQUESTS, SOCKETS = 1.5, 2.5, 2.5, 3, 4
+ONE_PERSON = int(SHARE * MAX_WAITING)
+"""The most requests of one person that wait."""
 LOUD = 100  # MB
 KEPT = 25_000_000
 """Bytes that a process may need for one peer that does not read: the events of one queue, and some air."""
@@ -174,7 +176,7 @@ def test_requests_wait_for_their_turn_and_too_many_are_told_so(served: Served) -
         ]
         served.llm.wait_for(lambda llm: len(llm.chats) == REQUESTS)
         crowd = []
-        for _ in range(MAX_WAITING + 1):
+        for _ in range(ONE_PERSON + 1):
             crowd.append(opened.enter_context(served.dial()))
             crowd[-1].sendall(served.head("GET", "/api/conversations?limit=1"))
         wait_until(lambda: any(map(has_answer, crowd)), what="a refusal")
@@ -182,7 +184,7 @@ def test_requests_wait_for_their_turn_and_too_many_are_told_so(served: Served) -
         status, headers, text = answer_of(late)
         assert (status, headers["retry-after"], json.loads(text)["error"]["code"]) == (503, "5", "busy")
         assert not any(reply.done() for reply in waiting)
-        assert [answer_of(connection)[0] for connection in crowd if connection is not late] == [200] * MAX_WAITING
+        assert [answer_of(connection)[0] for connection in crowd if connection is not late] == [200] * ONE_PERSON
         assert [reply.result()["assistant_message"]["status"] for reply in waiting] == ["complete"] * REQUESTS
 
 
