@@ -146,6 +146,8 @@ def _completion(answer: Answer, request: Request) -> dict[str, Any]:
     message = {"role": "assistant", "content": text, "refusal": None}
     if answer.refusal:
         message |= {"content": None, "refusal": answer.text}
+    if answer.thoughts:
+        message[answer.thinks_in] = answer.thoughts
     if answer.calls:
         message["tool_calls"] = [
             {"id": call_id(request, place), "type": "function", "function": {"name": name, "arguments": said}}

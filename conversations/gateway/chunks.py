@@ -1,4 +1,7 @@
-"""Reads the stream of a chat completion as pieces of its parts, one part after another: thoughts, text, and calls."""
+"""Reads a chat completion, streamed or whole, as pieces of its parts, one part after another: thoughts, text, calls.
+
+Servers differ in how they send the parts; the readers of chats read them here too.
+"""
 
 from __future__ import annotations
 
@@ -6,110 +9,172 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
+from uuid import uuid4
 
 from compression.core.tokens import count_tokens
+from conversations.gateway.messages import MAX_CALLS
+from conversations.llm.reasoning_fields import ReasoningFields
+from conversations.llm.thinking_tags import ThinkingTags, split_closed
+from conversations.llm.tool_call_chunks import Calls, text_of
 
 Json = dict[str, Any]
-THOUGHTS = ("reasoning_content", "reasoning")
-"""The fields in which servers of chat completions send what a model thinks."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool as it comes; `waiting` are the arguments that no piece has had yet."""
+    """A call of a tool: its number in the reply, an id that no other call of the reply has, and the tool's name."""
 
     index: int
-    id: str = ""
-    name: str = ""
-    waiting: list[str] = field(default_factory=list)
+    id: str
+    name: str
 
 
 class Piece(NamedTuple):
-    """More of a part: of the thoughts, of the text, or of a `call`."""
+    """More of a part: of the thoughts, of the text, or of the arguments of a `call`."""
 
     kind: Literal["thought", "text", "call"]
     text: str
     call: ToolCall | None = None
 
 
-@dataclass(slots=True)
 class Reading:
     """A completion so far. The first call goes out as it comes, those beside it once that has ended: their chunks may
-    come in turn. What is said after a call has begun comes last. Where the provider reports no usage, the tokens of the
-    pieces are our own count.
+    come in turn. Text after a call comes last. Where the provider reports no usage, the tokens of the pieces are our
+    own count.
     """
 
-    reason: str | None = None
-    usage: Json = field(default_factory=dict)
-    calls: dict[int, ToolCall] = field(default_factory=dict)
-    late: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self.usage: Json = {}
+        self._calls = Calls(most=MAX_CALLS)
+        self._fields = ReasoningFields()
+        self._tags = ThinkingTags()
+        self._tagged: list[str] = []
+        self._late: list[str] = []
+        self._begun: list[ToolCall] = []
+        self._sent = 0
+
+    @property
+    def has_calls(self) -> bool:
+        return bool(self._calls.so_far or self._begun)
+
+    @property
+    def thoughts(self) -> Json:
+        """The fields of the assistant's message with which the thoughts so far go back to their model."""
+        fields: Json = self._fields.returned.get("fields", {})
+        return fields
 
     async def pieces(self, chunks: AsyncGenerator[str]) -> AsyncGenerator[Piece]:
         """The pieces of a stream's chunks, each the text of an event."""
         written: list[str] = []
-        async with aclosing(self._pieces(chunks)) as pieces:
-            async for piece in pieces:
-                written.append(piece.text)
-                yield piece
+        async with aclosing(chunks):
+            async for text in chunks:
+                for piece in self._taken(_chunk(text)):
+                    written.append(piece.text)
+                    yield piece
+        for piece in self._rest():
+            written.append(piece.text)
+            yield piece
         if not self.usage.get("completion_tokens"):
             counted = await asyncio.to_thread(count_tokens, "".join(written))  # megabytes take seconds
             self.usage = self.usage | {"completion_tokens": counted}
 
-    async def _pieces(self, chunks: AsyncGenerator[str]) -> AsyncGenerator[Piece]:
-        async with aclosing(chunks):
-            async for text in chunks:
-                for piece in self._taken(_chunk(text)):
-                    yield piece
-        for index in sorted(self.calls):
-            for piece in self._of_call(index):
-                yield piece
-        if self.late:
-            yield Piece("text", "".join(self.late))
+    def whole(self, completion: Json) -> list[Piece]:
+        """The pieces of a completion that came at once."""
+        choices = completion.get("choices")
+        choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
+        said = _object(choice.get("message"))
+        thought, text = split_closed(_text(said.get("content")))
+        spoken = {name: value for name, value in said.items() if name not in ("tool_calls", "function_call")}
+        chunk = {"choices": [{"delta": spoken | {"content": text}, "finish_reason": choice.get("finish_reason")}]}
+        pieces = [*self._taken(chunk | {"usage": completion.get("usage")}), *self._rest()]
+        for _, id, name, arguments in _calls_in(said):
+            call = ToolCall(len(self._begun), id or f"call_{uuid4().hex}", name)
+            self._begun.append(call)
+            pieces.append(Piece("call", arguments.strip() or "{}", call))
+        return [Piece("thought", thought), *pieces] if thought else pieces
 
     def _taken(self, chunk: Json) -> Iterator[Piece]:
-        self.usage = chunk.get("usage") or self.usage
-        for choice in (chunk.get("choices") or ())[:1]:
-            delta = choice.get("delta") or {}
-            self.reason = choice.get("finish_reason") or self.reason
-            text = delta.get("content") or delta.get("refusal") or ""
-            if self.calls:
-                self.late += [text] if text else []
+        usage, choices = chunk.get("usage"), chunk.get("choices")
+        self.usage = usage if isinstance(usage, dict) and usage else self.usage
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict):
+            return
+        delta = _object(choice.get("delta"))
+        self.reason = choice.get("finish_reason") or self.reason
+        thought = self._fields.take(delta)
+        tagged, text = self._tags.take(_text(delta.get("content")))
+        text += _text(delta.get("refusal"))
+        if self.has_calls:
+            self._late += [text] if text else []
+        else:
+            if thought or tagged:
+                yield Piece("thought", thought + tagged)
+            if text:
+                yield Piece("text", text)
+        self._gather(delta)
+        if self.has_calls:
+            yield from self._of_first()
+
+    def _rest(self) -> Iterator[Piece]:
+        """What is only known at the end: a held tag, calls beside the first one, and text that came after them."""
+        if held := self._tags.rest():
+            if self.has_calls:
+                self._late.insert(0, held)
             else:
-                if thoughts := thoughts_of(delta):
-                    yield Piece("thought", thoughts)
-                if text:
-                    yield Piece("text", text)
-            for call in delta.get("tool_calls") or ():
-                self._gather(call)
-        if self.calls:
-            yield from self._of_call(min(self.calls))
+                yield Piece("text", held)
+        if self.has_calls:
+            yield from self._of_first(is_over=True)
+            for call in self._calls.so_far[1:]:
+                if call.name.strip():
+                    yield Piece("call", call.arguments.strip() or "{}", self._begin(call.id, call.name))
+        if self._late:
+            yield Piece("text", "".join(self._late))
 
     def _gather(self, delta: Json) -> None:
-        index, given = int(delta.get("index") or 0), delta.get("function") or {}
-        call = self.calls.setdefault(index, ToolCall(index))
-        call.id = call.id or delta.get("id") or ""
-        call.name = call.name or given.get("name") or ""
-        call.waiting.append(given.get("arguments") or "")
+        given = list(_calls_in(delta))
+        for place, (index, id, name, arguments) in enumerate(given):
+            number = index if index is not None else place if len(given) > 1 else None
+            self._calls.take(number, id=id, name=name, arguments=arguments)
 
-    def _of_call(self, index: int) -> Iterator[Piece]:
-        call = self.calls[index]
-        if call.name:
-            more, call.waiting = "".join(call.waiting), []
-            yield Piece("call", more, call)
+    def _of_first(self, *, is_over: bool = False) -> Iterator[Piece]:
+        """More of the first call, once its name is whole: its arguments have begun, or all is there."""
+        call = self._calls.so_far[0]
+        more = "".join(call.pieces[self._sent :])
+        if not call.name.strip() or not (more or is_over):
+            return
+        is_empty = is_over and not call.arguments.strip()
+        self._sent = len(call.pieces)
+        begun = self._begun[0] if self._begun else self._begin(call.id, call.name)
+        if more or is_empty:
+            yield Piece("call", "{}" if is_empty else more, begun)
+
+    def _begin(self, id: str, name: str) -> ToolCall:
+        taken = {call.id for call in self._begun}
+        call = ToolCall(len(self._begun), id if id and id not in taken else f"call_{uuid4().hex}", name)
+        self._begun.append(call)
+        return call
 
 
-def thoughts_of(said: Json) -> str:
-    """What a model thinks, of a message or of a piece of one."""
-    return next((said[name] for name in THOUGHTS if isinstance(said.get(name), str)), "")
+def _calls_in(said: Json) -> Iterator[tuple[int | None, str, str, str]]:
+    """The number (None: none is given), id, name and arguments of each call, or piece of one, in a message or delta."""
+    calls = said.get("tool_calls")
+    given = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    if isinstance(old := said.get("function_call"), dict):
+        given.append({"index": 0, "function": old})
+    for call in given:
+        index, function = call.get("index"), _object(call.get("function"))
+        name, arguments = str(function.get("name") or ""), text_of(function.get("arguments"))
+        yield index if isinstance(index, int) else None, str(call.get("id") or ""), name, arguments
 
 
 def arguments_of(text: str) -> Json:
     """The arguments of a call as an object; what is none becomes one."""
     try:
         given = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         given = text
     return given if isinstance(given, dict) else {"arguments": given}
 
@@ -119,11 +184,22 @@ def event(name: str, data: Json) -> str:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(content: object) -> str:
+    """A content's text; some servers send it as a list of parts."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
 def _chunk(event: str) -> Json:
     """The chunk in an event; empty for others."""
     data = "".join(line[5:].lstrip() for line in event.split("\n") if line.startswith("data:"))
     try:
         chunk = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return chunk if isinstance(chunk, dict) else {}

@@ -22,6 +22,7 @@ from conversations.gateway.passages import with_passages
 from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, Asked, Events, Protocol, streamed
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
+from conversations.gateway.sealed_thoughts import identity_of
 from conversations.runtime import queue
 
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
@@ -36,7 +37,7 @@ async def forwarded(
     body = asked.forwarded(state)
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
-    of = Asked(asked.given, call.before if state else None, call.before)
+    of = Asked(asked.given, call.before if state else None, call.before, identity_of(asked.profile))
     telling = COMPACTED_CHAT if protocol is CHAT and state else protocol
     if not provider.is_stream:
         content, call.spent = await provider_stream.whole(provider)

@@ -26,8 +26,11 @@ from conversations.gateway.messages import (
     spoken_text,
     text_of,
 )
+from conversations.llm.thoughts import DETAILS, TEXT_FIELDS
 from conversations.runtime.bounded import BoundedCache
 
+THOUGHTS = (*TEXT_FIELDS, DETAILS)
+"""The fields of a message with the thoughts that go back to their model."""
 PART_TOKENS = 1_100
 """The assumed tokens of an image, or of any other part that is not text: those of OpenAI's largest images."""
 MAX_MESSAGES = 20_000
@@ -117,11 +120,18 @@ def _lines(entries: list[Raw], sent: list[Raw]) -> Iterator[Line]:
         digest, group = digest_after(digest, role, content, uses), (raw, *answers.values())
         as_sent_now = tuple(sent[start : start + len(group)])
         # The digest knows results only as far as they are summarised; they are sent whole.
-        tokens = _cost((digest, hash(whole)), partial(_tokens, group, content, calls, whole))
+        thoughts = _thoughts(raw)
+        tokens = _cost((digest, hash((whole, thoughts))), partial(_tokens, group, content, calls, (*whole, thoughts)))
         # An instruction in the middle stays in force: no summary may swallow it.
         turn = Turn("", role, content, BEGINNING, tokens, "", uses, protected=role == "system")
         yield Line(turn, as_sent_now, whole, digest)
         start += len(group)
+
+
+def _thoughts(raw: Raw) -> str:
+    """The thoughts that a message returns to the model that wrote them."""
+    found = [raw[name] for name in THOUGHTS if raw.get(name)]
+    return "".join(thought if isinstance(thought, str) else as_json(thought) for thought in found)
 
 
 def _answers(later: Sequence[Raw], calls: Sequence[Use]) -> Mapping[int, Raw]:

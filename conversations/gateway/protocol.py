@@ -24,12 +24,13 @@ class Asked:
     """The request of an answer, as the caller sent it, and the `tokens` of that.
 
     `tokens` is None where the provider was asked exactly that, so that its own figure holds; `counted` is our own
-    count, for providers that report none.
+    count, for providers that report none. `model` is the model that answers, as the seals of its thoughts name it.
     """
 
     body: Json
     tokens: int | None = None
     counted: int = 0
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

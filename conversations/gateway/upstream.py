@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from conversations.errors import Refused
-from conversations.llm import builtin, chat_templates, errors, fault_mapping
+from conversations.llm import builtin, chat_templates, errors, fault_mapping, thoughts
 from conversations.llm.clients import client_for
 from conversations.llm.dialects import dialect_of, learn_dialect
 from conversations.llm.errors import BrokenReply, ModelError
@@ -149,6 +149,8 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
         "options": {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout))},
     }
     messages, template = body["messages"], profile.chat_template
+    if not thoughts.wants_them_back(target.base_url, target.model):
+        messages = thoughts.without(body)["messages"]
     while True:
         own: dict[str, Any] = {"stream_options": {"include_usage": True}} if adds else {}
         own |= {"messages": chat_templates.shaped(messages, template), "model": target.model}
@@ -159,6 +161,9 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
             if adds and status in (400, 422) and "stream_options" in complaint:
                 learn_dialect(target.base_url, target.model, Options(reports_usage=False))
                 adds = False
+            elif status in (400, 422) and thoughts.are_refused(complaint, {"messages": messages}):
+                thoughts.learn_unwanted(target.base_url, target.model)
+                messages = thoughts.without({"messages": messages})["messages"]
             elif stricter := chat_templates.corrected(template, complaint, messages, status=status):
                 template = stricter
             else:

@@ -18,7 +18,9 @@ MAX_NAME_CHARS = 200
 
 
 @dataclass(slots=True)
-class _Call:
+class Call:
+    """One call as it arrives; `pieces` are those of its arguments."""
+
     place: int | None
     id: str
     name: str = ""
@@ -60,11 +62,17 @@ class _Call:
 class Calls:
     """The tool calls of one reply while it arrives. `characters` counts those of all parts of the calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, most: int = MAX_CALLS) -> None:
         self.characters = 0
-        self._calls: list[_Call] = []
-        self._at: dict[int, _Call] = {}
-        self._last: _Call | None = None
+        self._most = most
+        self._calls: list[Call] = []
+        self._at: dict[int, Call] = {}
+        self._last: Call | None = None
+
+    @property
+    def so_far(self) -> list[Call]:
+        """The calls in their order; the last ones may still grow."""
+        return self._calls
 
     def take(self, place: int | None, *, id: str = "", name: str = "", arguments: str = "") -> None:
         """Add a piece of a call, with its additions to the name and the arguments.
@@ -93,7 +101,7 @@ class Calls:
             for id, (call, name) in zip(ids, kept, strict=True)
         )  # fmt: skip
 
-    def _found(self, place: int | None, id: str) -> _Call | None:
+    def _found(self, place: int | None, id: str) -> Call | None:
         """The call that a piece continues, unless it begins another; None if there is none."""
         if id:
             for call in reversed(self._calls):
@@ -101,11 +109,11 @@ class Calls:
                     return call
         return self._last if place is None else self._at.get(place)
 
-    def _begin(self, place: int | None, id: str) -> _Call:
-        call = self._last = _Call(place, id)
+    def _begin(self, place: int | None, id: str) -> Call:
+        call = self._last = Call(place, id)
         if place is not None:
             self._at[place] = call
-        if len(self._calls) < MAX_CALLS:
+        if len(self._calls) < self._most:
             self._calls.append(call)
         return call
 

@@ -9,6 +9,7 @@ from conversations.errors import Invalid
 from conversations.gateway.mending import described, file_note
 from conversations.gateway.messages import as_json
 from conversations.gateway.protocol import Json
+from conversations.gateway.sealed_thoughts import joined, opened
 
 THOUGHTS = ("thinking", "redacted_thinking")
 """Blocks that only the provider who signed them can read."""
@@ -19,8 +20,11 @@ ERROR = "[error] "
 IMAGE_OF = "Image in the result of the tool call {}:"
 
 
-def messages_of(messages: object) -> list[Json]:
-    """Messages of chat completions with the same content. Raises Invalid, naming the place."""
+def messages_of(messages: object, model: str = "") -> list[Json]:
+    """Messages of chat completions with the same content, with the thoughts that `model` itself wrote.
+
+    Raises Invalid, naming the place.
+    """
     if not isinstance(messages, list) or not messages:
         raise Invalid("messages: must be a list of at least one message.", field="messages")
     read: list[Json] = []
@@ -43,7 +47,7 @@ def messages_of(messages: object) -> list[Json]:
             read, blocks = [{"role": "user", "content": f"{SUMMARY_OF}{summary}"}], blocks[places[-1] + 1 :]
             if not blocks:
                 continue
-        read += _answered(blocks) if role == "assistant" else _said(role, blocks)
+        read += _answered(blocks, model) if role == "assistant" else _said(role, blocks)
     return read
 
 
@@ -71,22 +75,24 @@ def _fault(place: str, what: str) -> Invalid:
     return Invalid(f"{place}: {what}", field=place)
 
 
-def _answered(blocks: list[tuple[str, Json]]) -> Iterator[Json]:
-    """An assistant's message: its texts, and its calls. Thoughts are left out."""
-    texts, calls = [], []
+def _answered(blocks: list[tuple[str, Json]], model: str) -> Iterator[Json]:
+    """An assistant's message: its texts, its calls, and the thoughts that the model can read again."""
+    texts, calls, thoughts = [], [], dict[str, Any]()
     for place, block in blocks:
         if block["type"] == "text":
             texts.append(_text(place, block))
         elif block["type"] == "tool_use":
             function = {"name": str(block.get("name") or ""), "arguments": as_json(block.get("input") or {})}
             calls.append({"id": str(block.get("id") or ""), "type": "function", "function": function})
-        elif block["type"] not in THOUGHTS:
+        elif block["type"] in THOUGHTS:
+            thoughts = joined(thoughts, opened(block.get("signature"), model))
+        else:
             texts.append(described(block))
     said = "\n\n".join(texts)
     if calls:
-        yield {"role": "assistant", "content": said or None, "tool_calls": calls}
+        yield {"role": "assistant", "content": said or None, "tool_calls": calls} | thoughts
     else:
-        yield {"role": "assistant", "content": said}
+        yield {"role": "assistant", "content": said} | thoughts
 
 
 def _said(role: str, blocks: list[tuple[str, Json]]) -> Iterator[Json]:

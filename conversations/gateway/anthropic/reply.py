@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 from uuid import uuid4
 
 from conversations.errors import Refused
 from conversations.gateway.anthropic.request import wants_thoughts
-from conversations.gateway.chunks import Piece, Reading, arguments_of, event, thoughts_of
+from conversations.gateway.chunks import Piece, Reading, arguments_of, event
 from conversations.gateway.protocol import Asked, Events, Json
+from conversations.gateway.sealed_thoughts import sealed
 
 STOPS = {
     "stop": "end_turn",
@@ -43,19 +44,17 @@ def broken(error: Json) -> str:
 
 def whole(completion: Json, asked: Asked) -> Json:
     """The message of a chat completion."""
-    choice: Json = next(iter(completion.get("choices") or ()), {})
-    said = choice.get("message") or {}
-    content: list[Json] = []
-    if wants_thoughts(asked.body) and (thoughts := thoughts_of(said)):
-        content.append({"type": "thinking", "thinking": thoughts, "signature": ""})
-    if text := said.get("content") or said.get("refusal"):
-        content.append({"type": "text", "text": text})
-    for call in said.get("tool_calls") or ():
-        function = call.get("function") or {}
-        given = arguments_of(function.get("arguments") or "")
-        content.append(_use(str(call.get("id") or ""), str(function.get("name") or ""), given))
-    reason = _stop(choice.get("finish_reason"), calls=bool(said.get("tool_calls")))
-    return _message(asked, content, reason, usage_of(completion.get("usage"), asked))
+    reading, content = Reading(), list[Json]()
+    for piece in reading.whole(completion):
+        if piece.kind == "thought" and wants_thoughts(asked.body):
+            signature = sealed(reading.thoughts, asked.model)
+            content.append({"type": "thinking", "thinking": piece.text, "signature": signature})
+        elif piece.kind == "text":
+            content.append({"type": "text", "text": piece.text})
+        elif call := piece.call:
+            content.append(_use(call.id, call.name, arguments_of(piece.text)))
+    reason = _stop(reading.reason, calls=reading.has_calls)
+    return _message(asked, content, reason, usage_of(reading.usage, asked))
 
 
 def usage_of(usage: object, asked: Asked) -> Json:
@@ -75,7 +74,8 @@ def usage_of(usage: object, asked: Asked) -> Json:
 
 async def events(chunks: Events, asked: Asked) -> Events:
     """The events of a message that is streamed, as the chunks of a chat completion come."""
-    reading, writing, with_thoughts = Reading(), _Writing(), wants_thoughts(asked.body)
+    reading = Reading()
+    writing, with_thoughts = _Writing(lambda: sealed(reading.thoughts, asked.model)), wants_thoughts(asked.body)
     yield event("message_start", {"type": "message_start", "message": _message(asked, [], None, usage_of({}, asked))})
     async with aclosing(reading.pieces(chunks)) as pieces:
         async for piece in pieces:
@@ -84,16 +84,17 @@ async def events(chunks: Events, asked: Asked) -> Events:
                     yield written
     for written in writing.close():
         yield written
-    delta = {"stop_reason": _stop(reading.reason, calls=bool(reading.calls)), "stop_sequence": None}
+    delta = {"stop_reason": _stop(reading.reason, calls=reading.has_calls), "stop_sequence": None}
     usage = usage_of(reading.usage, asked)
     yield event("message_delta", {"type": "message_delta", "delta": delta, "usage": usage})
     yield event("message_stop", {"type": "message_stop"})
 
 
 class _Writing:
-    """The blocks of a message so far; one is open at a time."""
+    """The blocks of a message so far; one is open at a time. `seal` gives the signature of the thoughts so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, seal: Callable[[], str]) -> None:
+        self._seal = seal
         self._open = ""
         self._number = -1
 
@@ -120,6 +121,8 @@ class _Writing:
         yield event("content_block_start", start)
 
     def close(self) -> Iterator[str]:
+        if self._open == "thinking" and (signature := self._seal()):
+            yield self._delta({"type": "signature_delta", "signature": signature})
         if self._open:
             yield event("content_block_stop", {"type": "content_block_stop", "index": self._number})
         self._open = ""

@@ -8,6 +8,7 @@ from typing import Any
 from conversations.errors import Invalid
 from conversations.gateway.anthropic.blocks import messages_of, texts_of
 from conversations.gateway.protocol import Json
+from conversations.gateway.sealed_thoughts import identity_of
 from conversations.llm.known_models import is_openai
 from conversations.models import ModelProfile
 
@@ -39,7 +40,7 @@ def read(body: Json, profile: ModelProfile) -> Json:
     read = {name: body[name] for name in SAME if body.get(name) is not None}
     at_openai = profile.provider == ModelProfile.Provider.OPENAI and is_openai(profile.base_url)
     read["max_completion_tokens" if at_openai else "max_tokens"] = min(most, profile.window)
-    read["messages"] = [*_system(body.get("system")), *messages_of(body.get("messages"))]
+    read["messages"] = [*_system(body.get("system")), *messages_of(body.get("messages"), identity_of(profile))]
     read |= _tools(body) | _format(body.get("output_config"))
     if body.get("stop_sequences"):
         read["stop"] = body["stop_sequences"]

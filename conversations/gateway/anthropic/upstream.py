@@ -12,12 +12,14 @@ from django.conf import settings
 
 from conversations.gateway.protocol import Json
 from conversations.gateway.provider_stream import Tally, data_of, require_no_error
+from conversations.gateway.sealed_thoughts import is_seal
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
 from conversations.llm.anthropic import spent_of
 from conversations.llm.clients import client_for
 from conversations.llm.fault_mapping import Endpoint
 from conversations.llm.port import Spent
 from conversations.llm.provider import CONNECT_SECONDS, whole_seconds
+from conversations.llm.thoughts import BLOCKS, are_refused
 from conversations.models import ModelProfile
 
 PASSED = ("anthropic-version", "anthropic-beta")
@@ -52,8 +54,49 @@ async def _opened(target: Target, body: Json, headers: Mapping[str, str], who: E
         "timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout)),
         "headers": {name: headers[name] for name in PASSED if name in headers},
     }
-    own = body | {"model": target.model}
-    return await client.post("/v1/messages", body=own, cast_to=http.Response, stream=True, options=options)
+    own = _with_own_thoughts(body) | {"model": target.model}
+    try:
+        return await client.post("/v1/messages", body=own, cast_to=http.Response, stream=True, options=options)
+    except sdk.APIStatusError as refusal:
+        bare = _without_thoughts(own)
+        if refusal.status_code != 400 or not are_refused(str(refusal.body), own) or bare == own:
+            raise
+        # Another model, or another provider, signed them.
+        return await client.post("/v1/messages", body=bare, cast_to=http.Response, stream=True, options=options)
+
+
+def _with_own_thoughts(body: Json) -> Json:
+    """The body without thoughts that no Claude signed: a reply of another model has our seal, or no signature."""
+    return _filtered(body, lambda block: block.get("type") == "thinking" and _is_foreign(block.get("signature")))
+
+
+def _is_foreign(signature: object) -> bool:
+    return not signature or is_seal(signature)
+
+
+def _without_thoughts(body: Json) -> Json:
+    """The body without any thoughts, and without the wish for new ones, which would require the old ones."""
+    kept = {name: value for name, value in body.items() if name != "thinking"}
+    return _filtered(kept, lambda block: block.get("type") in BLOCKS)
+
+
+def _filtered(body: Json, is_dropped: Callable[[Json], bool]) -> Json:
+    """The body without the dropped blocks of its assistant's messages; the same object if there are none."""
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return body
+    kept = [_kept(message, is_dropped) for message in messages]
+    if all(a is b for a, b in zip(messages, kept, strict=True)):
+        return body
+    return body | {"messages": [message for message in kept if message.get("content") != []]}
+
+
+def _kept(message: Any, is_dropped: Callable[[Json], bool]) -> Any:
+    content = message.get("content") if isinstance(message, dict) and message.get("role") == "assistant" else None
+    if not isinstance(content, list):
+        return message
+    blocks = [block for block in content if not (isinstance(block, dict) and is_dropped(block))]
+    return message if len(blocks) == len(content) else message | {"content": blocks}
 
 
 def take_event(event: list[str], tally: Tally, who: Endpoint) -> bool:

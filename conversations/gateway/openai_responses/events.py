@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 
 from conversations.gateway.chunks import Piece, Reading, event
@@ -16,6 +16,7 @@ from conversations.gateway.openai_responses.reply import (
     text_part,
 )
 from conversations.gateway.protocol import Asked, Events, Json
+from conversations.gateway.sealed_thoughts import sealed
 
 CODES = {"context_too_large": "context_length_exceeded", "provider_rate_limited": "rate_limit_exceeded"}
 """The words of OpenAI for our codes, where clients act on them."""
@@ -23,7 +24,8 @@ CODES = {"context_too_large": "context_length_exceeded", "provider_rate_limited"
 
 async def events(chunks: Events, asked: Asked) -> Events:
     """The events of a response that is streamed, as the chunks of a chat completion come."""
-    reading, writing = Reading(), _Writing(asked)
+    reading = Reading()
+    writing = _Writing(asked, lambda: sealed(reading.thoughts, asked.model))
     for written in writing.begin():
         yield written
     async with aclosing(reading.pieces(chunks)) as pieces:
@@ -44,10 +46,10 @@ def broken(error: Json) -> str:
 
 
 class _Writing:
-    """The items of a response so far; one is open at a time, with its text."""
+    """The items of a response so far; one is open at a time, with its text. `seal` seals the thoughts so far."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+    def __init__(self, asked: Asked, seal: Callable[[], str]) -> None:
+        self._asked, self._seal = asked, seal
         self._id = new_id("resp")
         self._naming = Naming(asked.body)
         self._number = 0
@@ -98,7 +100,7 @@ class _Writing:
             item = message_item(id, text)
         elif kind == "reasoning":
             yield self._in_item("response.reasoning_summary_text.done", text=text, **self._part())
-            item = reasoning_item(id, text)
+            item = reasoning_item(id, text, self._seal())
         else:
             item = self._naming.call_item(id, self._item["call_id"], self._name, text)
             if kind == "custom_tool_call":

@@ -8,22 +8,25 @@ from conversations.gateway.messages import as_json
 from conversations.gateway.openai_responses.compaction import compaction_item, content_of_compaction
 from conversations.gateway.openai_responses.tools import INPUT, SEPARATOR
 from conversations.gateway.protocol import Json
+from conversations.gateway.sealed_thoughts import joined, opened
 
 ROLES = ("user", "assistant", "system", "developer")
 INSTRUCTING = ("system", "developer")
 TEXTS = ("input_text", "output_text", "text", "summary_text", "refusal")
 COMPACTIONS = ("compaction", "compaction_summary")
 TRIGGER = "compaction_trigger"
-SKIPPED = ("reasoning", TRIGGER)
-"""Items that say nothing to another model."""
+REASONING = "reasoning"
 ANSWERS = ("_output", "_response", "_result")
 """How the types of items end that answer a model."""
 IMAGE_OF = "Image in the result of the tool call {}:"
 
 
-def messages_of(given: object) -> list[Json]:
-    """Messages of chat completions with the same content. Raises Invalid, naming the place."""
-    return _read(given).messages
+def messages_of(given: object, model: str = "") -> list[Json]:
+    """Messages of chat completions with the same content, with the thoughts that `model` itself wrote.
+
+    Raises Invalid, naming the place.
+    """
+    return _read(given, model).messages
 
 
 def starts_of(given: object) -> list[int]:
@@ -63,8 +66,8 @@ def _instruction(item: Json) -> tuple[str, str]:
     return str(item.get("role")), as_json(item.get("content"))
 
 
-def _read(given: object) -> _Reading:
-    reading = _Reading()
+def _read(given: object, model: str = "") -> _Reading:
+    reading = _Reading(model)
     for number, (place, item) in enumerate(_placed(given)):
         reading.take(place, item)
         reading.starts += [number] * (len(reading.messages) - len(reading.starts))
@@ -78,10 +81,12 @@ def _read(given: object) -> _Reading:
 class _Reading:
     """The messages so far, the items that they begin with (`starts`), and the `images` of results that follow once all
     results of a message are there. `calling` is the place of the last message with calls, `added` are texts that were
-    said after the calls of a message, by its place.
+    said after the calls of a message, by its place, and `thoughts` those of the answer that comes next.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self.thoughts: Json = {}
         self.messages: list[Json] = []
         self.starts: list[int] = []
         self.images: list[Json] = []
@@ -101,7 +106,9 @@ class _Reading:
             self._call(place, item, is_custom=kind == "custom_tool_call")
         elif kind in COMPACTIONS:
             self.messages.append({"role": "user", "content": content_of_compaction(place, item)[0]})
-        elif kind not in SKIPPED:
+        elif kind == REASONING:
+            self.thoughts = joined(self.thoughts, opened(item.get("encrypted_content"), self.model))
+        elif kind != TRIGGER:
             role = "user" if str(kind).endswith(ANSWERS) else "assistant"
             self._add(role, described(item))
 
@@ -126,8 +133,15 @@ class _Reading:
         last = self.messages[-1] if self.messages else {}
         if role == "assistant" and last.get("tool_calls") and isinstance(content, str):
             self.added.setdefault(len(self.messages) - 1, []).append(content)  # results come next
+        elif role == "assistant":
+            self.messages.append({"role": role, "content": content} | self._own_thoughts())
         else:
             self.messages.append({"role": role, "content": content})
+            self.thoughts = {}
+
+    def _own_thoughts(self) -> Json:
+        thoughts, self.thoughts = self.thoughts, {}
+        return thoughts
 
     def _call(self, place: str, item: Json, *, is_custom: bool) -> None:
         """A call, beside those right before it: chat completions have all calls of a turn in one message."""
@@ -143,8 +157,10 @@ class _Reading:
         last = self.messages[-1] if self.messages else {}
         if last.get("role") == "assistant":
             last.setdefault("tool_calls", []).append(call)
+            if self.thoughts:
+                last |= joined({name: last[name] for name in self.thoughts if name in last}, self._own_thoughts())
         else:
-            self.messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            self.messages.append({"role": "assistant", "content": None, "tool_calls": [call]} | self._own_thoughts())
         self.calling = len(self.messages) - 1
 
     def _result(self, place: str, item: Json) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from uuid import uuid4
 
-from conversations.gateway.chunks import arguments_of, thoughts_of
+from conversations.gateway.chunks import Reading, arguments_of
 from conversations.gateway.openai_responses.tools import INPUT, customs_of, spaces_of
 from conversations.gateway.protocol import Asked, Json
+from conversations.gateway.sealed_thoughts import sealed
 
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 ECHOED = ("instructions", "max_output_tokens", "metadata", "temperature", "top_p", "text", "reasoning", "user")
@@ -16,19 +17,15 @@ ECHOED = ("instructions", "max_output_tokens", "metadata", "temperature", "top_p
 
 def whole(completion: Json, asked: Asked) -> Json:
     """The response of a chat completion."""
-    choice: Json = next(iter(completion.get("choices") or ()), {})
-    said = choice.get("message") or {}
-    output: list[Json] = []
-    if thoughts := thoughts_of(said):
-        output.append(reasoning_item(new_id("rs"), thoughts))
-    if text := said.get("content") or said.get("refusal"):
-        output.append(message_item(new_id("msg"), text))
-    naming = Naming(asked.body)
-    for call in said.get("tool_calls") or ():
-        function = call.get("function") or {}
-        name, arguments = str(function.get("name") or ""), str(function.get("arguments") or "")
-        output.append(naming.call_item(new_id("fc"), str(call.get("id") or ""), name, arguments))
-    return ended(new_id("resp"), asked, output, choice.get("finish_reason"), completion.get("usage") or {})
+    reading, naming, output = Reading(), Naming(asked.body), list[Json]()
+    for piece in reading.whole(completion):
+        if piece.kind == "thought":
+            output.append(reasoning_item(new_id("rs"), piece.text, sealed(reading.thoughts, asked.model)))
+        elif piece.kind == "text":
+            output.append(message_item(new_id("msg"), piece.text))
+        elif call := piece.call:
+            output.append(naming.call_item(new_id("fc"), call.id, call.name, piece.text))
+    return ended(new_id("resp"), asked, output, reading.reason, reading.usage)
 
 
 class Naming:
@@ -108,8 +105,9 @@ def text_part(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def reasoning_item(id: str, text: str) -> Json:
-    return {"id": id, "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}
+def reasoning_item(id: str, text: str, seal: str = "") -> Json:
+    held = {"encrypted_content": seal} if seal else {}
+    return {"id": id, "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]} | held
 
 
 def new_id(kind: str) -> str:

@@ -8,6 +8,7 @@ from conversations.errors import Invalid
 from conversations.gateway.openai_responses.items import messages_of
 from conversations.gateway.openai_responses.tools import choice_of, tools_of
 from conversations.gateway.protocol import Json
+from conversations.gateway.sealed_thoughts import identity_of
 from conversations.llm.known_models import is_openai
 from conversations.models import ModelProfile
 
@@ -37,7 +38,7 @@ def read(body: Json, profile: ModelProfile) -> Json:
             raise Invalid(f"{name[:100]}: this field does not pass this gateway.", field=name[:100])
     at_openai = profile.provider == ModelProfile.Provider.OPENAI and is_openai(profile.base_url)
     read = {name: body[name] for name in (*SAME, *(AT_OPENAI if at_openai else ())) if body.get(name) is not None}
-    read["messages"] = [*_instructions(body.get("instructions")), *messages_of(body.get("input"))]
+    read["messages"] = [*_instructions(body.get("instructions")), *messages_of(body.get("input"), identity_of(profile))]
     if tools := tools_of(body.get("tools")):
         read["tools"] = tools
         if body.get("tool_choice") is not None:

@@ -1,0 +1,204 @@
+"""Habits of providers that end no loop of tools: calls numbered alike, without arguments, in pieces; thoughts that must
+come back to the model that wrote them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from conversations.gateway import sealed_thoughts
+from conversations.gateway.anthropic.blocks import messages_of as of_blocks
+from conversations.gateway.anthropic.upstream import _with_own_thoughts, _without_thoughts
+from conversations.gateway.chunks import Reading
+from conversations.gateway.openai_responses.items import messages_of as of_items
+from tests.gateway.caller import Caller
+
+TOOL = {"type": "object", "properties": {"path": {"type": "string"}}}
+MODEL = "http://a.example/v1 deep"
+
+
+def chunks(*deltas: dict[str, Any], finish: str = "tool_calls") -> list[dict[str, Any]]:
+    said = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    return [*said, {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}]
+
+
+def call(name: str | None, arguments: Any, *, index: int | None = None, id: str | None = None) -> dict[str, Any]:
+    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
+    made = {"id": id, "index": index, "type": "function", "function": function}
+    return {"tool_calls": [{key: value for key, value in made.items() if value is not None}]}
+
+
+A, B = '{"path": "a.txt"}', '{"path": "b.txt"}'
+STREAMS: dict[str, list[dict[str, Any]]] = {
+    "all numbered 0": chunks(call("read", A, index=0, id="c1"), call("read", B, index=0, id="c2")),
+    "all numbered 0, with one id": chunks(call("read", A, index=0, id="c1"), call("read", B, index=0, id="c1")),
+    "not numbered": chunks(call("read", A, id="c1"), call("read", B, id="c2")),
+    "in one chunk without numbers": chunks(
+        {"tool_calls": [*call("read", A, id="c1")["tool_calls"], *call("read", B, id="c2")["tool_calls"]]}
+    ),
+    "arguments as objects": chunks(
+        call("read", {"path": "a.txt"}, index=0, id="c1"), call("read", {"path": "b.txt"}, index=1, id="c2")
+    ),
+    "names and arguments in pieces": chunks(
+        call("re", None, index=0, id="c1"), call("ad", A[:5], index=0), call(None, A[5:], index=0),
+        call("read", B[:9], index=1, id="c2"), call(None, B[9:], index=1),
+    ),
+    "in turn": chunks(
+        call("read", A[:5], index=0, id="c1"), call("read", B[:5], index=1, id="c2"),
+        call(None, A[5:], index=0), call(None, B[5:], index=1),
+    ),
+}  # fmt: skip
+
+
+def calls_of(caller: Caller, path: str, *, is_stream: bool) -> list[tuple[str, str]]:
+    """The id and the arguments of each call in an answer, by either protocol."""
+    tool: dict[str, Any] = {"name": "read", "input_schema": TOOL}
+    body: dict[str, Any] = {"max_tokens": 500, "messages": [{"role": "user", "content": "Read both."}], "tools": [tool]}
+    if path == "/responses":
+        body = {"input": "Read both.", "tools": [{"type": "function", "name": "read", "parameters": TOOL}]}
+    answer = caller.post(json.dumps(body | {"model": "scripted", "stream": is_stream}), path=path)
+    assert answer.status_code == 200, answer.text
+    if not is_stream:
+        output = answer.json().get("output", answer.json().get("content"))
+    else:
+        events = [json.loads(line[5:]) for line in answer.text.split("\n") if line.startswith("data:")]
+        output = [one["item"] for one in events if one["type"] == "response.output_item.done"]
+        for one in events:
+            if one["type"] == "content_block_start":
+                output.append(dict(one["content_block"], input=""))
+            elif one["type"] == "content_block_delta":
+                output[-1]["input"] += one["delta"].get("partial_json", "")
+    found = []
+    for item in output:
+        if item["type"] in ("function_call", "tool_use"):
+            given = item.get("arguments", item.get("input"))
+            found.append((item.get("call_id", item["id"]), given if isinstance(given, str) else json.dumps(given)))
+    return found
+
+
+@pytest.mark.parametrize("habit", STREAMS)
+@pytest.mark.parametrize("path", ["/messages", "/responses"])
+def test_parallel_calls_stay_apart_however_they_are_numbered(caller: Caller, path: str, habit: str) -> None:
+    caller.served.llm.enqueue(events=STREAMS[habit])
+    found = calls_of(caller, path, is_stream=True)
+    assert [json.loads(arguments) for _, arguments in found] == [{"path": "a.txt"}, {"path": "b.txt"}]
+    assert len({id for id, _ in found}) == 2
+
+
+@pytest.mark.parametrize("arguments", ["", None, " "])
+@pytest.mark.parametrize("path", ["/messages", "/responses"])
+def test_a_call_without_arguments_has_an_empty_object(caller: Caller, path: str, arguments: str | None) -> None:
+    caller.served.llm.enqueue(events=chunks(call("read", arguments, index=0, id="c1")))
+    assert [text.strip() or "{}" for _, text in calls_of(caller, path, is_stream=True)] == ["{}"]
+
+
+@pytest.mark.parametrize(
+    ("message", "kinds"),
+    [
+        ({"content": [{"type": "text", "text": "All "}, {"type": "text", "text": "right."}]}, ["text"]),
+        ({"content": "Eight.</think>\n\n56."}, ["thought", "text"]),
+        ({"content": "<think>Eight.</think>56."}, ["thought", "text"]),
+        ({"content": None, "function_call": {"name": "read", "arguments": A}}, ["call"]),
+        (
+            {"content": "", "tool_calls": [{"id": "c", "function": {"name": "read", "arguments": {"path": 1}}}]},
+            ["call"],
+        ),
+        ({"reasoning": "Hm.", "content": "56."}, ["thought", "text"]),
+        ({"content": 7, "tool_calls": {"a": 1}}, []),
+    ],
+)
+def test_a_whole_completion_is_read_whatever_its_form(message: dict[str, Any], kinds: list[str]) -> None:
+    pieces = Reading().whole({"choices": [{"message": message, "finish_reason": "stop"}], "usage": None})
+    assert [piece.kind for piece in pieces] == kinds
+
+
+@pytest.mark.parametrize("completion", [{}, {"choices": None}, {"choices": [None]}, {"choices": [{"message": "x"}]}])
+def test_a_completion_without_a_message_has_no_pieces(completion: dict[str, Any]) -> None:
+    assert Reading().whole(completion) == []
+
+
+def test_thoughts_go_back_to_their_model_and_to_no_other() -> None:
+    fields = {"reasoning_content": "I should look."}
+    seal = sealed_thoughts.sealed(fields, MODEL)
+    assert sealed_thoughts.opened(seal, MODEL) == fields
+    for other in ("", "chatsite.x", seal[:-1], seal.removeprefix("chatsite."), None, 7):
+        assert sealed_thoughts.opened(other, MODEL) == {}
+    assert sealed_thoughts.opened(seal, "http://b.example/v1 deep") == {}
+    block = {"type": "thinking", "thinking": "changed", "signature": seal}
+    use = {"type": "tool_use", "id": "t", "name": "ls", "input": {}}
+    (said,) = of_blocks([{"role": "assistant", "content": [block, use]}], MODEL)
+    assert said["reasoning_content"] == "I should look." and said["tool_calls"]
+    (said,) = of_blocks([{"role": "assistant", "content": [block, use]}], "another")
+    assert "reasoning_content" not in said
+    items = [
+        {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": seal},
+        {"type": "message", "role": "assistant", "content": "Looking."},
+        {"type": "function_call", "call_id": "t", "name": "ls", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "t", "output": "a.txt"},
+        {"role": "user", "content": "Thanks."},
+    ]
+    said, *rest = of_items(items, MODEL)
+    assert (said["content"], said["reasoning_content"]) == ("Looking.", "I should look.") and said["tool_calls"]
+    assert not any("reasoning_content" in one for one in rest)
+    assert not any("reasoning_content" in one for one in of_items(items, "another"))
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+def test_a_model_that_thinks_gets_its_thoughts_with_the_results_of_its_calls(caller: Caller, is_stream: bool) -> None:
+    caller.served.llm.enqueue("", thoughts="I should look.", calls=[("ls", "{}")])
+    tool = {"name": "ls", "input_schema": {"type": "object"}}
+    body: dict[str, Any] = {
+        "model": "scripted", "max_tokens": 500, "tools": [tool], "thinking": {"type": "enabled", "budget_tokens": 99},
+        "messages": [{"role": "user", "content": "List."}],
+    }  # fmt: skip
+    answer = caller.post(json.dumps(body | {"stream": is_stream}), path="/messages")
+    blocks: list[dict[str, Any]] = [] if is_stream else answer.json()["content"]
+    for line in answer.text.split("\n") if is_stream else ():
+        event = json.loads(line[5:]) if line.startswith("data:") else {}
+        if event.get("type") == "content_block_start":
+            blocks.append(event["content_block"])
+        elif event.get("type") == "content_block_delta":
+            kind = event["delta"]["type"].removesuffix("_delta")
+            if kind != "input_json":
+                blocks[-1][kind] = blocks[-1].get(kind, "") + event["delta"][kind]
+    result = {"type": "tool_result", "tool_use_id": blocks[-1]["id"], "content": "a.txt"}
+    body["messages"] += [{"role": "assistant", "content": blocks}, {"role": "user", "content": [result]}]
+    assert caller.post(json.dumps(body), path="/messages").status_code == 200
+    (said,) = [one for one in caller.sent if one["role"] == "assistant"]
+    assert said["reasoning_content"] == "I should look."
+
+
+def test_a_server_that_refuses_thoughts_is_asked_without_them_from_then_on(caller: Caller) -> None:
+    messages = [
+        {"role": "user", "content": "List."},
+        {"role": "assistant", "content": "Yes.", "reasoning_content": "Hm."},
+        {"role": "user", "content": "Go on."},
+    ]
+    caller.served.llm.enqueue(status=400, message="Unrecognized field: messages[1].reasoning_content")
+    caller.ask(messages)
+    caller.ask(messages)
+    sent = [["reasoning_content" in one for one in request.messages] for request in caller.served.llm.chats]
+    assert sent == [[False, True, False], [False] * 3, [False] * 3]
+
+
+def test_claude_gets_only_thoughts_that_are_signed_by_another() -> None:
+    signed = {"type": "thinking", "thinking": "a", "signature": "EqQB"}
+    ours = {"type": "thinking", "thinking": "b", "signature": sealed_thoughts.sealed({"reasoning": "b"}, MODEL)}
+    text = {"type": "text", "text": "4"}
+    body = {
+        "thinking": {"type": "enabled"},
+        "messages": [
+            {"role": "user", "content": "2+2?"},
+            {"role": "assistant", "content": [signed | {"signature": ""}, ours, signed, text]},
+            {"role": "assistant", "content": [ours]},
+            {"role": "user", "content": [text]},
+        ],
+    }
+    kept = _with_own_thoughts(body)
+    assert [one["content"] for one in kept["messages"]] == ["2+2?", [signed, text], [text]]
+    assert _with_own_thoughts(kept) is kept, "what is theirs passes as it is"
+    bare = _without_thoughts(kept)
+    assert [one["content"] for one in bare["messages"]] == ["2+2?", [text], [text]] and "thinking" not in bare
