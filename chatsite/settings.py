@@ -267,6 +267,7 @@ MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 600.0, float, "a number of
 GATEWAY_OPTIONS = listed("GATEWAY_OPTIONS", [])
 GATEWAY_IMAGE_URLS = read("GATEWAY_IMAGE_URLS", "provider")
 GATEWAY_RECALL = switch("GATEWAY_RECALL", True)
+GATEWAY_PING_SECONDS = read("GATEWAY_PING_SECONDS", 7.0, float, "a number of seconds")
 BUILTIN_MODEL_PATH = DATA_DIR / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 # Whether a model is asked for a conversation's title after its first reply.

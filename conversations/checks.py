@@ -48,6 +48,8 @@ def _faults() -> Iterator[str]:
         yield f"OPENAI_CONTEXT_WINDOW must be at least {SMALLEST_WINDOW} tokens, not {window}."
     if not 0 < settings.MODEL_TIMEOUT_SECONDS < inf:
         yield "MODEL_TIMEOUT_SECONDS must be a number of seconds, more than 0."
+    if not 0.1 <= settings.GATEWAY_PING_SECONDS < inf:
+        yield "GATEWAY_PING_SECONDS must be a number of seconds, at least 0.1."
     for name, least in MINIMUMS.items():
         if not least <= getattr(settings, name) < inf:
             yield f"{name} must be at least {least}."

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
 from decimal import Decimal
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from conversations.gateway.checkpoints import State
 from conversations.llm import window_reports, windows
 from conversations.llm.port import Spent
 from conversations.models import ApiKey, GatewayCall, ModelProfile
-from conversations.runtime import metrics
+from conversations.runtime import metrics, queue
 
 logger = logging.getLogger(__name__)
 
@@ -94,6 +96,11 @@ def record(call: Call) -> None:
         _store(call, model, ended)
     except (DatabaseError, InterfaceError):
         logger.exception("a call of the gateway could not be recorded")
+
+
+def record_later(call: Call) -> None:
+    """Record the call in the background."""
+    queue.keep(asyncio.ensure_future(sync_to_async(record)(call)))
 
 
 def _store(call: Call, model: str, ended: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import AsyncExitStack
 from functools import partial
@@ -15,7 +14,7 @@ from django.http.response import HttpResponseBase
 from conversations.gateway import provider_stream, upstream
 from conversations.gateway.anthropic import upstream as native
 from conversations.gateway.anthropic.protocol import MESSAGES
-from conversations.gateway.call_log import Call, record
+from conversations.gateway.call_log import Call, record_later
 from conversations.gateway.characters import whole_answer, with_whole_characters
 from conversations.gateway.checkpoints import State
 from conversations.gateway.passages import with_passages
@@ -23,7 +22,6 @@ from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, Asked, Events, 
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
 from conversations.gateway.sealed_thoughts import identity_of
-from conversations.runtime import queue
 
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
 
@@ -87,8 +85,3 @@ async def _whole(content: bytes, of: Asked, call: Call, protocol: Protocol, *, i
         said = "".join([event async for event in protocol.events(streamed(completion), of)])
         return HttpResponse(said, content_type=EVENT_STREAM, headers=call.headers)
     return JsonResponse(protocol.whole(completion, of), headers=call.headers)
-
-
-def record_later(call: Call) -> None:
-    """Record the call in the background."""
-    queue.keep(asyncio.ensure_future(sync_to_async(record)(call)))

@@ -50,6 +50,8 @@ class Protocol:
     whole: Callable[[Json, Asked], Json] | None = None
     events: Callable[[Events, Asked], Events] | None = None
     statuses: Mapping[str, int] = field(default_factory=dict)
+    ping: str = ": ping\n\n"
+    """What is sent in a silence of a stream: a comment, or an event that clients leave out."""
 
 
 TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
 from typing import Any
+from typing import Protocol as Interface
 
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 
 from conversations.errors import Refused, headers_of
 from conversations.gateway.call_log import GONE, Call
+from conversations.gateway.pings import with_pings
 from conversations.gateway.protocol import CHAT, Protocol
 from conversations.gateway.provider_stream import Tally
 from conversations.gateway.upstream import failed
@@ -77,10 +81,11 @@ class Stream:
     async def __aiter__(self) -> AsyncGenerator[bytes]:
         status, error = GONE, "client_gone"
         try:
-            async for event in self._events:
-                if not event.startswith(":"):  # else it only says that the provider is there
-                    self._call.answered()
-                yield event.encode(errors="replace")
+            async with aclosing(with_pings(self._events, self._protocol.ping)) as events:
+                async for event in events:
+                    if not event.startswith((":", self._protocol.ping)):  # else it only says that somebody is there
+                        self._call.answered()
+                    yield event.encode(errors="replace")
             status, error = 200, ""
         except Exception as fault:
             refusal = as_refusal(fault)
@@ -101,8 +106,26 @@ class Stream:
             asyncio.run_coroutine_threadsafe(self._close(), self._loop)
 
 
-def stream(body: Stream, call: Call) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(body, content_type="text/event-stream", headers=call.headers)
+class Body(Interface):
+    """The body of a streamed response; `close` ends it, from any thread."""
+
+    def __aiter__(self) -> AsyncGenerator[bytes]: ...
+
+    def close(self) -> None: ...
+
+
+class _Streaming(StreamingHttpResponse):
+    body: Body
+
+
+def body_of(response: HttpResponseBase) -> Body | None:
+    """The body of a response that `stream` made; None for any other."""
+    return response.body if isinstance(response, _Streaming) else None
+
+
+def stream(body: Body, call: Call) -> StreamingHttpResponse:
+    response = _Streaming(body, content_type="text/event-stream", headers=call.headers)
+    response.body = body
     response["Cache-Control"] = "no-cache"
     response["X-Accel-Buffering"] = "no"
     return response

@@ -20,16 +20,17 @@ from conversations.errors import NotFound, Refused
 from conversations.gateway.anthropic import upstream as native
 from conversations.gateway.anthropic.models import described, listed
 from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
-from conversations.gateway.call_log import GONE, Call
+from conversations.gateway.call_log import GONE, Call, record_later
 from conversations.gateway.checkpoints import State
 from conversations.gateway.entrance import begun, let_thread_go, parsed, signed_in, spoken_in
-from conversations.gateway.forwarding import EVENT_STREAM, forwarded, passed_on, record_later
+from conversations.gateway.forwarding import EVENT_STREAM, forwarded, passed_on
 from conversations.gateway.openai_responses.compacted import as_stream, compacted, in_one, is_trigger
 from conversations.gateway.openai_responses.protocol import RESPONSES
 from conversations.gateway.protocol import CHAT, Asked, Protocol
 from conversations.gateway.request import GatewayRequest, model_of, models
 from conversations.gateway.responses import as_refusal, refused
 from conversations.gateway.room import with_room
+from conversations.gateway.waiting import kept_alive
 from conversations.llm.errors import ContextTooLong
 from conversations.llm.retries import SLOT_PAUSES, SMALL_SHARE
 from conversations.models import ModelProfile
@@ -130,6 +131,13 @@ async def count_tokens(request: HttpRequest, call: Call) -> HttpResponseBase:
 async def _answered(request: HttpRequest, call: Call, protocol: Protocol) -> HttpResponseBase:
     asked, state = await sync_to_async(begun)(request, call, protocol)
     await let_thread_go(request)
+    work = _worked_out(request, asked, state, call)
+    return await (kept_alive(work, call, protocol) if asked.is_stream else work)
+
+
+async def _worked_out(request: HttpRequest, asked: GatewayRequest, state: State | None, call: Call) -> HttpResponseBase:
+    """The answer to a call, once there is room for it."""
+    protocol = asked.protocol
     if protocol is RESPONSES and is_trigger(asked.given):
         return await _in_one(asked, state, call)
     async with AsyncExitStack() as held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conversations.gateway.anthropic import reply, request
+from conversations.gateway.chunks import event
 from conversations.gateway.protocol import Protocol
 
 MESSAGES = Protocol(
@@ -14,6 +15,7 @@ MESSAGES = Protocol(
     reserves_limit=False,  # every request has one, as large as the largest models allow
     whole=reply.whole,
     events=reply.events,
+    ping=event("ping", {"type": "ping"}),
 )
 COUNTED = replace(MESSAGES, read=request.read_to_count)
 """The same of a request whose tokens are only counted: it need not say how long the reply may be."""
