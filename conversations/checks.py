@@ -57,6 +57,8 @@ def _faults() -> Iterator[str]:
         yield f"LOG_FORMAT must be one of {', '.join(LOG_FORMATS)}."
     if settings.GATEWAY_IMAGE_URLS not in IMAGE_URLS:
         yield f"GATEWAY_IMAGE_URLS must be one of {', '.join(IMAGE_URLS)}."
+    if settings.GATEWAY_UNKNOWN_OPTIONS not in ("drop", "refuse"):
+        yield "GATEWAY_UNKNOWN_OPTIONS must be drop or refuse."
     if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
         yield f"METRICS_TOKEN must have at least {SHORTEST_TOKEN} characters."
     yield from _faults_of_many()

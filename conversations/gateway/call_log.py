@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 NONE, HIT, MADE = "none", "hit", "made"
 """How a call used a summary: none was used, a stored one was, or the call waited for a new one."""
+MAX_NAMED = 20
+"""The most options that a header names."""
 GONE = 499
 """The status of a call whose caller left before the answer."""
 
@@ -33,6 +36,7 @@ class Call:
     key: ApiKey | None = None
     profile: ModelProfile | None = None
     is_stream: bool = False
+    left_out: tuple[str, ...] = ()
     checkpoint: str = NONE
     conversation_id: UUID | None = None
     before: int = 0
@@ -69,11 +73,12 @@ class Call:
     @property
     def headers(self) -> dict[str, str]:
         """The headers that tell the caller how its history was compacted."""
+        names = (re.sub(r"[^\w.-]", "?", name, flags=re.ASCII)[:60] for name in self.left_out[:MAX_NAMED])
         return {
             "X-Chatsite-Tokens-Before": str(self.before),
             "X-Chatsite-Tokens-After": str(self.after),
             "X-Chatsite-Checkpoint": self.checkpoint,
-        }
+        } | ({"X-Chatsite-Left-Out": ", ".join(names)} if self.left_out else {})
 
     @property
     def overhead(self) -> float | None:

@@ -23,7 +23,7 @@ JSON = "application/json"
 def begun(request: HttpRequest, call: Call, protocol: Protocol) -> tuple[GatewayRequest, State | None]:
     """(the call, the stored summary where the history is too long without one). Runs in a thread."""
     asked = parsed(request, call, protocol)
-    call.profile, call.is_stream = asked.profile, asked.is_stream
+    call.profile, call.is_stream, call.left_out = asked.profile, asked.is_stream, asked.left_out
     call.before = call.after = asked.usage(None).total
     if not asked.is_due(None):
         return asked, None

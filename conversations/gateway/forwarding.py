@@ -53,6 +53,7 @@ async def forwarded(
 
 async def passed_on(request: HttpRequest, asked: GatewayRequest, call: Call, held: AsyncExitStack) -> HttpResponseBase:
     """The answer of a provider that speaks the caller's protocol, to the request as it is; both pass unchanged."""
+    call.left_out = ()
     call.uses(None, tokens=call.before, estimated=asked.estimated(None))
     opening = native.ask_messages(asked.profile, asked.given, request.headers, asking=call.asking)
     provider = await held.enter_async_context(opening)

@@ -1,7 +1,8 @@
 """Decides which options of a call are forwarded: those with a known cost and no reach beyond the model.
 
-Others are refused by name: they refer to texts stored elsewhere, buy another service, replace the model's template, or
-lead a proxy behind this site to another address. An administrator adds those that their own server needs.
+Others are left out, and a header names them: they refer to texts stored elsewhere, buy another service, replace the
+model's template, or lead a proxy behind this site to another address. An administrator adds those that their own server
+needs, or has all others refused.
 """
 
 from __future__ import annotations
@@ -57,20 +58,35 @@ PASSED = frozenset(
     ]
 )
 """Options for sampling, tools, formats and thinking, and names that only identify the caller's own requests."""
+NEEDED = ("previous_response_id", "conversation", "prompt", "background")
+"""Options without which the request would be another one: what they refer to is not held here."""
+DROP, REFUSE = "drop", "refuse"
+"""What is done with options that do not pass: GATEWAY_UNKNOWN_OPTIONS."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 TOOLS = ("function", "custom")
 _TEMPLATES_OWN = {"chat_template", "tokenize", "messages", "tools", "documents"}
 
 
+def left_out(given: dict[str, Any], known: frozenset[str] | None) -> tuple[str, ...]:
+    """The names of the caller's options that do not pass, in order; `known` are those of its protocol (None: chat
+    completions).
+
+    Raises Invalid, naming the field, if an administrator has them refused, or if the answer needs the option.
+    """
+    allowed = PASSED | set(settings.GATEWAY_OPTIONS) if known is None else known
+    names = sorted(name for name in given.keys() - allowed if not _says_nothing(name, given[name]))
+    for name in names:
+        if name in NEEDED or settings.GATEWAY_UNKNOWN_OPTIONS == REFUSE:
+            raise _refused(name)
+    return tuple(names)
+
+
 def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
-    """The body to forward. Raises Invalid, naming the field, for an option that must not pass.
+    """The body to forward. Raises Invalid, naming the field, for an option with a value that must not pass.
 
     Limits are lowered to the profile's `window`: programs set them for the largest models.
     """
     allowed = PASSED | set(settings.GATEWAY_OPTIONS)
-    for name in body.keys() - allowed:
-        if not _says_nothing(name, body[name]):
-            raise _refused(name)
     _require_choices(body.get("n"))
     for name in LIMITS:
         _require_limit(name, body.get(name))
@@ -86,7 +102,7 @@ def passed(body: dict[str, Any], *, window: int) -> dict[str, Any]:
 def _says_nothing(name: str, value: object) -> bool:
     """Whether an option only asks for the default, as some clients always do; it is left out then."""
     default = {"store": (False,), "service_tier": ("auto", "default")}.get(name, ())
-    return value is None or value in default
+    return value in (None, False, "", [], {}) or value in default
 
 
 def _refused(name: str) -> Invalid:

@@ -50,6 +50,8 @@ class Protocol:
     whole: Callable[[Json, Asked], Json] | None = None
     events: Callable[[Events, Asked], Events] | None = None
     statuses: Mapping[str, int] = field(default_factory=dict)
+    known: frozenset[str] | None = None
+    """The fields of its requests; None: those that `options` names."""
     ping: str = ": ping\n\n"
     """What is sent in a silence of a stream: a comment, or an event that clients leave out."""
 

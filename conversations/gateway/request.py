@@ -18,7 +18,7 @@ from conversations.gateway.addresses import require_reachable
 from conversations.gateway.checkpoints import State
 from conversations.gateway.history import History, parse_history
 from conversations.gateway.mending import mended, mended_tools, without_surrogates
-from conversations.gateway.options import LIMITS, passed
+from conversations.gateway.options import LIMITS, left_out, passed
 from conversations.gateway.protocol import CHAT, Protocol
 from conversations.llm.profiles import chat_profiles
 from conversations.models import ModelProfile
@@ -47,6 +47,8 @@ class GatewayRequest:
     window: Window
     policy: Policy
     protocol: Protocol = CHAT
+    left_out: tuple[str, ...] = ()
+    """The caller's options that are not forwarded."""
 
     @property
     def is_stream(self) -> bool:
@@ -105,6 +107,7 @@ def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
     profile = model_of(given.get("model"))
     is_storable = _UNSTORABLE.search(text) is None
     given = given if is_storable else without_surrogates(given)
+    dropped = left_out(given, protocol.known)
     body = protocol.read(given, profile)
     body |= {name: mend(body[name]) for name, mend in MENDED.items() if name in body}
     extras = [body.get(name) for name in EXTRAS]
@@ -112,7 +115,7 @@ def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
     require_reachable(body["messages"], profile)
     forwarded = passed(body, window=profile.window)
     window = _window(profile, forwarded) if protocol.reserves_limit else profile.usable_window
-    return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol)
+    return GatewayRequest(given, forwarded, profile, history, window, conf.policy(), protocol, dropped)
 
 
 def models() -> list[ModelProfile]:

@@ -86,24 +86,42 @@ def test_data_and_words_pass(caller: Caller, part: dict[str, Any]) -> None:
     assert caller.sent[0]["content"] == [part]
 
 
+DROPPED = [
+    ("store", True),
+    ("service_tier", "priority"),
+    ("service_tier", "flex"),
+    ("metadata", {"a": "b"}),
+    ("web_search_options", {"a": 1}),
+    ("prediction", {"type": "content", "content": "x"}),
+    ("audio", {"voice": "alloy", "format": "mp3"}),
+    ("prompt_cache_retention", "24h"),
+    ("chat_template", "{{ 1 }}"),
+    ("api_base", INSIDE),
+    ("extra_headers", {"a": "b"}),
+    ("id_slot", 1),
+    ("n_predict", 10**9),
+    ("ignore_eos", True),
+    ("x_unknown", {"a": [1, None]}),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), DROPPED)
+def test_what_costs_stores_or_leads_elsewhere_is_left_out_and_named(caller: Caller, name: str, value: Any) -> None:
+    answer = asked(caller, **{name: value})
+    assert (answer.status_code, answer.headers["x-chatsite-left-out"]) == (200, name)
+    assert name not in caller.served.llm.chats[-1].body
+
+
+def test_left_out_options_are_named_in_order_and_odd_names_do_no_harm(caller: Caller) -> None:
+    answer = asked(caller, **{"zeta\r\nX-Evil: 1": 1, "alpha": 2, "user": "u", "metadata": None})
+    assert answer.headers["x-chatsite-left-out"] == "alpha, zeta??X-Evil??1" and "x-evil" not in answer.headers
+    assert "x-chatsite-left-out" not in asked(caller, user="u").headers
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("store", True),
-        ("service_tier", "priority"),
-        ("service_tier", "flex"),
-        ("metadata", {"a": "b"}),
-        ("web_search_options", {}),
-        ("prediction", {"type": "content", "content": "x"}),
-        ("audio", {"voice": "alloy", "format": "mp3"}),
-        ("prompt_cache_retention", "24h"),
-        ("chat_template", "{{ 1 }}"),
-        ("api_base", INSIDE),
-        ("extra_headers", {"a": "b"}),
-        ("id_slot", 1),
-        ("n_predict", 10**9),
-        ("ignore_eos", True),
-        ("x_unknown", {"a": [1, None]}),
+        ("previous_response_id", "resp_1"),
         ("modalities", ["text", "audio"]),
         ("n", 128),
         ("n", 5),
@@ -116,7 +134,9 @@ def test_data_and_words_pass(caller: Caller, part: dict[str, Any]) -> None:
         ("chat_template_kwargs", {"deep": {"er": 1}}),
     ],
 )
-def test_what_costs_stores_or_leads_elsewhere_is_refused_by_name(caller: Caller, name: str, value: Any) -> None:
+def test_what_has_no_meaning_without_what_it_names_or_is_no_value_is_refused_by_name(
+    caller: Caller, name: str, value: Any
+) -> None:
     require_refused(caller, asked(caller, **{name: value}), name)
 
 
@@ -143,7 +163,8 @@ def test_options_of_sampling_and_thinking_pass_untouched(caller: Caller) -> None
 
 
 def test_an_administrator_allows_more(tmp_path: Path) -> None:
-    allowed = {"GATEWAY_OPTIONS": "store, service_tier", "GATEWAY_IMAGE_URLS": "public"}
+    allowed = {"GATEWAY_OPTIONS": "store, service_tier", "GATEWAY_UNKNOWN_OPTIONS": "refuse"}
+    allowed |= {"GATEWAY_IMAGE_URLS": "public"}
     with serving("uvicorn", tmp_path, **SETTINGS | allowed) as served:
         caller = Caller(served)
         picture = image("https://example.com/cat.png")
@@ -152,7 +173,7 @@ def test_an_administrator_allows_more(tmp_path: Path) -> None:
         assert (sent["store"], sent["service_tier"]) == (True, "flex")
         assert sent["messages"][0]["content"] == [picture]
         served.llm.clear()
-        require_refused(caller, asked(caller, metadata={}), "metadata")
+        require_refused(caller, asked(caller, metadata={"a": "b"}), "metadata")
         for url in (INSIDE, "https://10.0.0.1/", "https://[::1]/", "https://2130706433/", "https://intranet/",
                     "https://db.internal/", "https://me@example.com/", "http://example.com/"):  # fmt: skip
             require_refused(caller, asked(caller, image(url)), "messages[0].content[0].image_url.url")

@@ -198,8 +198,6 @@ BAD = {
     "reasoning": [{"reasoning": 3}, {"reasoning": {"effort": "some"}}],
     "text": [{"text": 3}, {"text": {"format": {"type": "yaml"}}}],
     "service_tier": [{"service_tier": "priority"}],
-    "background": [{"background": True}],
-    "conversation": [{"conversation": "c"}],
 }  # fmt: skip
 
 
@@ -214,8 +212,9 @@ def test_a_bad_field_is_named(field: str) -> None:
 def test_an_error_has_the_form_of_the_api(caller: Caller) -> None:
     with pytest.raises(openai.NotFoundError, match="no model called 'gpt-9'"):
         caller.client.responses.create(model="gpt-9", input="hi")
-    answer = caller.post(json.dumps({"model": "scripted", "input": "hi", "conversation": "c"}), path="/responses")
-    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "conversation")
+    for field, value in (("conversation", "c"), ("background", True), ("prompt", {"id": "p"})):
+        answer = caller.post(json.dumps({"model": "scripted", "input": "hi", field: value}), path="/responses")
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, field)
 
 
 def test_what_cannot_fit_is_told_as_openai_tells_it(caller: Caller) -> None:

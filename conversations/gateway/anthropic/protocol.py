@@ -15,6 +15,7 @@ MESSAGES = Protocol(
     reserves_limit=False,  # every request has one, as large as the largest models allow
     whole=reply.whole,
     events=reply.events,
+    known=request.KNOWN,
     ping=event("ping", {"type": "ping"}),
 )
 COUNTED = replace(MESSAGES, read=request.read_to_count)

@@ -16,14 +16,12 @@ SAME = ("model", "stream", "temperature", "top_p")
 """Fields of the same name and meaning."""
 LEFT_OUT = ("metadata", "context_management", "betas", "cache_control")
 """Fields that say nothing to another provider: who asks, what may be forgotten, what may be kept ready."""
-NOTHING: tuple[object, ...] = (None, False, "", [], {})
-"""Values of a field that ask for nothing."""
 CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 STANDARD = ("auto", "standard_only")
-KNOWN = (
+KNOWN = frozenset((
     *SAME, *LEFT_OUT, "messages", "system", "max_tokens", "stop_sequences", "tools", "tool_choice", "top_k", "thinking",
     "service_tier", "output_config",
-)  # fmt: skip
+))  # fmt: skip
 
 
 def read(body: Json, profile: ModelProfile) -> Json:
@@ -31,9 +29,6 @@ def read(body: Json, profile: ModelProfile) -> Json:
 
     `max_tokens` becomes the model's window at most: clients set it for the largest models.
     """
-    for name in body.keys() - set(KNOWN):
-        if body[name] not in NOTHING:
-            raise Invalid(f"{name[:100]}: this field does not pass this gateway.", field=name[:100])
     most = body.get("max_tokens")
     if type(most) is not int or most < 1:
         raise Invalid("max_tokens: must be a whole number of at least 1.", field="max_tokens")

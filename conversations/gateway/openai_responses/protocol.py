@@ -19,6 +19,7 @@ RESPONSES = Protocol(
     broken=events.broken,
     whole=reply.whole,
     events=events.events,
+    known=request.KNOWN,
     # Codex asks five times more after any other status.
     statuses={"context_too_large": 400},
 )

@@ -21,10 +21,10 @@ LEFT_OUT = (
     "prompt_cache_options", "prompt_cache_retention", "context_management", "top_logprobs",
 )  # fmt: skip
 """Fields about what is stored, sent along or kept ready beside the answer: nothing is. All histories are compacted."""
-KNOWN = (
+KNOWN = frozenset((
     *SAME, *AT_OPENAI, *LEFT_OUT, "input", "instructions", "max_output_tokens", "reasoning", "text", "tools",
     "tool_choice", "service_tier",
-)  # fmt: skip
+))  # fmt: skip
 HELD = "previous_response_id: no response is held here; send the whole input, with store false."
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
@@ -33,9 +33,6 @@ def read(body: Json, profile: ModelProfile) -> Json:
     """The body of a chat completion that asks the same. Raises Invalid, naming the field."""
     if body.get("previous_response_id") is not None:
         raise Invalid(HELD, field="previous_response_id")
-    for name in body.keys() - set(KNOWN):
-        if body[name] not in (None, False, "", [], {}):
-            raise Invalid(f"{name[:100]}: this field does not pass this gateway.", field=name[:100])
     at_openai = profile.provider == ModelProfile.Provider.OPENAI and is_openai(profile.base_url)
     read = {name: body[name] for name in (*SAME, *(AT_OPENAI if at_openai else ())) if body.get(name) is not None}
     read["messages"] = [*_instructions(body.get("instructions")), *messages_of(body.get("input"), identity_of(profile))]
