@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError, JsonResponse
 from django.template.loader import get_template
 from django.views import defaults
 
 from chatsite.middleware import API
-from conversations.errors import Refused, as_json
+from conversations.errors import Refused, as_json, headers_of
 from conversations.preferences import appearance
+from conversations.runtime.database import DatabaseBusy, busy
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -22,12 +25,22 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The response to an unhandled exception: JSON for the API's paths, a page for others."""
+    """The response to an unhandled exception: JSON for the API's paths, a page for others; 503 for a busy database."""
+    if refusal := busy(sys.exc_info()[1]):
+        return _busy(request, refusal)
     if not request.path.startswith(API):
         # Render without context processors, as one of them may have failed.
         page = get_template("500.html").render({"theme": appearance(request).theme})
         return HttpResponseServerError(page)
     return _refusal(500, "internal", "Something went wrong on this site; its log says what.")
+
+
+def _busy(request: HttpRequest, refusal: DatabaseBusy) -> HttpResponse:
+    if request.path.startswith(API):
+        return JsonResponse(as_json(refusal), status=refusal.status, headers=headers_of(refusal))
+    about = {"heading": "Try again in a moment", "message": refusal.message, "theme": appearance(request).theme}
+    page = get_template("error.html").render(about)
+    return HttpResponse(page, status=refusal.status, headers=headers_of(refusal))
 
 
 def _refusal(status: int, code: str, message: str, **detail: str) -> JsonResponse:

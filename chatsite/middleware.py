@@ -32,7 +32,7 @@ class Private(MiddlewareMixin):
 
     The header is `no-store`, not `no-cache`: with the latter, Back after signing out shows pages again, and they stay
     on the disk. Back and Forward fetch pages again in any case, as their open socket keeps them out of the browser's
-    memory. Static files and attachments have a `max-age` of their own and are not changed.
+    memory. Static files have a `max-age` of their own and are not changed.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:

@@ -90,7 +90,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         # Without IMMEDIATE, SQLite locks at the first write, and cannot wait to upgrade a lock.
         "transaction_mode": "IMMEDIATE",
-        "timeout": 20,
+        "timeout": 10,
         # Checkpoints happen in one place (`conversations.ops.maintenance`): SQLite before 3.51.3 can corrupt a
         # database if a checkpoint runs during another connection's write.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;",

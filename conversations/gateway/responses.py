@@ -19,6 +19,7 @@ from conversations.gateway.protocol import CHAT, Protocol
 from conversations.gateway.provider_stream import Tally
 from conversations.gateway.upstream import failed
 from conversations.llm.errors import ModelError
+from conversations.runtime.database import busy
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,8 @@ def as_refusal(fault: Exception) -> Refused:
         return fault
     if isinstance(fault, ModelError):
         return failed(fault)
+    if refusal := busy(fault):
+        return refusal
     logger.error("a call of the gateway failed", exc_info=fault)
     return Broken()
 

@@ -10,8 +10,8 @@ from conversations.errors import Invalid
 from conversations.messages.attachments import MAX_FILE_BYTES, bytes_of
 from conversations.models import Attachment
 
-KEPT_FOR = "private, max-age=31536000, immutable"
-"""A stored file never changes, so browsers may keep it."""
+NOT_KEPT = "private, no-store"
+"""No browser keeps a file: it would stay on the disk after its owner has signed out."""
 NOTHING_RUNS = "sandbox; default-src 'none'"
 
 
@@ -41,5 +41,5 @@ def sent_out(row: Attachment) -> HttpResponse:
     response["Content-Disposition"] = content_disposition_header(not is_image, row.name) or "attachment"
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Security-Policy"] = NOTHING_RUNS
-    response["Cache-Control"] = KEPT_FOR
+    response["Cache-Control"] = NOT_KEPT
     return response

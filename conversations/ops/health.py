@@ -17,7 +17,7 @@ from django.http import HttpRequest, JsonResponse
 
 from conversations.context import message_index
 from conversations.llm import reachability
-from conversations.runtime import queue
+from conversations.runtime import database, queue
 
 FRESH_SECONDS = 1.0
 """Seconds for which a check's result is used again: each check runs at most once a second."""
@@ -80,6 +80,11 @@ def _database() -> str:
     return OK
 
 
+def _writes() -> str:
+    database.require_writable()
+    return OK
+
+
 def _redis() -> str:
     if not settings.REDIS_URL:
         return NOT_USED
@@ -102,6 +107,7 @@ def index_state() -> str:
 
 CHECKS = {
     "database": Check(_database),
+    "writes": Check(_writes),
     "redis": Check(_redis),
     "worker": Check(_worker),
     "model": Check(lambda: reachability.fault() or OK),

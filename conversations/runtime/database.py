@@ -5,6 +5,7 @@ What settings differ in stands in `chatsite.settings`.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,10 +14,14 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 from django.db.models import Model, QuerySet
 
+from conversations.errors import Refused
+
 STEPS = 1_000
 """Of SQLite's machine, after which the clock is looked at: about as many rows as it reads in a few milliseconds."""
 CHECKPOINT_WAIT_MS = 50
 """That a checkpoint waits for readers."""
+RETRY_SECONDS = 5
+_LOCKED = re.compile(r"database (?:table )?is locked|lock timeout|deadlock detected|too many (?:clients|connections)")
 
 
 class TookTooLong(Exception):
@@ -84,6 +89,37 @@ def time_limit(seconds: float) -> Iterator[None]:
         else:
             with suppress(Exception):  # a transaction that failed has taken it back by itself
                 raw.execute("RESET statement_timeout")
+
+
+class DatabaseBusy(Refused):
+    """Another transaction held the database for longer than a request may wait."""
+
+    code = "busy"
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__("The site's database is busy. Nothing was stored; try again.", retry_after=RETRY_SECONDS)
+
+
+def busy(fault: BaseException | None) -> DatabaseBusy | None:
+    """The refusal for a fault that a lock of the database caused; None for any other."""
+    while fault is not None:
+        if isinstance(fault, OperationalError) and _LOCKED.search(str(fault)):
+            return DatabaseBusy()
+        fault = fault.__cause__
+    return None
+
+
+def require_writable() -> None:
+    """Write nothing that stays, as a write would: raises DatabaseError on a full disk and on a read-only database."""
+    with connection.cursor() as cursor:
+        if is_sqlite():
+            cursor.execute("PRAGMA user_version")
+            cursor.execute(f"PRAGMA user_version = {int(cursor.fetchone()[0])}")
+        else:
+            cursor.execute("SELECT current_setting('transaction_read_only') = 'on', pg_current_xact_id()")
+            if cursor.fetchone()[0]:
+                raise OperationalError("the database is read-only")
 
 
 def checkpoint_wal() -> None:

@@ -28,12 +28,12 @@ def ready(status: int) -> dict[str, str]:
     assert response.status_code == status
     said = response.json()
     assert said["status"] == ("ready" if status == 200 else "not ready")
-    assert list(said["checks"]) == ["database", "redis", "worker", "model"]
+    assert list(said["checks"]) == ["database", "writes", "redis", "worker", "model"]
     return dict(said["checks"])
 
 
 def test_one_process_with_a_model_is_ready_and_needs_no_more(profile: Any) -> None:
-    assert ready(200) == {"database": "ok", "redis": "not used", "worker": "not used", "model": "ok"}
+    assert ready(200) == {"database": "ok", "writes": "ok", "redis": "not used", "worker": "not used", "model": "ok"}
 
 
 def test_a_search_index_that_is_missing_is_named_and_keeps_nobody_away(profile: Any) -> None:

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
 from chatsite.error_views import server_error
-from conversations import preferences
+from conversations import api_keys, preferences
 from conversations.models import Conversation, ModelProfile, Preference
 from tests.conversations.pages import BACKEND, Pages, elements
 
@@ -212,6 +212,16 @@ def test_a_password_is_changed_where_the_old_one_is_known_and_this_session_stays
     assert user.check_password("staple gun symphony")
     assert pages.get("home").status_code == 200
     assert elsewhere.get("/").status_code == 302
+
+
+def test_keys_end_with_a_changed_password_where_that_is_asked_for(pages: Pages, user: User) -> None:
+    key, other = api_keys.create_key(user, "mine").plain, "staple gun symphony"
+    for old, new, more in ((PASSWORD, other, {}), (other, PASSWORD, {"ends_keys": "on"})):
+        response = pages.post("password", old_password=old, new_password1=new, new_password2=new, **more)
+        assert response.status_code == 200
+        assert bool(api_keys.let_in(key, address="127.0.0.1")) is not bool(more)
+        assert (b"1 API key ended." in response.content) is bool(more)
+        assert ("HX-Trigger" in response.headers) is bool(more)
 
 
 def test_every_field_of_the_page_has_a_name_and_every_section_an_anchor(pages: Pages) -> None:

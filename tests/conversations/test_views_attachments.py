@@ -156,7 +156,7 @@ def test_an_image_is_seen_and_text_is_kept_by_its_owner_alone(pages: Pages, conv
     for response in (seen, kept):
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert response.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
-        assert response.headers["Cache-Control"] == "private, max-age=31536000, immutable"
+        assert response.headers["Cache-Control"] == "private, no-store"
     pages.post("send", conversation.pk, content="read this", attachments=[text.pk])
     assert pages.get("attachment", conversation.pk, text.pk).content == NOTES
     mallory = Pages(get_user_model().objects.create_user("mallory"))

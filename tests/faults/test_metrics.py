@@ -174,7 +174,7 @@ def test_readyz_names_what_is_away(watched: Watched) -> None:
     # A probe is answered with what was found out within the last second.
     wait_until(lambda: watched.read("/readyz")[0] == 503, what="the worker to be missed")
     assert watched.checks(503) == {
-        "database": "ok", "redis": "ok", "worker": "none was heard of in 30 s", "model": "ok"
+        "database": "ok", "writes": "ok", "redis": "ok", "worker": "none was heard of in 30 s", "model": "ok"
     }  # fmt: skip
     watched.redis.stop(signal.SIGKILL)
     wait_until(lambda: watched.checks(503)["redis"] != "ok", what="Redis to be missed")

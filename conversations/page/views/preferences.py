@@ -7,11 +7,13 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, cast
 
+from django import forms
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.defaultfilters import pluralize
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
@@ -151,12 +153,20 @@ def beginning(request: Request) -> dict[str, Any]:
 @member
 @require_POST
 def password(request: Request) -> HttpResponse:
-    """Change the password. This session stays signed in; the sessions of other browsers end."""
+    """Change the password, and end the API keys if that is asked for.
+
+    This session stays signed in; those of other browsers end.
+    """
     form = _password_form(request, request.POST)
     if not form.is_valid():
         return section(request, "password", status=400, password_form=form)
     update_session_auth_hash(request, form.save())
-    return section(request, "password", said="Changed. Other browsers have to sign in again.")
+    said = "Changed. Other browsers have to sign in again."
+    if not form.cleaned_data["ends_keys"]:
+        return section(request, "password", said=said)
+    ended = api_keys.revoke_all(request.user)
+    said = f"{said} {ended} API key{pluralize(ended)} ended." if ended else f"{said} There were no API keys."
+    return trigger_client_event(section(request, "password", said=said), "keys-ended")
 
 
 @member
@@ -173,5 +183,6 @@ def _password_form(request: Request, data: Any = None) -> PasswordChangeForm:
     form = PasswordChangeForm(cast(User, request.user), data, auto_id="password-%s", label_suffix="")
     # The page has several forms, so none may take the focus when it opens.
     form.fields["old_password"].widget.attrs.pop("autofocus", None)
+    form.fields["ends_keys"] = forms.BooleanField(required=False, label="End my API keys too")
     without_help(form)
     return form
