@@ -14,12 +14,19 @@ const fetchText = async (address) => {
   if (!answer.ok) throw new Error(answer.status);
   return answer.text();
 };
+// A button with an icon has its name as a label, and another icon while it says that it is done.
+const label = (button, name) => {
+  const icon = find("use", button);
+  if (!icon) { button.textContent = name; return; }
+  button.ariaLabel = button.title = name;
+  icon.setAttribute("href", name === "Copied" ? "#i-done" : "#i-copy");
+};
 const copy = async (button, words) => {
   try { await writeClipboard(words); } catch { complain("This could not be copied. Try again in a moment."); return; }
   const place = find("#said");
   if (place) place.textContent = "Copied.";
-  button.textContent = "Copied";
-  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  label(button, "Copied");
+  setTimeout(() => label(button, "Copy"), 1500);
 };
 
 document.addEventListener("click", ({ target }) => {

@@ -78,7 +78,7 @@ const rememberFocus = () => {
 export const restoreFocus = () => {
   if (document.activeElement !== document.body) return;
   if (!heirs.length) return;
-  const heir = heirs.map((id) => id && document.getElementById(id)).find((each) => each && !each.disabled);
+  const heir = heirs.map((id) => id && document.getElementById(id)).find((each) => each && each.checkVisibility() && !each.disabled);
   if (heir) heir.focus({ preventScroll: true });
   else if (wasInThread) focusThread();
   else writeOn();

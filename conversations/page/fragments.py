@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from html import escape
 from typing import Any
 from uuid import UUID
@@ -81,7 +82,8 @@ def created(conversation_id: UUID, event: Event) -> str:
     """The fragment for a new message, made from the event alone. The reply's first words follow in later events."""
     data = event.data["message"]
     fields = {name: data[name] for name in ("role", "name", "content", "status", "is_protected")}
-    row = Message(id=UUID(data["id"]), conversation_id=conversation_id, **fields)
+    moment = datetime.fromisoformat(data["created_at"])
+    row = Message(id=UUID(data["id"]), conversation_id=conversation_id, created_at=moment, **fields)
     files = [Attachment(conversation_id=conversation_id, **file) for file in data.get("attachments", ())]
     pastes = [Paste(**paste) for paste in data.get("pastes", ())]
     item = message_view.MessageView(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -158,6 +158,11 @@ class Person:
         }
         self.page.locator("#side input[name=file]").set_input_files(file)  # type: ignore[arg-type]
         self.page.wait_for_url("**/c/**")
+
+    def chooses(self, message: Locator, name: str, *, role: Literal["button", "link"] = "button") -> None:
+        """Press an entry of a message's menu."""
+        message.get_by_role("button", name="More", exact=True).click()
+        message.get_by_role(role, name=name, exact=True).click()
 
     def says(self, text: str) -> None:
         self.box.fill(text)

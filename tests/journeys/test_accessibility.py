@@ -120,7 +120,7 @@ def _converses(alice: Person, llm: LlmServer) -> None:
     llm.enqueue(REPLY)
     alice.says("Show me")
     alice.is_answered("5433")
-    alice.replies.last.get_by_role("button", name="Pin", exact=True).click()
+    alice.chooses(alice.replies.last, "Pin")
     llm.enqueue(status=401)
     alice.says("Again")
     expect(alice.page.locator(".failure")).to_be_visible()
@@ -154,7 +154,8 @@ def _opens_what_there_is(alice: Person, check: Checked) -> None:
         expect(page.get_by_role("dialog")).to_be_visible()
         check(f"{name} a fold")
         page.keyboard.press("Escape")
-    page.locator("#thread").get_by_role("link", name="What the model saw").first.click()
+    asked = page.locator("#thread .message.assistant:has([id^=request-of])").first
+    alice.chooses(asked, "What the model saw", role="link")
     expect(page.get_by_role("dialog")).to_be_visible()
     check("a request")
     page.keyboard.press("Escape")

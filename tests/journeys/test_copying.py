@@ -63,7 +63,7 @@ def test_a_message_is_copied_as_it_is_stored(reader: Person) -> None:
     for role, words in (("assistant", REPLY), ("user", "How?\n  indented, with *stars*")):
         button = page.locator(f".message.{role} > .acts > .copy")
         button.click()
-        expect(button).to_have_text("Copied")
+        expect(button).to_have_accessible_name("Copied")
         assert clipboard(page) == words
     assert reader.complaints == []
 

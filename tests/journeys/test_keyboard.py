@@ -55,8 +55,12 @@ def test_the_focus_stays_with_a_message_that_is_pinned_edited_or_answered_anew(a
         alice.page.locator(f"#thread .message[data-role={role}]").first for role in ("user", "assistant")
     )
     for before, after in (("Pin", "Unpin"), ("Unpin", "Pin")):
-        reply.get_by_role("button", name=before, exact=True).press("Enter")
-        expect(reply.get_by_role("button", name=after, exact=True)).to_be_focused()
+        button(reply, "More").press("Enter")
+        button(reply, before).press("Enter")
+        expect(button(reply, "More")).to_be_focused()
+        button(reply, "More").press("Enter")
+        expect(button(reply, after)).to_be_visible()
+        alice.page.keyboard.press("Escape")
     button(question, "Edit").press("Enter")
     button(question, "Cancel").press("Enter")
     expect(button(question, "Edit")).to_be_focused()
@@ -83,8 +87,8 @@ def test_a_message_read_again_meanwhile_is_edited_all_the_same(alice: Person, ll
     asked: list[Route] = []
     alice.page.route("**/edit", lambda route: asked.append(route))
     button(question, "Edit").press("Enter")
-    reply.get_by_role("button", name="Pin", exact=True).press("Enter")
-    expect(reply.get_by_role("button", name="Unpin")).to_be_visible()
+    alice.chooses(reply, "Pin")
+    expect(reply).to_have_attribute("data-state", "protected")
     asked[0].continue_()
     expect(question.get_by_role("textbox")).to_have_value("One?")
 

@@ -207,7 +207,7 @@ def test_a_reply_is_written_anew_after_a_word_of_warning_and_a_fork_opens(alice:
     first.get_by_role("button", name="Regenerate").click()
     expect(first).to_contain_text("2 later messages are kept but leave the conversation.")
     first.get_by_role("button", name="Cancel").click()
-    expect(first.get_by_role("button", name="Fork")).to_be_visible()
+    expect(first.get_by_role("button", name="More")).to_be_visible()
     expect(alice.page.locator("#thread .message")).to_have_count(4)
     first.get_by_role("button", name="Regenerate").click()
     expect(first.get_by_role("button", name="Regenerate all the same")).to_be_visible()
@@ -219,7 +219,7 @@ def test_a_reply_is_written_anew_after_a_word_of_warning_and_a_fork_opens(alice:
     alice.is_answered("Another first.")
     expect(alice.page.locator("#thread .message")).to_have_count(2)
     here = alice.page.url
-    alice.replies.first.get_by_role("button", name="Fork").click()
+    alice.chooses(alice.replies.first, "Fork")
     alice.page.wait_for_url(lambda url: "/c/" in url and url != here)
     expect(alice.page.locator("#thread .message")).to_have_count(2)
     assert alice.complaints == []

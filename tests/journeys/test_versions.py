@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 def saw_exactly(person: Person) -> None:
     """The last reply, a copy, shows its figures and the request that it answers."""
     expect(person.replies.last.locator(".acts")).to_contain_text(re.compile(r"[1-9]\d* in · [1-9]\d* out"))
-    person.replies.last.get_by_role("link", name="What the model saw").click()
+    person.chooses(person.replies.last, "What the model saw", role="link")
     reader = person.page.get_by_role("dialog")
     expect(reader).to_contain_text("Exactly what was sent")
     expect(reader.locator(".parts:not(.gone) .part").last).to_contain_text("Which port?")
@@ -57,7 +57,7 @@ def test_earlier_versions_are_flipped_through_in_place_and_used_again(alice: Per
     expect(page.locator(".versions")).to_contain_text("1 / 2")
     saw_exactly(alice)
     thread = page.url
-    alice.replies.last.get_by_role("button", name="Fork").click()
+    alice.chooses(alice.replies.last, "Fork")
     page.wait_for_url(lambda url: "/c/" in url and url != thread)
     expect(page.locator("#thread .message")).to_have_count(2)
     saw_exactly(alice)
@@ -83,7 +83,7 @@ def test_the_keyboard_does_what_its_sheet_says(alice: Person, llm: LlmServer) ->
     expect(page.locator("#said")).to_have_text("Copied.")
     assert page.evaluate("navigator.clipboard.readText()") == "kubectl drain node-3"
     box.press("Control+Shift+C")
-    expect(page.locator(".message.assistant > .acts .copy")).to_have_text("Copied")
+    expect(page.locator(".message.assistant > .acts .copy")).to_have_accessible_name("Copied")
     assert "Use this:" in page.evaluate("navigator.clipboard.readText()")
     box.press("Alt+PageUp")
     expect(page.locator(".message.assistant")).to_be_focused()
