@@ -288,6 +288,7 @@ COMPRESSION_MIN_RETENTION = read("COMPRESSION_MIN_RETENTION", 0.0, float, "a sha
 LEASE_SECONDS = read("LEASE_SECONDS", 60, float, "a number of seconds")
 STOP_GRACE_SECONDS = read("STOP_GRACE_SECONDS", 3, float, "a number of seconds")
 MAX_TURNS = read("MAX_TURNS", 2_000, int, "a whole number")
+STORAGE_PER_USER_MB = read("STORAGE_PER_USER_MB", 2_000, int, "a whole number")
 MAX_TURNS_PER_USER = read("MAX_TURNS_PER_USER", 8, int, "a whole number")
 MAX_COMPACTIONS_PER_USER = read("MAX_COMPACTIONS_PER_USER", 4, int, "a whole number")
 COMPRESSION_PARTS_AT_ONCE = read("COMPRESSION_PARTS_AT_ONCE", 4, int, "a whole number from 1 to 16")

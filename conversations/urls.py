@@ -40,6 +40,7 @@ urlpatterns = [
     path("settings/keys", api_keys.make_key, name="make_key"),
     path("settings/keys/<int:key_id>/revoke", api_keys.revoke_key, name="revoke_key"),
     path("usage/", usage.usage, name="usage"),
+    path("usage/stored/", usage.stored, name="stored"),
     path("help/", help.keyboard, name="help"),
     path("import", conversations.import_, name="import"),
     path("ask", home.ask, name="ask"),

@@ -25,6 +25,7 @@ from conversations.messages import images
 from conversations.messages.attachments import noted
 from conversations.messages.copying import FILES
 from conversations.models import Attachment, Conversation, Message, ModelProfile, Paste, ToolCall
+from conversations.quota import require_storage
 from conversations.validation import one_line
 
 BATCH = 500
@@ -62,8 +63,9 @@ def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversatio
     """New conversations of `user`, all or none.
 
     Tokens are counted before the write lock is taken, as that takes longer. Raises Invalid if a state of compression
-    does not fit the model.
+    does not fit the model, and StorageFull.
     """
+    require_storage(user.pk, sum(map(_size, sources)))
     default = default_profile()
     made = [_ready(user, source, default) for source in sources]
     ready = [each for one in made for each in (one, *one.threads)]
@@ -78,6 +80,17 @@ def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversatio
             with within(one.source.place):
                 _complete(one)
     return [one.conversation for one in made]
+
+
+def _size(source: Source) -> int:
+    """The characters and bytes that a source's lines, and those of its agents' runs, take."""
+    own = sum(
+        len(line.content)
+        + sum(len(result.content) for call in line.calls if (result := source.results.get(call.number)))
+        + sum(file.size for file in line.files)
+        for line in source.lines
+    )
+    return own + sum(_size(run.thread) for run in source.runs)
 
 
 def _ready(

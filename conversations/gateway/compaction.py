@@ -37,6 +37,7 @@ from conversations.gateway.history import History, Line
 from conversations.llm.errors import NotConfigured
 from conversations.models import Conversation, Folding, Message, ModelProfile, ToolCall
 from conversations.models.conversation import MAX_TITLE_CHARS
+from conversations.quota import require_storage_for
 from conversations.runtime.lease import Lease
 from conversations.turns import forks
 
@@ -146,6 +147,8 @@ def _append(conversation: Conversation, lines: Sequence[Line]) -> None:
     """
     loaded = transcript.load(conversation.pk)
     same = _same(loaded, lines)
+    texts = (text for line in lines[same:] for text in (line.turn.content, *(one or "" for one in line.results)))
+    require_storage_for(conversation.owner_id, texts)
     Message.objects.filter(pk__in=[turn.id for turn in loaded.live[same:]]).delete()
     last = Message.objects.filter(conversation=conversation).aggregate(last=Max("created_at"))["last"]
     moment = max(timezone.now(), last + TICK) if last else timezone.now()

@@ -20,6 +20,7 @@ from conversations.messages import text_files
 from conversations.messages.images import is_image, read_image
 from conversations.messages.text_files import Place, read_text_file
 from conversations.models import Attachment, Conversation, Message
+from conversations.quota import require_storage
 
 MAX_PENDING = 10
 """The most files that wait in a conversation, and so the most files of a message."""
@@ -49,11 +50,12 @@ def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
 
     Raises Invalid, with the field `file`, for an empty file, one that is neither an image nor text, one that is too
     large, and one file too many. Raises NotFound if the conversation was deleted meanwhile, TooMany or Busy if too many
-    images are being read.
+    images are being read, and StorageFull.
     """
     if not data:
         raise Invalid("file: is empty.", field="file")
     made = _image(data, by=conversation.owner_id) if is_image(data) else _text(data)
+    require_storage(conversation.owner_id, len(made["data"]))
     made["digest"] = hashlib.sha256(made["data"]).hexdigest()
     with transaction.atomic():
         if not list(Conversation.objects.select_for_update().filter(pk=conversation.pk).values_list("pk")):

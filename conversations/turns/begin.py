@@ -23,6 +23,7 @@ from conversations.messages.attachments import Attached, attach, chosen, noted
 from conversations.messages.pastes import Pasted
 from conversations.messages.text_files import Place, inlined
 from conversations.models import Conversation, Message, ModelProfile, Paste
+from conversations.quota import require_storage_for
 from conversations.runtime.event_types import EventType
 from conversations.runtime.events import publish
 from conversations.runtime.payloads import message_json
@@ -118,7 +119,7 @@ def checked(
 ) -> Question:
     """Check and measure a message before it is stored; `earlier` is the message that it replaces, if any.
 
-    Raises Invalid, Conflict (no model is set, or the model does not see images) or TooLarge.
+    Raises Invalid, Conflict (no model is set, or the model does not see images), TooLarge or StorageFull.
     """
     words = clean_text("content", content, allow_blank=bool(attached))
     profile = _profile_of(conversation)
@@ -130,6 +131,7 @@ def checked(
             model=profile.name,
         )
     whole, places = inlined(words, [(one.row.name, one.text) for one in attached if not one.is_image])
+    require_storage_for(conversation.owner_id, [whole])
     tokens = transcript.message_tokens(whole) + images * image_files.TOKENS
     quoted = [(one.start, one.length) for one in pastes]
     origin = origin_of(whole, words=words, pastes=quoted, pasted=pasted, earlier=earlier)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from typing import cast
 
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -15,6 +18,7 @@ from conversations.analytics.person import Account
 from conversations.analytics.totals import Tallies, Tally, grouped
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
+from conversations.quota import MB, used_by
 
 PERIODS = {"30": "Last 30 days", "month": "This month"}
 
@@ -40,6 +44,15 @@ def usage(request: Request) -> HttpResponse:
         "storage": ledger.storage(request.user),
     }
     return render(request, "conversations/usage.html", context)
+
+
+@member
+@require_GET
+def stored(request: Request) -> HttpResponse:
+    """The megabytes that the person has stored, of those that one person may store."""
+    used = f"{used_by(cast(User, request.user).pk) / MB:,.1f} MB"
+    most = settings.STORAGE_PER_USER_MB
+    return HttpResponse(f"{used} of {most:,} MB stored" if most else f"{used} stored")
 
 
 def _days(period: str, today: date) -> Days:
