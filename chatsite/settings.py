@@ -265,6 +265,7 @@ MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 600.0, float, "a number of
 # The options that a gateway call may have beyond those that always pass, which image URLs it may contain, and whether
 # passages of what was compacted of its history are quoted for its latest question.
 GATEWAY_OPTIONS = listed("GATEWAY_OPTIONS", [])
+GATEWAY_MODELS = listed("GATEWAY_MODELS", [])
 GATEWAY_UNKNOWN_OPTIONS = read("GATEWAY_UNKNOWN_OPTIONS", "drop")
 GATEWAY_IMAGE_URLS = read("GATEWAY_IMAGE_URLS", "provider")
 GATEWAY_RECALL = switch("GATEWAY_RECALL", True)

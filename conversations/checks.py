@@ -58,6 +58,9 @@ def _faults() -> Iterator[str]:
         yield f"LOG_FORMAT must be one of {', '.join(LOG_FORMATS)}."
     if settings.GATEWAY_IMAGE_URLS not in IMAGE_URLS:
         yield f"GATEWAY_IMAGE_URLS must be one of {', '.join(IMAGE_URLS)}."
+    for entry in settings.GATEWAY_MODELS:
+        if not all(part.strip() for part in entry.partition("=")):
+            yield f"GATEWAY_MODELS: {entry!r} must be a name and a model of this site, with = between."
     if settings.GATEWAY_UNKNOWN_OPTIONS not in ("drop", "refuse"):
         yield "GATEWAY_UNKNOWN_OPTIONS must be drop or refuse."
     if settings.METRICS_TOKEN and len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Case, Q, When
 
 from compression import conf
@@ -124,13 +126,23 @@ def models() -> list[ModelProfile]:
 
 
 def model_of(name: object) -> ModelProfile:
-    """The profile with this name, else the one whose model has this id."""
+    """The profile with this name, else with a model of this id, else the one that GATEWAY_MODELS names."""
     name = clean_text("model", name, limit=200)
-    found = chat_profiles().filter(Q(name=name) | Q(model_id=name))
-    profile = found.order_by(Case(When(name=name, then=0), default=1), "id").first()
+    profile = _profile(name) or next(filter(None, map(_profile, _aliases(name))), None)
     if profile is None:
         raise NotFound(f"model: there is no model called {name!r}; GET /v1/models lists them.", code="model_not_found")
     return profile
+
+
+def _profile(name: str) -> ModelProfile | None:
+    found = chat_profiles().filter(Q(name=name) | Q(model_id=name))
+    return found.order_by(Case(When(name=name, then=0), default=1), "id").first()
+
+
+def _aliases(name: str) -> list[str]:
+    """The models that answer for an unknown name, by GATEWAY_MODELS, in its order."""
+    pairs = (entry.partition("=") for entry in settings.GATEWAY_MODELS)
+    return [model.strip() for pattern, _, model in pairs if fnmatchcase(name, pattern.strip())]
 
 
 def _window(profile: ModelProfile, body: dict[str, Any]) -> Window:

@@ -179,6 +179,18 @@ def test_an_administrator_allows_more(tmp_path: Path) -> None:
             require_refused(caller, asked(caller, image(url)), "messages[0].content[0].image_url.url")
 
 
+def test_other_names_lead_to_models_of_this_site(tmp_path: Path) -> None:
+    names = {"GATEWAY_MODELS": "gpt-9=nowhere, claude-*=scripted, gpt-9=scripted"}
+    with serving("uvicorn", tmp_path, **SETTINGS | names) as served:
+        caller = Caller(served)
+        for name, status in (("claude-haiku-4-5", 200), ("gpt-9", 200), ("gpt-8", 404), ("scripted", 200)):
+            answer = caller.post(json.dumps({"model": name, "messages": [{"role": "user", "content": "Hi."}]}))
+            assert answer.status_code == status, name
+        body = {"model": "claude-haiku-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi."}]}
+        assert caller.post(json.dumps(body), path="/messages").json()["model"] == "claude-haiku-4-5"
+        assert served.llm.last_request.body["model"] != "claude-haiku-4-5"
+
+
 @pytest.mark.parametrize(
     ("provider", "base_url", "passes"),
     [
