@@ -16,6 +16,7 @@ from conversations.page import fragments
 from conversations.runtime.event_types import GROWING, EventType, Signal
 from conversations.runtime.subscription import Event
 from conversations.turns import conversations
+from tests.conversations.chat import START
 
 pytestmark = pytest.mark.once
 
@@ -80,7 +81,8 @@ def test_each_kind_changes_an_open_page(conversation: Conversation, kind: EventT
         return
     row = Message(id=uuid4(), role=Message.Role.USER, content="Hello")
     fields = {name: getattr(row, name) for name in ("role", "name", "content", "status", "is_protected")}
-    data = {"id": "m", "text": "Hello", "at": 0, "message": {"id": str(row.pk), **fields}}
+    told = {"id": str(row.pk), "created_at": START.isoformat(), **fields}
+    data = {"id": "m", "text": "Hello", "at": 0, "message": told}
     if kind == EventType.CONVERSATION_DELETED:
         conversations.delete(conversation)
     assert fragments.render_event(conversation.pk, Event(kind, data))
