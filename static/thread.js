@@ -104,6 +104,9 @@ document.addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment } 
   if (target.matches(".message")) { rememberPlace(); keepCalls(fragment); }
   if (target !== thread) return;
   if (!find("#version", fragment)) { dropKnown(fragment); return; }
+  // What was said while the thread was being read is not in that answer: the thread is read once more.
+  const last = Array.from(thread.querySelectorAll(":scope > .message")).at(-1);
+  if (last && !find(`[id="${last.id}"]`, fragment)) setTimeout(converge, 300);
   rememberPlace();
   keepEdited(fragment);
   keepOpened(fragment);

@@ -121,6 +121,7 @@ def _converses(alice: Person, llm: LlmServer) -> None:
     alice.says("Show me")
     alice.is_answered("5433")
     alice.chooses(alice.replies.last, "Pin")
+    expect(alice.page.locator("#thread > .message.assistant").last).to_have_attribute("data-state", "protected")
     llm.enqueue(status=401)
     alice.says("Again")
     expect(alice.page.locator(".failure")).to_be_visible()
