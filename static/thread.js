@@ -1,6 +1,6 @@
 // The thread of a conversation, as answers and the socket change it: each message is one bubble, whichever way it comes,
 // and the parts that a person has opened or is writing outlast each new version of it. Listens to htmx:beforeSwap,
-// oobBeforeSwap, oobErrorNoTarget and beforeRequest, and to the socket's htmx:wsOpen, wsClose, wsBeforeMessage and
+// oobBeforeSwap, oobErrorNoTarget, beforeRequest and afterRequest, and to the socket's htmx:wsOpen, wsClose, wsBeforeMessage and
 // wsAfterMessage.
 import { complain } from "./answers.js";
 import { composer, find, store, thread } from "./page.js";
@@ -100,13 +100,18 @@ const keepOpened = (fragment) => {
   for (const row of thread.querySelectorAll(".row[open]")) find(`#${row.id}.row`, fragment)?.replaceWith(row);
 };
 
+// The last message that the page had when it asked for the thread; null while it is not asking.
+let lastAsked = null;
+const lastOf = (place) => Array.from(place.querySelectorAll(":scope > .message")).at(-1);
+document.addEventListener("htmx:beforeRequest", ({ target }) => { if (target === thread) lastAsked = lastOf(thread)?.id ?? ""; });
+document.addEventListener("htmx:afterRequest", ({ target }) => { if (target === thread) lastAsked = null; });
 document.addEventListener("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
   if (target.matches(".message")) { rememberPlace(); keepCalls(fragment); }
   if (target !== thread) return;
   if (!find("#version", fragment)) { dropKnown(fragment); return; }
   // What was said while the thread was being read is not in that answer: the thread is read once more.
-  const last = Array.from(thread.querySelectorAll(":scope > .message")).at(-1);
-  if (last && !find(`[id="${last.id}"]`, fragment)) setTimeout(converge, 300);
+  const last = lastOf(thread)?.id;
+  if (last && lastAsked !== null && last !== lastAsked && !find(`[id="${last}"]`, fragment)) setTimeout(converge, 300);
   rememberPlace();
   keepEdited(fragment);
   keepOpened(fragment);
