@@ -13,6 +13,7 @@ from django.conf import settings
 from conversations.errors import Refused
 from conversations.llm import builtin, chat_templates, errors, fault_mapping, thoughts
 from conversations.llm.clients import client_for
+from conversations.llm.complaints import own_words
 from conversations.llm.dialects import dialect_of, learn_dialect
 from conversations.llm.errors import BrokenReply, ModelError
 from conversations.llm.fault_mapping import Endpoint, explain
@@ -148,7 +149,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
         "stream": True,
         "options": {"timeout": sdk.Timeout(patience, connect=min(CONNECT_SECONDS, who.timeout))},
     }
-    messages, template = body["messages"], profile.chat_template
+    messages, template, is_certain = body["messages"], profile.chat_template, True
     if not thoughts.wants_them_back(target.base_url, target.model):
         messages = thoughts.without(body)["messages"]
     while True:
@@ -158,18 +159,22 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
             response = await client.post("/chat/completions", body=body | own, **how)
         except sdk.APIStatusError as refusal:
             complaint, status = str(refusal.body), refusal.status_code
+            certain = own_words(complaint, body)
             if adds and status in (400, 422) and "stream_options" in complaint:
-                learn_dialect(target.base_url, target.model, Options(reports_usage=False))
+                if "stream_options" in certain:
+                    learn_dialect(target.base_url, target.model, Options(reports_usage=False))
                 adds = False
             elif status in (400, 422) and thoughts.are_refused(complaint, {"messages": messages}):
-                thoughts.learn_unwanted(target.base_url, target.model)
+                if thoughts.are_refused(certain, {"messages": messages}):
+                    thoughts.learn_unwanted(target.base_url, target.model)
                 messages = thoughts.without({"messages": messages})["messages"]
             elif stricter := chat_templates.corrected(template, complaint, messages, status=status):
+                is_certain &= stricter == chat_templates.corrected(template, certain, messages, status=status)
                 template = stricter
             else:
                 raise
         else:
-            if template != profile.chat_template:
+            if template != profile.chat_template and is_certain:
                 await chat_templates.remember(profile, template)
             return response
 

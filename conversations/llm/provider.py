@@ -17,6 +17,7 @@ from compression.core.error_codes import ErrorCode
 from conversations.llm import canary, reply_lengths, thoughts, unsupported_options
 from conversations.llm.chat_templates import ChatTemplate
 from conversations.llm.clients import Library, client_for
+from conversations.llm.complaints import own_words
 from conversations.llm.dialects import Dialect, dialect_of, learn_dialect
 from conversations.llm.efforts import for_errands
 from conversations.llm.errors import BrokenReply, CalledAnyway, ModelError, NotConfigured, RequestRefused, Unavailable
@@ -49,7 +50,9 @@ class Way:
 
     `dialect` has the options, `refused` those that the server does not accept; `template` is the chat template that the
     messages are shaped for; `most` are the tokens of the model's longest reply (None: unknown). `effort` is what was
-    asked for, each with a dialect of its own; with `returns` thoughts go back. `passes`: the form is for this request.
+    asked for, each with a dialect of its own; with `returns` thoughts go back. `most_of_model` are the tokens of the
+    longest reply that the server has named. `passes`: the form is for this request. `is_doubted`: the request's own
+    words could have brought it about, so that nothing is learned from it.
     """
 
     dialect: Dialect
@@ -59,6 +62,8 @@ class Way:
     effort: str = ""
     returns: bool = True
     passes: bool = False
+    most_of_model: int | None = None
+    is_doubted: bool = False
 
 
 class Provider(ABC):
@@ -276,9 +281,12 @@ class Provider(ABC):
                     stream_cls=sdk.AsyncStream[object],
                 )
             except sdk.APIStatusError as fault:
-                other = self._other_way(way, str(fault.body), body, sent, status=fault.status_code)
+                complaint, status = str(fault.body), fault.status_code
+                other = self._other_way(way, complaint, body, sent, status=status)
                 if other is None:
                     raise
+                if other != self._other_way(way, own_words(complaint, sent), body, sent, status=status):
+                    other = replace(other, is_doubted=True)
                 if other.template != way.template:
                     budget.add()  # happens at most twice, as templates only become stricter
                 elif not budget.left:
@@ -321,9 +329,7 @@ class Provider(ABC):
         if is_bad and way.returns and thoughts.are_refused(complaint, sent):
             return replace(way, returns=False)
         if is_bad and (fewer := reply_lengths.limit_named_in(complaint, asked=_asked_for(sent))):
-            if fewer.is_of_model:
-                reply_lengths.learn(self._endpoint.base_url, self._endpoint.model, fewer.tokens)
-            return replace(way, most=fewer.tokens)
+            return replace(way, most=fewer.tokens, most_of_model=fewer.tokens if fewer.is_of_model else None)
         if is_bad and (dialect := way.dialect.corrected(complaint)):
             return replace(way, dialect=dialect)
         refused = unsupported_options.options_refused_in(complaint, sent, status=status)
@@ -331,6 +337,10 @@ class Provider(ABC):
 
     async def _learn_way(self, way: Way) -> None:
         """Remember the form that the server accepted."""
+        if way.is_doubted:
+            return
+        if way.most_of_model:
+            reply_lengths.learn(self._endpoint.base_url, self._endpoint.model, way.most_of_model)
         if not way.passes:
             learn_dialect(self._endpoint.base_url, _at(self._endpoint.model, way.effort), way.dialect)
         if not way.returns:
@@ -349,7 +359,7 @@ class Provider(ABC):
         """Learn from an error event in a stream, by which some servers refuse the roles of an accepted request."""
         complaint = getattr(fault, "body", None)
         if complaint and not hasattr(fault, "status_code"):
-            stricter = self._stricter(self._template, str(complaint), body, status=400)
+            stricter = self._stricter(self._template, own_words(str(complaint), body), body, status=400)
             await self._learn(stricter or self._template)
 
     async def _learn(self, template: str) -> None:

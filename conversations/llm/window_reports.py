@@ -1,8 +1,12 @@
 """Learns a model's token correction and its true window from what its server reports after each request.
 
-`ModelProfile.window_evidence` has what must outlive a process, and is written only when it changes: `low`, counts in a
-row that were too low; `usage`, that the server counts tokens; of the mark at the head of requests `heard`, the largest
-request whose mark came back, `missed`, those in a row without it, and `deaf`, that the model does not repeat it at all.
+What people send never lowers a window by itself: it only has the site check the server by requests of its own.
+
+`ModelProfile.window_evidence` keeps the following, and is written only when it changes. `low`: counts in a row that
+were too low. `usage`: the server counts tokens. `read`: the largest request, in tokens, that a check of the site has
+seen read whole. `missed`: for each person, replies in a row without the mark. `deaf`: the model never repeats the mark.
+`by_hand`: the window that an administrator set, in tokens, before it was lowered. `found`: what the server was found to
+read, in tokens, if that is less than the half of `by_hand`.
 """
 
 from __future__ import annotations
@@ -19,8 +23,10 @@ from conversations.models import ModelProfile
 from conversations.runtime import queue
 from conversations.runtime.bounded import BoundedCache
 
-MARK_GROWTH = 1.25
-"""The mark of a request counts as missing only beyond this many times the largest request whose mark was heard."""
+GROWTH = 1.25
+"""A request is suspected only above this many times the largest request that a check has seen read whole."""
+MAX_PEOPLE = 20
+"""The most people whose missed marks are counted, the latest ones."""
 
 _evidence: BoundedCache[Identity, Evidence] = BoundedCache(windows.MAX_PROFILES)
 
@@ -29,7 +35,7 @@ def learn(profile: ModelProfile, owner_id: int, *, thread: Hashable, estimated: 
     """Learn from one request: `estimated` tokens by our count, `reported` ones by its server; 0: nothing is known.
 
     A count that is too low does not teach the correction. The first one has the server asked for its window, the
-    second one in a row lowers the window to what the server is known to read.
+    second one in a row has the site check the server by requests of its own.
     """
     if not is_own_server(profile):
         learn_correction(profile, owner_id, estimated=estimated, reported=reported)
@@ -40,8 +46,10 @@ def learn(profile: ModelProfile, owner_id: int, *, thread: Hashable, estimated: 
     is_learned = bool(profile.token_reports)
     now, is_true = judged(known, report, correction=profile.token_correction, is_learned=is_learned)
     if now.window:
-        windows.lower(profile, now.window, source=Source.COUNTED)
         now = replace(now, low=())
+        is_checked = windows.FOUND_SMALLER in profile.window_evidence
+        if not is_checked and estimated > GROWTH * profile.window_evidence.get("read", 0):
+            queue.enqueue("check_window", str(profile.pk), str(estimated))
     elif len(now.low) > len(known.low):
         windows.ask_later(profile)
     _evidence.put(identity(profile), now)
@@ -51,18 +59,20 @@ def learn(profile: ModelProfile, owner_id: int, *, thread: Hashable, estimated: 
         learn_correction(profile, owner_id, estimated=estimated, reported=reported)
 
 
-def learn_mark(profile: ModelProfile, *, estimated: int, heard: bool) -> None:
-    """Learn from a reply to a request of `estimated` tokens whether the head of the request was read.
+def learn_mark(profile: ModelProfile, owner_id: int, *, estimated: int, heard: bool) -> None:
+    """Learn from a reply to a person's request of `estimated` tokens whether the head of the request was read.
 
-    After the second miss in a row, two requests of our own check whether the model forgets or the server drops.
+    After the second miss in a row, of one person or of several, requests of our own check whether the model forgets or
+    the server drops. A mark in a reply clears the misses of its person only: people can have the model write it.
     """
     if estimated <= 0 or not windows.mark_for(profile):
         return
-    evidence = profile.window_evidence
-    most, missed = evidence.get("heard", 0), evidence.get("missed", 0)
+    missed = dict(profile.window_evidence.get("missed", {}))
+    own = missed.pop(str(owner_id), 0)
     if heard:
-        windows.note(profile, missed=None, heard=estimated if estimated > MARK_GROWTH * most else most)
-    elif estimated > MARK_GROWTH * most:
-        windows.note(profile, missed=missed + 1)
-        if missed + 1 >= STRIKES:
+        windows.note(profile, missed=missed or None)
+    elif estimated > GROWTH * profile.window_evidence.get("read", 0):
+        missed = dict([*missed.items()][-(MAX_PEOPLE - 1) :]) | {str(owner_id): own + 1}
+        windows.note(profile, missed=missed)
+        if sum(missed.values()) >= STRIKES:
             queue.enqueue("check_window", str(profile.pk), str(estimated))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from conversations.llm.windows import FOUND_SMALLER
 from conversations.models import ModelProfile
 
 Source = ModelProfile.WindowSource
@@ -40,6 +41,13 @@ def lowered(profile: ModelProfile | None) -> str:
         Source.COUNTED.value: "by the tokens that it counts",
         Source.MARK.value: "as the model no longer saw the beginning",
     }.get(profile.window_source, "")
+    found = profile.window_evidence.get(FOUND_SMALLER)
+    if found is not None:
+        return (
+            f"The server of {profile.name} was found to read only {found:,} tokens, {how}{_when(profile)}: it leaves "
+            f"out the beginning of longer requests. An administrator set its window to {profile.window_replaced:,}; "
+            f"the site halved it to {profile.window:,} and lowers it no further. Please have the window corrected."
+        )
     return (
         f"The server of {profile.name} reads {profile.window:,} tokens, not {profile.window_replaced:,}: {how}"
         f"{_when(profile)}. It left out the beginning of what is longer; from now on it is asked for no more."

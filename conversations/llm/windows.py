@@ -30,6 +30,10 @@ UNSURE = (Source.DEFAULT, Source.NAME, Source.INHERITED)
 """Sources that the server's own answer replaces."""
 FOUND = (Source.COUNTED, Source.MARK)
 """Sources that have shown that the server reads less than was said."""
+BY_HAND = "by_hand"
+"""The key of `ModelProfile.window_evidence` for the window that was set by hand, in tokens."""
+FOUND_SMALLER = "found"
+"""The key for the tokens that the server was found to read, where they are below the half of `by_hand`."""
 MIN_WINDOW = 1_024
 """The smallest window that conversations work in, in tokens."""
 MAX_ASKED_AFTER_REPLIES = 1
@@ -100,9 +104,15 @@ def adopt(profile: ModelProfile, answer: Window) -> None:
 
 
 def lower(profile: ModelProfile, tokens: int, *, source: ModelProfile.WindowSource) -> None:
-    """Store that the server was found to read only `tokens` of a request; it is never asked for more again."""
-    if (tokens := max(tokens, MIN_WINDOW)) < profile.window:
+    """Store that the server was found to read only `tokens` of a request; it is never asked for more again.
+
+    A window set by hand is not lowered below its half: only its administrator, or the server's own answer, goes lower.
+    """
+    by_hand = profile.window if profile.window_source == Source.HAND else profile.window_evidence.get(BY_HAND, 0)
+    found, tokens = tokens, max(tokens, MIN_WINDOW, by_hand // 2)
+    if tokens < profile.window:
         _store(profile, tokens, source=source, replaced=profile.window_replaced or profile.window)
+        note(profile, **{BY_HAND: by_hand or None, FOUND_SMALLER: found if found < tokens else None})
 
 
 def inherit(chat: ModelProfile) -> None:
@@ -150,11 +160,18 @@ def mark_for(profile: ModelProfile) -> str:
 
 
 def note(profile: ModelProfile, **facts: object) -> None:
-    """Store what suggests that a server reads less; one query, and none if nothing is new. None deletes a fact."""
-    evidence = {name: fact for name, fact in (profile.window_evidence | facts).items() if fact is not None}
-    if evidence != profile.window_evidence:
-        profile.window_evidence = evidence
-        _rows(profile).update(window_evidence=evidence)
+    """Store what suggests that a server reads less; two queries, and none if nothing is new. None deletes a fact.
+
+    The stored evidence is read again first: a request may have taken minutes since its profile was loaded.
+    """
+    if _merged(profile.window_evidence, facts) != profile.window_evidence:
+        stored = _rows(profile).values_list("window_evidence", flat=True).first() or {}
+        profile.window_evidence = _merged(stored, facts)
+        _rows(profile).update(window_evidence=profile.window_evidence)
+
+
+def _merged(evidence: dict[str, Any], facts: dict[str, object]) -> dict[str, object]:
+    return {name: fact for name, fact in (evidence | facts).items() if fact is not None}
 
 
 def _store(profile: ModelProfile, tokens: int, *, source: str, server: str = "", replaced: int | None = None) -> None:

@@ -112,6 +112,6 @@ class Answer:
                 profile, head.owner_id, thread=head.id, estimated=estimated, reported=self.spent.prompt
             )
         elif self.heard is not None and self.finish_reason == "stop":
-            window_reports.learn_mark(profile, estimated=estimated, heard=self.heard)
+            window_reports.learn_mark(profile, head.owner_id, estimated=estimated, heard=self.heard)
         if self.finish_reason:
             windows.ask_if_unknown(profile)

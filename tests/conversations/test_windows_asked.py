@@ -201,7 +201,7 @@ def test_a_profile_of_the_environment_is_learned_anew_at_another_address(setting
     windows.lower(row, 2_000, source=Source.COUNTED)
     profiles.sync_profiles()
     row.refresh_from_db()
-    assert (row.window, row.window_source) == (2_000, "counted"), "a disproved window does not come back at a start"
+    assert (row.window, row.window_source) == (10_000, "counted"), "a disproved window does not come back at a start"
     settings.OPENAI_CONTEXT_WINDOW = 30_000
     profiles.sync_profiles()
     row.refresh_from_db()

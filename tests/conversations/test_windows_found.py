@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.llm import canary
+from conversations.llm import canary, window_reports, window_words
 from conversations.llm.port import Delta
 from conversations.llm.request import Prompt
 from conversations.llm.window_evidence import Evidence, Report, judged
@@ -49,8 +49,12 @@ async def test_a_server_that_drops_the_front_and_counts_the_rest_is_noticed_with
         await own.idle()
     assert own.llm.chats[-1].tokens > 4_096, "both requests were too long for the server"
     profile = await profile_of(own)
-    assert profile.window_source == "counted" and 1_024 <= profile.window <= 4_096
-    assert profile.window_replaced == 16_000
+    assert profile.window_source == "counted" and profile.window_replaced == 16_000
+    if source == Source.HAND:
+        assert profile.window == 8_000, "a window set by hand is not lowered below its half"
+        assert f"only {4_096 // 2 + 2 if halves else 4_096:,} tokens" in window_words.lowered(profile)
+        return
+    assert 1_024 <= profile.window <= 4_096
     (warning,) = [record for record in caplog.records if "smaller than it was set" in record.getMessage()]
     assert warning.model == "scripted" and warning.window == profile.window  # type: ignore[attr-defined]
     seen = len(own.llm.chats)
@@ -140,6 +144,32 @@ async def test_marked_requests_begin_alike_and_what_is_stored_is_without_it(own:
     reply = await own.say("second")
     one, two = (request.messages for request in own.llm.chats[-2:])
     assert two[: len(one)] == one and reply.content == "All right."
+
+
+@pytest.mark.parametrize("source", [Source.HAND, Source.DEFAULT])
+async def test_requests_that_a_server_counts_low_on_purpose_lower_nothing(own: Chat, source: str) -> None:
+    await ModelProfile.objects.aupdate(window=8_192, window_source=source)
+    for estimated in (3_000, 4_000, 4_200, 4_400):
+        profile = await profile_of(own)
+        await sync_to_async(window_reports.learn)(profile, 1, thread="script", estimated=estimated, reported=600)
+        await own.idle()
+    now = await profile_of(own)
+    assert (now.window, now.window_source) == (8_192, source)
+    sent = [chat.text for chat in own.llm.chats]
+    assert len(sent) == 2 and all("only for its length" in text for text in sent), "the site asked for itself, once"
+
+
+async def test_a_mark_that_a_person_has_the_model_write_hides_nothing_from_others(own: Chat) -> None:
+    await ModelProfile.objects.aupdate(window=8_192)
+    own.llm.default = replace(own.llm.default, usage=None)
+    own.llm.reads = 3_000
+    profile = await profile_of(own)
+    for _ in range(2):
+        await sync_to_async(window_reports.learn_mark)(profile, 1, estimated=7_000, heard=True)
+        await sync_to_async(window_reports.learn_mark)(profile, 2, estimated=5_000, heard=False)
+    await own.idle()
+    now = await profile_of(own)
+    assert now.window_source == "mark" and now.window <= 3_000
 
 
 def test_counts_that_exclude_what_a_cache_had_do_not_lower_a_window() -> None:
