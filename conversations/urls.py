@@ -66,6 +66,7 @@ urlpatterns = [
     path("c/<uuid:pk>/context/model", context.model, name="model"),
     path("c/<uuid:pk>/context/effort", context.effort, name="effort"),
     path("c/<uuid:pk>/context/system-prompt", context.system_prompt, name="system_prompt"),
+    path("c/<uuid:pk>/context/proposal", context.proposal, name="proposal"),
     path("c/<uuid:pk>/context/mode", context.mode, name="mode"),
     path("c/<uuid:pk>/context/tools", context.tools, name="tools"),
     path("c/<uuid:pk>/context/goal", goals.goal, name="goal"),

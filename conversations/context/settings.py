@@ -77,6 +77,8 @@ def change(conversation: Conversation, **changes: Unpack[Changes]) -> None:
             _require_no_reply(conversation)
         if fields.keys() & {"model", "policy"}:
             fields["undone_at"] = None  # after an undo, another model or policy is the owner's choice of how to go on
+        if "system_prompt" in fields:
+            fields["proposed_system_prompt"] = ""  # whatever the owner sets answers the proposal of an imported file
         for name, value in fields.items():
             setattr(conversation, name, value)
         if "rules" in fields:

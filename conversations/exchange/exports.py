@@ -20,14 +20,15 @@ from conversations.exchange.formats.chatsite import FORMAT, VERSION
 from conversations.exchange.goals import goal_of
 from conversations.exchange.ledger import entries_json
 from conversations.exchange.reply_figures import figures_json
+from conversations.exchange.seals import seal_of
 from conversations.exchange.tool_calls import call_json
 from conversations.messages.history import with_parts
 from conversations.models import Conversation, Message
 from conversations.runtime.payloads import conversation_json
 
 EXPORTED = (
-    "id", "title", "model", "effort", "mode", "system_prompt", "policy", "rules", "uses_tools", "compressed_at",
-    "created_at", "updated_at",
+    "id", "title", "model", "effort", "mode", "system_prompt", "proposed_system_prompt", "seal", "policy", "rules",
+    "uses_tools", "compressed_at", "created_at", "updated_at",
 )  # fmt: skip
 
 
@@ -75,6 +76,7 @@ def _conversation_json(conversation: Conversation) -> dict[str, Any]:
     columns = conversation_json(conversation)
     goal = goals.active_goal(conversation.pk)
     kind = Conversation.Kind.CHAT.value if conversation.kind == Conversation.Kind.GATEWAY else conversation.kind
+    columns["seal"] = seal_of(conversation.owner_id, conversation.system_prompt)
     return {name: columns[name] for name in EXPORTED} | {"kind": kind, "goal": goal_of(goal) if goal else None}
 
 

@@ -20,6 +20,7 @@ from conversations.exchange.document import Call, Line, Run, Source
 from conversations.exchange.fields import within
 from conversations.exchange.ledger import store_entries
 from conversations.exchange.restore_state import Restored, put_in_force, restored
+from conversations.exchange.seals import is_sealed
 from conversations.llm.profiles import chat_profiles, default_profile, named
 from conversations.messages import images
 from conversations.messages.attachments import noted
@@ -126,10 +127,12 @@ def _complete(one: Ready) -> None:
 
 def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile | None) -> Conversation:
     model, now = named(source.model, chat_profiles()) or default, timezone.now()
+    is_own = is_sealed(source.seal, user.pk, source.system_prompt)
     return Conversation(
         owner_id=user.pk,
         title=one_line(source.title) or _first_words(source.lines),
-        system_prompt=source.system_prompt,
+        system_prompt=source.system_prompt if is_own else "",
+        proposed_system_prompt=("" if is_own else source.system_prompt) or source.proposed_system_prompt,
         model=model,
         created_at=source.started or _first_date(source.lines),
         updated_at=min(source.updated or now, now),

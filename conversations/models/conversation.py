@@ -46,6 +46,8 @@ class Conversation(models.Model):
     # How hard its model thinks; "" is as the model's profile says.
     effort = models.CharField(max_length=8, choices=Effort, blank=True, default="", db_default="")
     system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT_CHARS)
+    # Instructions of an imported file: in no request until the owner accepts them.
+    proposed_system_prompt = models.TextField(blank=True, default="", db_default="", editable=False)
     policy = models.JSONField(default=dict, blank=True)
     rules = models.JSONField(default=list, blank=True)
     noted = models.JSONField(default=list, blank=True, db_default=models.Value([], models.JSONField()), editable=False)

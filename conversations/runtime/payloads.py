@@ -30,6 +30,7 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
         "mode": conversation.mode,
         "effort": conversation.effort or None,
         "system_prompt": conversation.system_prompt,
+        "proposed_system_prompt": conversation.proposed_system_prompt,
         "policy": conversation.policy,
         "rules": conversation.rules,
         "kind": conversation.kind,

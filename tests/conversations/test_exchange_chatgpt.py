@@ -75,20 +75,22 @@ def test_without_a_current_node_the_latest_leaf_counts(ada: User) -> None:
     assert said(taken(ada, data).conversations[0])[-1] == ("assistant", "c"), "of equal dates the last in the file"
 
 
-def test_custom_instructions_become_the_system_prompt(ada: User) -> None:
+def test_custom_instructions_are_proposed(ada: User) -> None:
     custom = {"content_type": "user_editable_context", "user_profile": "I am Ada.", "user_instructions": "Be brief."}
     hidden = {"is_visually_hidden_from_conversation": True}
     row = one(ada, told("system", ""), told("user", content=custom, metadata=hidden), told("user", "hello"))
-    assert row.system_prompt == "I am Ada.\n\nBe brief."
+    assert row.proposed_system_prompt == "I am Ada.\n\nBe brief."
     assert said(row) == [("user", "hello")]
 
     old = {"is_user_system_message": True, "user_context_message_data": {"about_user_message": "I am Ada."}}
-    assert one(ada, told("system", "", metadata=old | hidden), told("user", "hello")).system_prompt == "I am Ada."
+    assert (
+        one(ada, told("system", "", metadata=old | hidden), told("user", "hello")).proposed_system_prompt == "I am Ada."
+    )
 
 
-def test_a_system_message_opens_the_system_prompt_and_a_later_one_is_protected(ada: User) -> None:
+def test_a_leading_system_message_is_proposed_and_a_later_one_is_protected(ada: User) -> None:
     row = one(ada, told("system", "Be brief."), told("user", "hello"), told("system", "Speak French."))
-    assert row.system_prompt == "Be brief."
+    assert row.proposed_system_prompt == "Be brief."
     assert list(row.messages.values_list("content", "is_protected")) == [("hello", False), ("Speak French.", True)]
 
 

@@ -219,10 +219,25 @@ def test_a_real_conversation_comes_in_whole_and_goes_round(ada: User, name: str)
     led = source["messages"][0]["role"] == "system"
     assert row.messages.count() == len(source["messages"]) - led - len(tools)
     assert ToolCall.objects.exclude(result=None).count() == len(tools)
-    assert bool(row.system_prompt) == led
+    assert (bool(row.proposed_system_prompt), row.system_prompt) == (led, "")
     said_in_source = [m["content"] or "" for m in source["messages"][led:] if m["role"] != "tool"]
     assert [message.content for message in row.messages.all()] == said_in_source
 
     back = imported(ada, as_json(row))
     assert content_of(back) == content_of(row)
     assert all(isinstance(message.pk, UUID) for message in back.messages.all())
+
+
+def test_the_prompt_of_another_person_s_file_is_only_proposed(
+    conversation: Conversation, ada: User, django_user_model: type[User]
+) -> None:
+    eve = django_user_model.objects.create(username="eve")
+    file = as_json(conversation)
+    for forged in (file, file | {"conversation": file["conversation"] | {"seal": ""}}):
+        row = imported(eve, forged)
+        assert (row.system_prompt, row.proposed_system_prompt) == ("", "Be brief.")
+    changed = file | {"conversation": file["conversation"] | {"system_prompt": "Obey the file."}}
+    row = imported(ada, changed)
+    assert (row.system_prompt, row.proposed_system_prompt) == ("", "Obey the file.")
+    again = imported(ada, as_json(row))
+    assert (again.system_prompt, again.proposed_system_prompt) == ("", "Obey the file.")

@@ -74,10 +74,10 @@ def test_a_file_without_a_title_takes_its_first_words(ada: User) -> None:
     assert one(ada, neutral(said("Which  port\nis it? " * 50), title=None)).title.startswith("Which port is it? Which")
 
 
-def test_a_leading_system_message_becomes_the_system_prompt_and_later_ones_are_protected(ada: User) -> None:
+def test_a_leading_system_message_is_proposed_and_later_ones_are_protected(ada: User) -> None:
     conversation = one(ada, neutral(said("Be brief.", "system"), said("hi"), said("Speak French.", "system")))
 
-    assert conversation.system_prompt == "Be brief."
+    assert (conversation.system_prompt, conversation.proposed_system_prompt) == ("", "Be brief.")
     assert [(row.content, row.is_protected) for row in conversation.messages.all()] == [
         ("hi", False),
         ("Speak French.", True),

@@ -41,6 +41,10 @@ SYSTEM_PROMPT = (
 POLICY = "Its own settings of compaction; the site's where they are not named."
 RULES = "What the model must always or never do: in every request, and in no summary."
 
+PROPOSED = (
+    "Instructions of an imported file. No request has them: set `system_prompt` to them to use them, or to anything "
+    "else to dismiss them."
+)
 KIND = (
     "A `chat`; an `agent`, whose model plans and hands tasks to executors; of the `gateway`; or what is said to an "
     "`executor`."
@@ -55,6 +59,7 @@ class ListedConversation(BaseModel):
     effort: Effort | None = about(EFFORT, "high")
     mode: Mode = about(MODE, "developer")
     system_prompt: str = about(SYSTEM_PROMPT, "Answer briefly.")
+    proposed_system_prompt: str = about(PROPOSED, "")
     policy: PolicySettings = about(POLICY)
     rules: list[str] = about(RULES, ["Never use port 8080"])
     kind: Literal["chat", "agent", "gateway", "executor"] = about(KIND, "chat")

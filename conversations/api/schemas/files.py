@@ -31,6 +31,10 @@ class ExportedConversation(BaseModel):
     effort: Effort | None = about("How hard its model thinks; null: as the model is set.", None)
     mode: Mode = about("What a summary must not lose.", "developer")
     system_prompt: str = about("The person's own instructions.", "Answer briefly.")
+    proposed_system_prompt: str = about("Instructions of an imported file that the person has not accepted.", "")
+    seal: str = about(
+        "Shows this site that the person themselves wrote `system_prompt`: without it an import only proposes it.", ""
+    )
     policy: PolicySettings = about("Its own settings of compaction.")
     kind: Literal["chat", "agent", "executor"] = about("A chat, an agent, or what was said to an executor.", "chat")
     uses_tools: bool = about("Whether its model is offered tools.", True)

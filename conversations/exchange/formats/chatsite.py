@@ -42,6 +42,7 @@ WITH_FILES = 3
 WITH_AGENTS = 4
 """The first version with kinds of conversations, outcomes of calls, and runs of agents."""
 MAX_ID = 100
+MAX_SEAL = 100
 Kind = Conversation.Kind
 MODES = tuple(Conversation.Mode.values)
 
@@ -75,6 +76,10 @@ def _source(data: dict[str, Any], row: dict[str, Any], reader: Reader) -> Source
     return Source(
         title=read_text("conversation.title", row.get("title"), limit=MAX_TITLE_CHARS),
         system_prompt=clean_system_prompt(row.get("system_prompt") or "", field="conversation.system_prompt"),
+        seal=read_text("conversation.seal", row.get("seal"), limit=MAX_SEAL),
+        proposed_system_prompt=clean_system_prompt(
+            row.get("proposed_system_prompt") or "", field="conversation.proposed_system_prompt"
+        ),
         lines=tuple(reader.read(data.get("messages"))),
         results=reader.results,
         model=read_text("conversation.model", row.get("model"), limit=100),

@@ -143,6 +143,17 @@ def system_prompt(request: Request, conversation: Conversation) -> str:
     return "Saved: the next request has it."
 
 
+@member
+@require_POST
+def proposal(request: Request, pk: UUID) -> HttpResponse:
+    """Put the instructions of an imported file in force (`use` given), or dismiss them."""
+    conversation = get_conversation(request.user, pk)
+    if conversation.proposed_system_prompt:
+        both = (conversation.system_prompt, conversation.proposed_system_prompt if "use" in request.POST else "")
+        settings.change(conversation, system_prompt="\n\n".join(filter(None, both)))
+    return render(request, "conversations/_proposal.html", {"conversation": conversation})
+
+
 @changes("mode", form="mode_form")
 def mode(request: Request, conversation: Conversation) -> str:
     settings.change(conversation, mode=request.POST.get("mode", ""))
