@@ -18,7 +18,7 @@ from conversations.models import Message
 IMPORTED, PLANNED, SUMMED_UP = ({"from": name} for name in ("import", "planner", "summary"))
 Places = Sequence[tuple[int, int]]
 MAX_PASTED_LINES = 500
-"""The most pasted lines that are searched in a message."""
+"""The most pasted lines that are searched anywhere in a message. Of more, only lines of their own are found."""
 MIN_PASTED_WORDS = 4
 """A pasted line with fewer words is a name in the person's own sentence, unless it is an entry of the ledger itself."""
 
@@ -55,12 +55,13 @@ def origin_of(
     return {name: [list(place) for place in found] for name, found in origin.items() if found} or None
 
 
-def typed_text(content: str, origin: Mapping[str, Any] | None) -> str:
-    """The text that the person typed in one of their messages."""
+def typed_text(content: str, origin: Mapping[str, Any] | None, *, instead: str = "") -> str:
+    """The text that the person typed in one of their messages, with `instead` on a line in place of each other text."""
     if source_of(origin):
         return ""
     places = sorted([*quoted_places(origin), *pasted_places(origin)])
-    return "\n".join(text for text, is_quoted in split_quotations(content, places) if not is_quoted)
+    parts = [instead if is_quoted else text for text, is_quoted in split_quotations(content, places)]
+    return "\n".join(part for part in parts if part)
 
 
 def typed_by_user(message: Message) -> str:
@@ -83,9 +84,9 @@ def _lines(text: str) -> frozenset[str]:
 def _places_of_lines(words: str, places: Places, known: frozenset[str]) -> list[tuple[int, int]]:
     """Places of lines in `words` that are in `known`, outside of `places`."""
     line_places, at = [], 0
+    covered = _covered(words, places)
     for line in words.splitlines(keepends=True):
-        inside = any(start < at + len(line) and at < start + length for start, length in places)
-        if line.strip() in known and not inside:
+        if line.strip() in known and covered.find(1, at, at + len(line)) < 0:
             line_places.append((at, len(line)))
         at += len(line)
     return line_places
@@ -95,11 +96,9 @@ def _pasted_lines(words: str, places: Places, pasted: Sequence[str]) -> list[tup
     """The places in `words` of the lines of pasted texts; short names that were pasted into a sentence are left out."""
     lines = dict.fromkeys(line.strip() for text in pasted for line in text.splitlines())
     found: list[tuple[int, int]] = []
-    covered = bytearray(len(words))
-    for at, length in places:
-        covered[at : at + length] = b"\1" * length
+    covered = _covered(words, places)
     for line in list(lines)[:MAX_PASTED_LINES]:
-        if len(line.split()) < MIN_PASTED_WORDS and not find_entries(line):
+        if not _is_telling(line):
             continue
         start = words.find(line)
         while start >= 0:
@@ -107,7 +106,22 @@ def _pasted_lines(words: str, places: Places, pasted: Sequence[str]) -> list[tup
                 found.append((start, len(line)))
                 covered[start : start + len(line)] = b"\1" * len(line)
             start = words.find(line, start + len(line))
+    if len(lines) > MAX_PASTED_LINES:
+        others = frozenset(line for line in list(lines)[MAX_PASTED_LINES:] if _is_telling(line))
+        found += _places_of_lines(words, [*places, *found], others)
     return sorted(found)
+
+
+def _is_telling(line: str) -> bool:
+    return len(line.split()) >= MIN_PASTED_WORDS or bool(find_entries(line))
+
+
+def _covered(words: str, places: Places) -> bytearray:
+    """A byte for each character of `words`: 1 within one of the places."""
+    covered = bytearray(len(words))
+    for at, length in places:
+        covered[at : at + length] = b"\1" * len(covered[at : at + length])
+    return covered
 
 
 def _text_at(content: str, place: tuple[int, int]) -> str:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
+from compression.core.ledger.own_words import HANDED_OVER
 from compression.core.values import Window
 from conversations.context import ledger, prompt, transcript
 from conversations.context.provenance import origin_of, typed_text
@@ -61,8 +62,8 @@ class Question:
 
     @property
     def typed(self) -> str:
-        """The text that the person typed: `content` without pastes, files and text from elsewhere."""
-        return typed_text(self.content, self.origin)
+        """The text that the person typed: `content` with HANDED_OVER in place of pastes, files, text from elsewhere."""
+        return typed_text(self.content, self.origin, instead=HANDED_OVER)
 
     @property
     def images(self) -> list[dict[str, Any]] | None:

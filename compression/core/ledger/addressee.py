@@ -84,7 +84,8 @@ _SERVED = re.compile(
     r"\b(?:me|my|mine|us|our|ours)\b|\bwhen(?:ever)? I\b|\bI (?:ask|say|send|write|request)\b", re.IGNORECASE
 )
 _STANDING = re.compile(
-    r"\b(?:from (?:now|here|this point|today) on(?:wards?)?|going forward|henceforth|from here on out|please|pls|plz|"
+    r"\b(?:from (?:now|here|this (?:point|moment|day)|today) (?:on(?:wards?)?|forward)|going forward|henceforth|"
+    r"from here on out|please|pls|plz|"
     r"in future|(?:in|for) (?:this|our|the whole|the rest of this) (?:\w+ )?(?:projects?|chats?|conversations?|"
     r"sessions?|repo\w*|code ?base|thread|work)|I(?:['’]d| would)? (?:want|need|expect|require|ask|like|order|prefer) "
     r"you to)\b|\brules?\b[^:]{0,40}:",

@@ -24,7 +24,8 @@ _ASSISTANT = Pattern(
     r"|\bas (?:an AI|a language model)\b|\bto me\b|\b(?:honest|frank|candid|blunt|strict|patient|brief) with me\b"
     r"|\bmy (?:data|names?|address|files|code|passwords?|keys|secrets|details|text|wording|style)\b|"
     r"\bmake (?:up (?:facts|"
-    r"sources|numbers|quotes|things|stuff|anything|answers)|(?:facts|things|stuff|anything|it) up)\b"
+    r"sources|numbers|quotes|things|stuff|anything|answers)|assumptions about (?:me|my|us|our)|(?:facts|things|"
+    r"stuff|anything|it) up)\b"
     r"|\bkeep it (?:short|brief|concise|simple)\b",
 )
 
@@ -35,13 +36,14 @@ _LEAD_WORD = (
     r"additionally|further(?:more)?|moreover|henceforth|overall|generally|in general|as always|seriously|"
     r"one (?:more |last |other )?(?:thing|rule|request)(?: for (?:all of )?(?:this|you))?|"
     r"(?:a |my |new |another |general |standing |hard |house |first |second |important )+rule|"
-    r"in (?:the )?future|from (?:now|here|this point|today) on(?:wards?)?|from here on out|going forward|"
+    r"in (?:the )?future|from (?:now|here|this (?:point|moment|day)|today) (?:on(?:wards?)?|forward)|"
+    r"from here on out|going forward|"
     r"as (?:a|an|the) (?:general )?rule|for (?:this|the|our|my|all|every) (?:whole |entire |rest of (?:the|this) )?"
     r"(?:projects?|chats?|conversations?|sessions?|repos?(?:itory)?|code ?base|future|answers?|repl(?:y|ies)|thread|"
     r"work)|"
     r"in (?:this|the|our|all|every|your) (?:whole |entire |future )?(?:projects?|chats?|conversations?|sessions?|"
     r"repos?(?:itory)?|code ?base|answers?|repl(?:y|ies)|responses?|thread)|"
-    r"i(?:'ve|’ve)? (?:said|repeat|told you|mean)|it(?:'s|’s| is) (?:very )?important (?:that|to)|"
+    r"i(?:'ve|’ve)? (?:said|repeat|told you|mean)|it(?:'s|’s| is) (?:very )?important (?:that you|that|to)|"
     r"i(?:'d|’d| would)? (?:want|need|expect|require|ask|like|beg|order|prefer) you to|"
     r"you(?:'re|’re| are)? (?:must|should|shall|will|need to|have to|are to|to|ought to)|"
     r"(?:make|be) (?:very )?sure (?:that )?(?:you |to |your )?|remember to|try to|that|if (?:at all )?possible|"
@@ -57,7 +59,8 @@ _BEGIN = rf"^{_LEAD}(?:{_SCOPE})?{_LEAD}"
 _EVER = Pattern(
     rf"{_BEGIN}(?P<cue>always|never(?:,? ever)?|(?:do not|don['’]?t|dont) (?:you )?ever(?: again)?|"
     r"under no circumstances(?: (?:should|may|must|can|do|are) you(?: to)?)?|at no (?:time|point)|in no case|"
-    r"(?:must|should|may|can|shall|are) (?:always|never|not(?: ever)?)(?: be allowed to)?|(?:mustn|shouldn|"
+    r"(?:you\s+(?:must|should|shall|may)|must|should|may|can|shall|are) (?:always|never|not(?: ever)?)(?: be allowed "
+    r"to)?|(?:mustn|shouldn|"
     r"can)['’]?t(?: ever)?|"
     r"not (?:allowed )?to(?: ever)?|only(?: ever)?|consistently|without exception,?)\s+"
     r"(?:\w+ly\s+|please\s+|again\s+|ever\s+|just\s+|first\s+|only\s+|also\s+|at least\s+)*(?P<verb>[a-z][a-z-]+)\b",
@@ -81,7 +84,7 @@ _ONCE = Pattern(
     r"for the moment|first thing|(?:this|that|the) one\b|here|if you)\b|[:=]\s*$",
 )
 _STYLE = (
-    r"(?:emoji(?:s|es)?|emoticons?|smileys?|bullet(?:[- ]?points?|s|ed lists?)?|(?:numbered |bulleted |long "
+    r"(?:emoji(?:s|es)?|emoticons?|smileys?|bullet(?:s|(?:ed)?[- ]?(?:points?|lists?))?|(?:numbered |bulleted |long "
     r")?lists?|tables?|"
     r"markdown|headings?|headers?|bold(?: text)?|italics|jargon|buzz ?words?|filler(?: words?)?|fluff|small ?talk|"
     r"apolog(?:y|ies)|"
@@ -194,7 +197,7 @@ _USE = Pattern(
 _CALL_ME = Pattern(
     rf"{_BEGIN}(?:call|address|refer to) me\s+(?:as\s+|by\s+|with\s+)?(?!(?:back|later|when|if|tomorrow|today|"
     rf"tonight|soon|now|at|on|a|an|maybe|crazy|"
-    r"any|after|before|once|anytime|whenever|again|in)\b)[^.!?]{1,40}[.!]*$",
+    r"any|after|before|once|anytime|whenever|again|in)\b)(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\.)?[^.!?]{1,40}[.!]*$",
 )
 _OUTPUT_MUST = Pattern(
     rf"{_BEGIN}(?:(?:(?:all|every|each|any)\s+(?:of\s+)?)?your\s+(?:future\s+)?{_OUTPUT}|(?:all|every|each|"
@@ -206,11 +209,59 @@ _OUTPUT_MUST = Pattern(
     r"(?:must|has to|have to|needs? to|are to|is to)\b)",
 )
 _STANDING = Pattern(
-    r"\b(?:from (?:now|here|this point|today) on(?:wards?)?|going forward|henceforth|every time|each time|at all "
+    r"\b(?:from (?:now|here|this (?:point|moment|day)|today) (?:on(?:wards?)?|forward)|going forward|henceforth|"
+    r"every time|each time|at all "
     r"times|without exception|"
     r"in (?:every|each|all)(?: of)?(?: your| the)?(?: future)? (?:answers?|repl(?:y|ies)|responses?|messages?|"
     r"explanations?)|"
     r"when(?:ever)? I (?:ask|request|say|send|write|mention|want|need|talk)|whenever you (?:\w+)|as a rule)\b",
+)
+_EACH_ANSWER = Pattern(
+    rf"{_BEGIN}(?:always\s+)?(?:end|start|begin|finish|close|open|preface|prefix|sign|conclude|format|write|"
+    rf"give|keep|add|"
+    r"include|put)\b[^.!?]{0,60}\b(?:every|each|all(?: of)? your)(?: single)?(?: future)? (?:answers?|repl(?:y|ies)|"
+    r"responses?|messages?|explanations?)\b"
+)
+_FOR_ALL = Pattern(
+    r"^(?:please\s+)?(?:for|in|with) (?:all|every|each|any)(?: of)?(?: my| your| the| our)?(?: future| new)? "
+    r"[\w -]{2,40},\s"
+)
+_SO = Pattern(
+    r"[,;]\s*(?:so|and|therefore|hence|thus)\s+(?:please\s+)?(?P<order>(?:always|never|do not|don['’]t)\b.*)$"
+)
+_LIKELY = Pattern(
+    rf"{_BEGIN}(?:ask|check with|consult|warn|tell|notify|alert|confirm with) me (?:first |for \w+ )?(?:before|"
+    rf"prior to)\b"
+    r"|^(?:(?:please|also|and|always|just)\s+)*(?:make sure|ensure|see to it)\b[^.!?]{1,120}\b(?:from now on|"
+    r"always|never|every|each|all|only)\b"
+    r"|^(?:please\s+)?(?:all|every|each|any) [^.!?:]{1,60}\b(?:must|has to|have to|needs? to)\b(?! be \w+ (?:by|at) )"
+    r"|\blet['’]?s\b[^.!?]{1,100}\b(?:from now on|going forward|always|never|only|every time)\b"
+    r"|\bI(?:['’]d)? prefer\b[^.!?]{1,100}[;,–—-]\s*(?:so |and )?please\b"
+    r"|^(?:from (?:now|here|this (?:point|moment|day)|today) (?:on(?:wards?)?|forward)|in (?:the )?future|"
+    r"going forward|"
+    r"for the (?:rest|remainder) of (?:this|the|our) \w+|(?:when(?:ever)?|every time|"
+    r"each time) I [^,.!?]{3,80}(?=,)),?\s+"
+    r"(?:please\s+|just\s+|always\s+|only\s+)*(?!(?:I|he|she|it|they|my|our|the|a|an|his|her|their|there|this|that)\b)"
+    r"(?:we (?:speak|use|write|talk|call|work)|(?!we\b)[a-z]+)\b(?! (?:is|are|was|were|will|would|am)\b)"
+    r"|^(?:if|when(?:ever)?) you (?:do not|don['’]t|are not|aren['’]t|are|can['’]?not|can['’]t)?\s*(?:know|sure|unsure|"
+    r"understand|find|quote|cite|write|change|answer|use|create|edit|make|give|suggest|mention|explain|show)\b"
+    r"[^.!?,]{0,80},\s*(?:please\s+)?(?!(?:I|we|you|try|make|he|she|it|they|the|what|how|why|can|could|is|do|"
+    r"does)\b)[a-z]+"
+    r"|^(?:please\s+)?(?:use only|only use)\s"
+    r"|^(?:all|every|each|any) (?:[\w-]+ )?(?:functions?|code|blocks?|class(?:es)?|files?|commits?|tests?|tables?|"
+    r"headings?|modules?|scripts?|quer(?:y|ies)|endpoints?) needs?\b"
+    r"|^(?:please\s+)?(?:treat me (?:like|as)|refer to me in the)\b"
+    r"|\b(?:you(?:['’]re| are) (?:not |only |never )?(?:allowed|supposed|expected) to|I (?:expect|want|"
+    r"need) (?:all|every|each) )"
+)
+"""Orders that may be meant for this task alone, or for people: the person is asked."""
+_PER_ANSWER = Pattern(
+    rf"{_BEGIN}(?:(?:use |write )?(?:no|not) more than|at most|max(?:imum|\.)?(?: of)?|up to|under|less than|"
+    rf"fewer than|only)"
+    r"\s+(?:\d{1,5}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty|a hundred) (?:words?|sentences?|"
+    r"lines?|paragraphs?|bullets?(?: points?)?|characters?|tokens?|questions?|examples?) (?:per|in (?:each|"
+    r"every|all|any)|"
+    r"(?:in|for) your) (?:your )?(?:answers?|repl(?:y|ies)|responses?|messages?|turn)\b"
 )
 _VERB_FIRST = Pattern(rf"{_BEGIN}(?P<verb>[a-z][a-z-]+)\b")
 _DO_NOT_WANT = Pattern(
@@ -300,13 +351,20 @@ _NARRATES = Pattern(
 
 def is_sure_order(sentence: str) -> bool:
     """Whether a sentence orders the assistant without doubt how it answers or works, for good."""
+    return _is_sure(sentence) or bool((found := _SO.search(sentence)) and _is_sure(found["order"]))
+
+
+def _is_sure(sentence: str) -> bool:
     if sentence.endswith("?") or _IDIOM.search(sentence) or is_for_anybody(sentence):
         return False
     return (
         _is_ever(sentence)
         or _is_do_not(sentence)
         or _is_stop(sentence)
-        or any(pattern.search(sentence) for pattern in (_KEEP, _CALL_ME, _OUTPUT_MUST, _DO_NOT_WANT))
+        or any(
+            pattern.search(sentence)
+            for pattern in (_KEEP, _CALL_ME, _OUTPUT_MUST, _DO_NOT_WANT, _EACH_ANSWER, _PER_ANSWER)
+        )
         or any(_ends_there(pattern.search(sentence)) for pattern in (_NO, _BE, _ANSWER_IN, _USE))
         or _is_standing(sentence)
     )
@@ -316,6 +374,8 @@ def kind_of(sentence: str) -> str:
     """The kind of an entry that is noted: preference, decision, correction or rule; "" if the sentence is none."""
     if _CORRECTION.search(sentence) and (not sentence.endswith("?") or len(sentence) > 120):
         return "correction"
+    if _LIKELY.search(sentence) and not sentence.endswith(("?", ":")) and not is_for_anybody(sentence):
+        return "rule"
     if _PREFERENCE.search(sentence):
         return "preference"
     if _DECISION.search(sentence):
@@ -366,7 +426,8 @@ def _ends_there(found: re.Match[str] | None) -> bool:
 def _is_standing(sentence: str) -> bool:
     """Whether an imperative says that it holds for good: "From now on, cite your sources"."""
     found = _VERB_FIRST.search(sentence)
-    if found is None or not _STANDING.search(sentence) or _NARRATES.match(sentence):
+    is_standing = _STANDING.search(sentence) or _FOR_ALL.search(sentence)
+    if found is None or not is_standing or _NARRATES.match(sentence):
         return False
     verb = found["verb"].lower()
     if verb in SOFT and not _ASSISTANT.search(sentence):

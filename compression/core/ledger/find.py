@@ -45,10 +45,10 @@ def _entry(sentence: Sentence) -> DetectedEntry | None:
     masked = sentence.masked.replace("’", "'")
     languages = _languages(masked)
     if languages is _LATIN and english.is_sure_order(masked):
-        return DetectedEntry("rule", sentence.text, True, topic_of(masked))
+        return DetectedEntry("rule", sentence.text, not sentence.is_doubtful, topic_of(masked))
     is_question = bool(_QUESTION.search(masked))
     if not is_question and any(language.is_sure_order(masked) for language in languages):
-        return DetectedEntry("rule", sentence.text, True, topic_of(masked))
+        return DetectedEntry("rule", sentence.text, not sentence.is_doubtful, topic_of(masked))
     kind = english.kind_of(masked) if languages is _LATIN else ""
     if not kind and not is_question:
         kind = next(filter(None, (language.kind_of(masked) for language in languages)), "")

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from compression.core.ledger.relayed import Handover, colon_in, handover, is_forwarded
 from compression.core.ledger.values import MAX_ENTRY_CHARS
 
 MASK = "\u25a1"
 """The character that stands for each character of a quotation while patterns are searched."""
+HANDED_OVER = "\ufffc"
+"""A line that stands for a text which the person has handed over, as a paste or a file."""
 
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _QUOTATION = re.compile(
@@ -41,10 +44,14 @@ _REPORTED = re.compile(
 
 
 class Sentence(NamedTuple):
-    """A sentence as it was typed, and the same with its quotations masked, both on one line."""
+    """A sentence as it was typed, and the same with its quotations masked, both on one line.
+
+    `is_doubtful`: it may belong to a text that the person has only handed over.
+    """
 
     text: str
     masked: str
+    is_doubtful: bool = False
 
 
 def own_sentences(text: str) -> Iterator[Sentence]:
@@ -53,6 +60,8 @@ def own_sentences(text: str) -> Iterator[Sentence]:
     masked = _QUOTATION.sub(lambda found: _masked(found[0]), text)
     at, is_reported = 0, False
     blank_before = False
+    given: Handover = ""
+    points_at_other = HANDED_OVER in text  # "this mail" is a paste or a file then
     for line in masked.splitlines(keepends=True):
         start, at = at, at + len(line)
         if not line.strip():
@@ -60,10 +69,23 @@ def own_sentences(text: str) -> Iterator[Sentence]:
             blank_before = True
             continue
         blank_before = False
+        if line.strip() == HANDED_OVER:
+            given = ""
+            continue
         if line.lstrip().startswith((">", "|")):
             continue
-        if not is_reported:
-            yield from _sentences(text, masked, start, start + len(line.rstrip()))
+        if is_forwarded(line):
+            given = "certain"
+        if not is_reported and given != "certain":
+            for sentence in _sentences(text, masked, start, start + len(line.rstrip())):
+                colon = colon_in(sentence.masked)
+                own = sentence if colon is None else Sentence(sentence.text[:colon], sentence.masked[:colon])
+                yield own._replace(is_doubtful=bool(given))
+                after: Handover = "certain" if colon is not None else handover(sentence.masked)
+                if after == "certain" or not points_at_other:
+                    given = after or given
+                if given == "certain":
+                    break
         is_reported = is_reported or bool(_REPORTED.search(line[:200] if len(line) > 400 else line))
 
 
@@ -76,7 +98,7 @@ def statements(sentence: Sentence) -> Iterator[Sentence]:
     for comma in (*_CLAUSE.finditer(sentence.masked), None):
         end = comma.start() if comma else len(sentence.masked)
         if end - at <= MAX_ENTRY_CHARS:
-            yield Sentence(sentence.text[at:end], sentence.masked[at:end])
+            yield Sentence(sentence.text[at:end], sentence.masked[at:end], sentence.is_doubtful)
         at = comma.end() if comma else end
 
 
