@@ -80,7 +80,11 @@ def _complaint_about_tools(body: dict[str, Any]) -> str:
     used = [block["name"] for block in blocks if block["type"] == "tool_use"]
     if any(not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in [*names, *used]):
         return "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'"
-    if any(tool["input_schema"].get("type") != "object" for tool in tools):
+    marks = [block for block in (*tools, *body.get("system", ()), *blocks) if block.get("cache_control")]
+    if len(marks) > 4:
+        return f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}."
+    custom = [tool for tool in tools if tool.get("type") in (None, "custom")]
+    if any(tool["input_schema"].get("type") != "object" for tool in custom):
         return "tools.0.custom.input_schema.type: Field required"
     return ""
 

@@ -13,12 +13,14 @@ from django.http.response import HttpResponseBase
 
 from conversations.gateway import provider_stream, upstream
 from conversations.gateway.anthropic import upstream as native
+from conversations.gateway.anthropic.compacted import with_summary
 from conversations.gateway.anthropic.protocol import MESSAGES
 from conversations.gateway.call_log import Call, record_later
 from conversations.gateway.characters import whole_answer, with_whole_characters
 from conversations.gateway.checkpoints import State
+from conversations.gateway.options import LIMITS
 from conversations.gateway.passages import with_passages
-from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, Asked, Events, Protocol, streamed
+from conversations.gateway.protocol import CHAT, COMPACTED_CHAT, Asked, Events, Json, Protocol, streamed
 from conversations.gateway.request import GatewayRequest
 from conversations.gateway.responses import Stream, stream
 from conversations.gateway.sealed_thoughts import identity_of
@@ -27,12 +29,21 @@ JSON, EVENT_STREAM = "application/json", "text/event-stream"
 
 
 async def forwarded(
-    asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack, protocol: Protocol
+    request: HttpRequest,
+    asked: GatewayRequest,
+    state: State | None,
+    call: Call,
+    held: AsyncExitStack,
+    protocol: Protocol,
 ) -> HttpResponseBase:
     """The provider's answer as it comes; `held` is released once it has come. Raises Refused or ModelError."""
     if state and state.is_summary and asked.policy.recall and settings.GATEWAY_RECALL:
         state = await sync_to_async(with_passages)(asked, state)
     body = asked.forwarded(state)
+    if state and protocol is MESSAGES and native.speaks(asked.profile):
+        limit = next(body[name] for name in LIMITS if name in body)
+        own = with_summary(asked.given, asked.history, state) | {"max_tokens": limit}
+        return await _by_messages(request, asked, state, own, call, held)
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
     of = Asked(asked.given, call.before if state else None, call.before, identity_of(asked.profile))
@@ -53,17 +64,30 @@ async def forwarded(
 
 async def passed_on(request: HttpRequest, asked: GatewayRequest, call: Call, held: AsyncExitStack) -> HttpResponseBase:
     """The answer of a provider that speaks the caller's protocol, to the request as it is; both pass unchanged."""
+    return await _by_messages(request, asked, None, asked.given, call, held)
+
+
+async def _by_messages(
+    request: HttpRequest, asked: GatewayRequest, state: State | None, body: Json, call: Call, held: AsyncExitStack
+) -> HttpResponseBase:
+    """The answer to `body` by Anthropic's Messages. With a `state` its usage has the tokens that the caller sent."""
     call.left_out = ()
-    call.uses(None, tokens=call.before, estimated=asked.estimated(None))
-    opening = native.ask_messages(asked.profile, asked.given, request.headers, asking=call.asking)
+    used = asked.usage(state).total if state else call.before
+    call.uses(state, tokens=used, estimated=asked.estimated(state))
+    opening = native.ask_messages(asked.profile, body, request.headers, asking=call.asking)
     provider = await held.enter_async_context(opening)
     if not provider.is_stream:
         content, call.spent = await provider_stream.whole(provider, native.spent_by)
         call.answered()
         record_later(call)
-        return HttpResponse(whole_answer(content), content_type=JSON, headers=call.headers)
+        content = whole_answer(content)
+        if state:
+            content = native.with_tokens(content.decode(), call.before).encode()
+        return HttpResponse(content, content_type=JSON, headers=call.headers)
     tally, kept = provider_stream.Tally(), held.pop_all()
     events = with_whole_characters(provider_stream.events(provider, tally, native.take_event))
+    if state:
+        events = native.events_with_tokens(events, call.before)
     return _streamed(events, tally, call, kept, MESSAGES)
 
 

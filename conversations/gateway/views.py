@@ -150,7 +150,7 @@ async def _worked_out(request: HttpRequest, asked: GatewayRequest, state: State 
                 return answer
             # The provider counts otherwise than we do: once more, with less.
             state = await with_room(asked, state, call, overflowed=True)
-            return await forwarded(asked, state, call, held, protocol)
+            return await forwarded(request, asked, state, call, held, protocol)
 
 
 async def _forwarded(
@@ -158,7 +158,7 @@ async def _forwarded(
 ) -> HttpResponseBase:
     if state is None and asked.protocol is MESSAGES and native.speaks(asked.profile):
         return await passed_on(request, asked, call, held)
-    return await forwarded(asked, state, call, held, asked.protocol)
+    return await forwarded(request, asked, state, call, held, asked.protocol)
 
 
 async def _once_there_is_room(

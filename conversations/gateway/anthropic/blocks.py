@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conversations.errors import Invalid
@@ -17,6 +17,20 @@ COMPACTION, SUMMARY_OF = "compaction", "[Summary of the conversation up to here]
 """A block of Anthropic's own compaction, and what stands before its text."""
 ERROR = "[error] "
 """Before the result of a tool that failed: chat completions have no field for it."""
+
+
+class Read(dict[str, Any]):
+    """A message of chat completions that was read from blocks, unchanged since then.
+
+    `number` is the place of the caller's message, `blocks` are the places of the blocks in it; None: all its content.
+    """
+
+    def __init__(self, message: Json, number: int, blocks: Sequence[int] | None = None) -> None:
+        super().__init__(message)
+        self.number = number
+        self.blocks = blocks
+
+
 IMAGE_OF = "Image in the result of the tool call {}:"
 
 
@@ -36,7 +50,7 @@ def messages_of(messages: object, model: str = "") -> list[Json]:
         if role not in ("user", "assistant", "system"):
             raise _fault(f"{place}.role", "must be user or assistant.")
         if isinstance(content, str):
-            read.append({"role": role, "content": content})
+            read.append(Read({"role": role, "content": content}, number))
             continue
         if not isinstance(content, list):
             raise _fault(f"{place}.content", "must be text, or a list of blocks.")
@@ -44,10 +58,11 @@ def messages_of(messages: object, model: str = "") -> list[Json]:
         places = [at for at, (_, block) in enumerate(blocks) if block["type"] == COMPACTION]
         if places:  # it stands for all that was before it
             summary = str(blocks[places[-1]][1].get("content") or "")
-            read, blocks = [{"role": "user", "content": f"{SUMMARY_OF}{summary}"}], blocks[places[-1] + 1 :]
-            if not blocks:
-                continue
-        read += _answered(blocks, model) if role == "assistant" else _said(role, blocks)
+            read = [Read({"role": "user", "content": f"{SUMMARY_OF}{summary}"}, number, places[-1:])]
+        rest = [*enumerate(blocks)][places[-1] + 1 if places else 0 :]
+        if rest or not places:
+            numbered = _answered(rest, model) if role == "assistant" else _said(role, rest)
+            read += (Read(one, number, at) for one, at in numbered)
     return read
 
 
@@ -75,10 +90,16 @@ def _fault(place: str, what: str) -> Invalid:
     return Invalid(f"{place}: {what}", field=place)
 
 
-def _answered(blocks: list[tuple[str, Json]], model: str) -> Iterator[Json]:
-    """An assistant's message: its texts, its calls, and the thoughts that the model can read again."""
+Numbered = list[tuple[int, tuple[str, Json]]]
+"""Blocks, each with its place in the caller's message, and with the name of this place."""
+
+
+def _answered(blocks: Numbered, model: str) -> Iterator[tuple[Json, list[int]]]:
+    """An assistant's message, with the places of its blocks: its texts, its calls, and the thoughts that the model can
+    read again.
+    """
     texts, calls, thoughts = [], [], dict[str, Any]()
-    for place, block in blocks:
+    for _, (place, block) in blocks:
         if block["type"] == "text":
             texts.append(_text(place, block))
         elif block["type"] == "tool_use":
@@ -89,18 +110,17 @@ def _answered(blocks: list[tuple[str, Json]], model: str) -> Iterator[Json]:
         else:
             texts.append(described(block))
     said = "\n\n".join(texts)
-    if calls:
-        yield {"role": "assistant", "content": said or None, "tool_calls": calls} | thoughts
-    else:
-        yield {"role": "assistant", "content": said} | thoughts
+    message: Json = {"content": said or None, "tool_calls": calls} if calls else {"content": said}
+    yield {"role": "assistant"} | message | thoughts, [at for at, _ in blocks]
 
 
-def _said(role: str, blocks: list[tuple[str, Json]]) -> Iterator[Json]:
-    """The results of tools that a message holds, then what else it says."""
-    parts: list[Json] = []
-    for place, block in blocks:
+def _said(role: str, blocks: Numbered) -> Iterator[tuple[Json, list[int]]]:
+    """The results of tools that a message holds, then what else it says, each with the places of its blocks."""
+    parts, others = list[Json](), list[int]()
+    for at_block, (place, block) in blocks:
         if block["type"] != "tool_result":
             parts.append(_part(place, block))
+            others.append(at_block)
             continue
         id, inner = block.get("tool_use_id"), block.get("content") or ""
         if not isinstance(id, str) or not id:
@@ -110,15 +130,16 @@ def _said(role: str, blocks: list[tuple[str, Json]]) -> Iterator[Json]:
             raise _fault(f"{place}.content", "must be text, or a list of blocks.")
         found = [_part(f"{place}.content[{at}]", _block(f"{place}.content[{at}]", one)) for at, one in enumerate(held)]
         text = "\n\n".join(one["text"] for one in found if one["type"] == "text")
-        yield {"role": "tool", "tool_call_id": id, "content": ERROR + text if block.get("is_error") else text}
+        said = ERROR + text if block.get("is_error") else text
+        yield {"role": "tool", "tool_call_id": id, "content": said}, [at_block]
         if images := [one for one in found if one["type"] != "text"]:
             parts += [{"type": "text", "text": IMAGE_OF.format(id)}, *images]
     if not parts:
         return
     if all(part["type"] == "text" for part in parts):
-        yield {"role": role, "content": "\n\n".join(part["text"] for part in parts)}
+        yield {"role": role, "content": "\n\n".join(part["text"] for part in parts)}, others
     else:
-        yield {"role": role, "content": parts}
+        yield {"role": role, "content": parts}, others
 
 
 def _part(place: str, block: Json) -> Json:

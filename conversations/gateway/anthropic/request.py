@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from conversations.errors import Invalid
 from conversations.gateway.anthropic.blocks import messages_of, texts_of
+from conversations.gateway.anthropic.upstream import speaks
+from conversations.gateway.messages import as_json
 from conversations.gateway.protocol import Json
 from conversations.gateway.sealed_thoughts import identity_of
 from conversations.llm.known_models import is_openai
@@ -17,6 +18,8 @@ SAME = ("model", "stream", "temperature", "top_p")
 LEFT_OUT = ("metadata", "context_management", "betas", "cache_control")
 """Fields that say nothing to another provider: who asks, what may be forgotten, what may be kept ready."""
 CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+NOTHING: Json = {"type": "object", "properties": {}}
+"""The schema of a tool without parameters."""
 STANDARD = ("auto", "standard_only")
 KNOWN = frozenset((
     *SAME, *LEFT_OUT, "messages", "system", "max_tokens", "stop_sequences", "tools", "tool_choice", "top_k", "thinking",
@@ -36,12 +39,12 @@ def read(body: Json, profile: ModelProfile) -> Json:
     at_openai = profile.provider == ModelProfile.Provider.OPENAI and is_openai(profile.base_url)
     read["max_completion_tokens" if at_openai else "max_tokens"] = min(most, profile.window)
     read["messages"] = [*_system(body.get("system")), *messages_of(body.get("messages"), identity_of(profile))]
-    read |= _tools(body) | _format(body.get("output_config"))
+    read |= _tools(body, is_own=speaks(profile)) | _format(body.get("output_config"))
     if body.get("stop_sequences"):
         read["stop"] = body["stop_sequences"]
     if body.get("top_k") is not None and not at_openai:
         read["top_k"] = body["top_k"]
-    if body.get("service_tier") not in (None, *STANDARD):
+    if body.get("service_tier") not in (None, *STANDARD) and not speaks(profile):
         raise Invalid(f"service_tier: must be one of {', '.join(STANDARD)}.", field="service_tier")
     return read
 
@@ -61,13 +64,14 @@ def _system(system: object) -> Iterator[Json]:
         yield {"role": "system", "content": "\n\n".join(texts_of(system, "system"))}
 
 
-def _tools(body: Json) -> Json:
+def _tools(body: Json, *, is_own: bool) -> Json:
+    """The tools and their choice. With `is_own` tools of any type pass: the provider knows those of Anthropic's API."""
     tools, choice = body.get("tools"), body.get("tool_choice")
     read: Json = {}
     if tools:
         if not isinstance(tools, list):
             raise Invalid("tools: must be a list.", field="tools")
-        read["tools"] = [_tool(tool, f"tools[{place}]") for place, tool in enumerate(tools)]
+        read["tools"] = [_tool(tool, f"tools[{place}]", is_own=is_own) for place, tool in enumerate(tools)]
     if choice is not None:
         if not isinstance(choice, dict) or choice.get("type") not in (*CHOICES, "tool"):
             raise Invalid("tool_choice.type: must be auto, any, tool or none.", field="tool_choice.type")
@@ -78,16 +82,16 @@ def _tools(body: Json) -> Json:
     return read if tools else {}
 
 
-def _tool(tool: object, place: str) -> Json:
+def _tool(tool: object, place: str, *, is_own: bool) -> Json:
+    if is_own and isinstance(tool, dict) and tool.get("type") not in (None, "custom"):
+        about = {"name": str(tool.get("name") or tool["type"]), "description": as_json(tool), "parameters": NOTHING}
+        return {"type": "function", "function": about}
     if not isinstance(tool, dict) or tool.get("type") not in (None, "custom"):
         what = "only tools that the caller carries out pass this gateway (type custom)."
         raise Invalid(f"{place}.type: {what}", field=f"{place}.type")
     if not isinstance(tool.get("name"), str) or not tool["name"]:
         raise Invalid(f"{place}.name: must be a text.", field=f"{place}.name")
-    about: dict[str, Any] = {
-        "name": tool["name"],
-        "parameters": tool.get("input_schema") or {"type": "object", "properties": {}},
-    }
+    about = {"name": tool["name"], "parameters": tool.get("input_schema") or NOTHING}
     if tool.get("description"):
         about["description"] = tool["description"]
     return {"type": "function", "function": about}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from importlib import import_module
 from typing import Any
 
 from django.conf import settings
 
-from conversations.gateway.protocol import Json
+from conversations.gateway.protocol import Events, Json
 from conversations.gateway.provider_stream import Tally, data_of, require_no_error
 from conversations.gateway.sealed_thoughts import is_seal
 from conversations.gateway.upstream import Target, Upstream, accepted, target_of
@@ -24,6 +24,8 @@ from conversations.models import ModelProfile
 
 PASSED = ("anthropic-version", "anthropic-beta")
 """Headers that go on to the provider."""
+CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""The tokens of an input that the provider counts apart."""
 
 
 def speaks(profile: ModelProfile) -> bool:
@@ -119,3 +121,33 @@ def take_event(event: list[str], tally: Tally, who: Endpoint) -> bool:
 def spent_by(usage: Any) -> Spent | None:
     """The tokens of a whole message's usage."""
     return spent_of(usage) if isinstance(usage, dict) else None
+
+
+def with_tokens(message: str, tokens: int) -> str:
+    """A message, or an event of it, with `tokens` as its input: clients that compact by the usage count what they send.
+
+    What the provider had in its cache keeps its figure.
+    """
+    try:
+        said = json.loads(message)
+    except ValueError:
+        return message
+    for held in (said, said.get("message")) if isinstance(said, dict) else ():
+        usage = held.get("usage") if isinstance(held, dict) else None
+        if isinstance(usage, dict) and usage.get("input_tokens") is not None:
+            cached = sum(int(usage.get(name) or 0) for name in CACHED)
+            usage["input_tokens"] = max(0, tokens - cached)
+    return json.dumps(said, ensure_ascii=False)
+
+
+async def events_with_tokens(events: Events, tokens: int) -> Events:
+    """The events of a stream, with `tokens` as the input of the message."""
+    async with aclosing(events):
+        async for event in events:
+            lines = [
+                f"data: {with_tokens(line.removeprefix('data:'), tokens)}"
+                if line.startswith("data:") and '"usage"' in line
+                else line
+                for line in event.split("\n")
+            ]
+            yield "\n".join(lines)
