@@ -15,7 +15,7 @@ from uuid import UUID
 from compression.core.tokens import count_tokens
 from conversations.errors import Invalid
 from conversations.exchange.fields import fault, read_choice, read_list, read_number, read_object
-from conversations.messages import images, text_files
+from conversations.messages import documents, images, text_files
 from conversations.messages.attachments import MAX_NAME, MAX_PENDING, clean_name
 from conversations.messages.images import MAX_SIDE, MEDIA_TYPES, is_image, read_image
 from conversations.messages.pastes import MAX_NUMBER, MAX_PARTS, Pasted
@@ -24,6 +24,7 @@ from conversations.models import Attachment, Message
 from conversations.runtime.payloads import attachment_json, paste_json
 from conversations.validation import clean_text
 
+TEXT = "text/plain"
 MAX_IMAGE_BYTES = 15_000_000
 """The most bytes of all images in a file: in base64 they leave room for the text in an import. Older images are only
 named.
@@ -130,7 +131,11 @@ def _file(place: str, raw: object) -> Attachment:
         return Attachment(kind=kind, name=name, tokens=images.TOKENS, **_image(place, entry))
     start = read_number(f"{place}.start", entry.get("start"), low=len(heading(name)))
     length = read_number(f"{place}.length", entry.get("length"), low=1, high=text_files.MAX_BYTES)
-    return Attachment(kind=kind, name=name, media_type="text/plain", start=start, length=length)
+    media_type = read_choice(
+        f"{place}.media_type", entry.get("media_type", TEXT), (TEXT, *documents.MEDIA_TYPES.values())
+    )
+    pages = read_number(f"{place}.pages", entry["pages"], low=1, high=documents.MAX_PAGES) if "pages" in entry else None
+    return Attachment(kind=kind, name=name, media_type=media_type, pages=pages, start=start, length=length)
 
 
 def _pixels(row: Attachment) -> int:

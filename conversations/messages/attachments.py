@@ -15,8 +15,8 @@ from django.db.models import Q, QuerySet
 from compression.core.tokens import count_tokens
 from compression.ids import uuid7
 from conversations.errors import Invalid, NotFound
+from conversations.messages import documents, text_files
 from conversations.messages import images as image_files
-from conversations.messages import text_files
 from conversations.messages.images import is_image, read_image
 from conversations.messages.text_files import Place, read_text_file
 from conversations.models import Attachment, Conversation, Message
@@ -26,7 +26,7 @@ MAX_PENDING = 10
 """The most files that wait in a conversation, and so the most files of a message."""
 MAX_NAME = 200
 MAX_ENDING_CHARS = 20
-MAX_FILE_BYTES = max(image_files.MAX_BYTES, text_files.MAX_BYTES)
+MAX_FILE_BYTES = max(image_files.MAX_BYTES, text_files.MAX_BYTES, documents.MAX_BYTES)
 INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories removed from file names: some such characters reverse or hide the text after them."""
 
@@ -48,13 +48,13 @@ class Attached:
 def upload(conversation: Conversation, *, name: str, data: bytes) -> Attachment:
     """Store a file for its owner's next message; the same bytes again return the first row.
 
-    Raises Invalid, with the field `file`, for an empty file, one that is neither an image nor text, one that is too
+    Raises Invalid, with the field `file`, for an empty file, one that is no image, document or text, one that is too
     large, and one file too many. Raises NotFound if the conversation was deleted meanwhile, TooMany or Busy if too many
-    images are being read, and StorageFull.
+    images or documents are being read, and StorageFull.
     """
     if not data:
         raise Invalid("file: is empty.", field="file")
-    made = _image(data, by=conversation.owner_id) if is_image(data) else _text(data)
+    made = _read(data, by=conversation.owner_id)
     require_storage(conversation.owner_id, len(made["data"]))
     made["digest"] = hashlib.sha256(made["data"]).hexdigest()
     with transaction.atomic():
@@ -164,6 +164,16 @@ def _text_of(row: Attachment, message: Message | None, data: bytes = b"") -> str
     return message.content[row.start : row.start + (row.length or 0)] if message else ""
 
 
+def _read(data: bytes, *, by: Hashable) -> dict[str, Any]:
+    """The columns of a file, by what its bytes are."""
+    if is_image(data):
+        return _image(data, by=by)
+    if kind := documents.kind_of(data):
+        document = documents.read_document(data, kind, by=by)
+        return _text(document.text) | {"media_type": documents.MEDIA_TYPES[document.kind], "pages": document.pages}
+    return _text(read_text_file(data))
+
+
 def _image(data: bytes, *, by: Hashable) -> dict[str, Any]:
     image = read_image(data, by=by)
     return {
@@ -177,8 +187,7 @@ def _image(data: bytes, *, by: Hashable) -> dict[str, Any]:
     }
 
 
-def _text(data: bytes) -> dict[str, Any]:
-    text = read_text_file(data)
+def _text(text: str) -> dict[str, Any]:
     if not text.strip():
         raise Invalid("file: is empty.", field="file")
     stored = text.encode()

@@ -30,7 +30,7 @@ def received(request: HttpRequest) -> tuple[str, bytes]:
 
 
 def sent_out(row: Attachment) -> HttpResponse:
-    """Serve an image to be shown or a text file to be downloaded; headers keep browsers from treating it as a page.
+    """Serve an image to be shown, or a file's text to be downloaded; headers keep browsers from treating it as a page.
 
     Raises Http404 if the file's bytes are missing.
     """
@@ -38,7 +38,9 @@ def sent_out(row: Attachment) -> HttpResponse:
     if not (data := bytes_of(row)):
         raise Http404
     response = HttpResponse(data, content_type=row.media_type if is_image else "text/plain; charset=utf-8")
-    response["Content-Disposition"] = content_disposition_header(not is_image, row.name) or "attachment"
+    is_document = not is_image and row.media_type != "text/plain"
+    name = f"{row.name}.txt" if is_document else row.name
+    response["Content-Disposition"] = content_disposition_header(not is_image, name) or "attachment"
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Security-Policy"] = NOTHING_RUNS
     response["Cache-Control"] = NOT_KEPT

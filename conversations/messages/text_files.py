@@ -34,12 +34,12 @@ def read_text_file(data: bytes) -> str:
     try:
         text = data.decode("utf-16" if data.startswith(WIDE) else "utf-8").lstrip(MARK)
     except UnicodeDecodeError:
-        raise _neither() from None
+        raise unreadable() from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(text.encode()) > MAX_BYTES:
         raise Invalid(f"file: a text file has at most {MAX_BYTES // 1_000_000} MB.", field="file", limit=MAX_BYTES)
     if CONTROL.search(text):
-        raise _neither()
+        raise unreadable()
     return text
 
 
@@ -62,9 +62,6 @@ def heading(name: str) -> str:
     return f'{OPENING}{escape(name)}">\n'
 
 
-def _neither() -> Invalid:
-    return Invalid(
-        "file: neither an image (PNG, JPEG, GIF, WebP) nor text (UTF-8, or UTF-16 with its mark) without control "
-        "characters.",
-        field="file",
-    )
+def unreadable() -> Invalid:
+    kinds = "Images (PNG, JPEG, GIF, WebP), text (UTF-8, UTF-16), PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF"
+    return Invalid(f"file: this kind of file can't be read. {kinds} and mails (.eml) can.", field="file")

@@ -15,9 +15,10 @@ class WithoutBytes(models.Manager["Attachment"]):
 
 
 class Attachment(models.Model):
-    """An image or a text file of a message; `message` is null until the message is sent.
+    """An image, a document or a text file of a message; `message` is null until the message is sent.
 
-    `data` are the bytes of an image. The text of a file is part of its message's content: `length` characters from
+    `data` are the bytes of an image; of a document its text is kept, as a text file's. `pages` are a document's pages,
+    slides or sheets. The text of a file is part of its message's content: `length` characters from
     the `start`-th on; `data` holds it until the message is stored. `digest` is the SHA-256 of the bytes (hex),
     `tokens` the attachment's share of the message's tokens, by our count.
     """
@@ -36,6 +37,7 @@ class Attachment(models.Model):
     size = models.PositiveIntegerField()
     width = models.PositiveIntegerField(null=True, blank=True)
     height = models.PositiveIntegerField(null=True, blank=True)
+    pages = models.PositiveIntegerField(null=True, blank=True)
     digest = models.CharField(max_length=64)
     tokens = models.PositiveIntegerField(default=0)
     start = models.PositiveIntegerField(null=True, blank=True)

@@ -169,6 +169,7 @@ def attachment_json(row: Attachment) -> dict[str, Any]:
         "size": row.size,
         "width": row.width,
         "height": row.height,
+        "pages": row.pages,
         "tokens": row.tokens,
         "start": row.start,
         "length": row.length,

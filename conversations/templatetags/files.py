@@ -8,11 +8,16 @@ from decimal import Decimal
 from django import template
 
 from conversations.messages.attachments import words_of
+from conversations.messages.documents import MEDIA_TYPES
 from conversations.models import Attachment, Message, ModelProfile
 from conversations.page.markup.segments import Inset, Segment, split
 
 register = template.Library()
 
+PARTS = {
+    MEDIA_TYPES[kind]: part for kind, part in (("pptx", "slide"), ("odp", "slide"), ("xlsx", "sheet"), ("ods", "sheet"))
+}
+"""The parts of documents that have no pages, by media type."""
 WIDEST, HIGHEST = 320, 240
 """The largest size of an image in a message, in pixels."""
 Kind = Attachment.Kind
@@ -74,6 +79,15 @@ def tokens_for(tokens: int, profile: ModelProfile | None) -> int:
 def is_unseen_by(attachment: Attachment, profile: ModelProfile | None) -> bool:
     """Whether the file is an image and the model cannot see images."""
     return attachment.kind == Attachment.Kind.IMAGE and profile is not None and not profile.can_see
+
+
+@register.filter
+def extent(attachment: Attachment) -> str:
+    """The size of a file in words: its pages, slides or sheets, else its bytes."""
+    if not attachment.pages:
+        return bytes_size(attachment.size)
+    thing = PARTS.get(attachment.media_type, "page")
+    return f"{attachment.pages:,} {thing}{'' if attachment.pages == 1 else 's'}"
 
 
 @register.filter

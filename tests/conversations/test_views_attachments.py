@@ -78,10 +78,10 @@ def test_a_chip_warns_at_once_where_the_model_sees_no_images(pages: Pages, conve
 @pytest.mark.parametrize(
     ("name", "data", "why"),
     [
-        ("tool.exe", b"\0\1\2", "Neither an image"),
+        ("tool.exe", b"\0\1\2", "This kind of file can&#x27;t be read"),
         ("nothing.txt", b"", "Is empty"),
         ("big.txt", b"a" * 1_000_001, "1 MB"),
-        ("bigger.bin", b"a" * 5_000_001, "5 MB"),
+        ("bigger.txt", b"a" * 5_000_001, "1 MB"),
         ("<b>.png", png()[:60], "&lt;b&gt;.png"),
     ],
 )

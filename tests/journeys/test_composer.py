@@ -168,7 +168,7 @@ def test_files_are_picked_pasted_and_dropped_and_reach_the_model(alice: Person, 
         {"name": "tool.exe", "mimeType": "application/octet-stream", "buffer": b"\0\1\2"},
     ]
     alice.page.locator("#files").set_input_files(picked)  # type: ignore[arg-type]
-    expect(tray.get_by_role("alert")).to_contain_text("tool.exe Neither an image")
+    expect(tray.get_by_role("alert")).to_contain_text("tool.exe This kind of file can't be read")
     alice.page.get_by_role("button", name="Dismiss").click()
     alice.page.evaluate(PASTES, {"image": list(png("maroon"))})
     alice.page.evaluate(DROPS, {"name": "notes.md", "text": "# Notes\n"})

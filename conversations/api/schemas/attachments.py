@@ -11,15 +11,16 @@ from conversations.api.schemas.fields import Tokens, about
 
 
 class Attachment(BaseModel):
-    """An image, or a text file, whose text is part of the message's content."""
+    """An image, or a text file or document, whose text is part of the message's content."""
 
     id: UUID = about("Its id.", "0199b3c2-8c3f-7d51-8a0e-6b1f2c9d4e70")
     kind: Literal["image", "text"] = about("What it is.", "image")
     name: str = about("What the file is called.", "rack.jpg")
-    media_type: str = about("As it is kept; `text/plain` for every text.", "image/jpeg")
+    media_type: str = about("The file's kind; `text/plain` for every text.", "image/jpeg")
     size: int = about("Bytes.", 182_044, ge=1)
     width: int | None = about("Pixels, of an image.", 1_600, ge=1)
     height: int | None = about("Pixels, of an image.", 1_200, ge=1)
+    pages: int | None = about("Pages, slides or sheets, of a document that has them.", None, ge=1)
     tokens: Tokens = about("Tokens that it adds to a request; an estimate for an image.", 1_105)
     start: int | None = about(
         "Of a text file that was sent: where its text begins in the content, in characters.", None, ge=0

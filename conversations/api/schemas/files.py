@@ -55,6 +55,7 @@ class ExportedFile(BaseModel):
     tokens: Tokens = about("Tokens that it adds to a request.", 1_105)
     width: int | None = Field(default=None, description="Pixels, of an image.")
     height: int | None = Field(default=None, description="Pixels, of an image.")
+    pages: int | None = Field(default=None, description="Pages, slides or sheets, of a document.")
     start: int | None = Field(default=None, description="Of a text file: where its text begins in the content.")
     length: int | None = Field(default=None, description="And how many characters it has.")
     digest: str | None = Field(default=None, description="Of an image: SHA-256 of its bytes.")
