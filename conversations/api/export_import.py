@@ -67,7 +67,8 @@ def export_conversation(request: Request, conversation_id: UUID, format: Format 
 )
 def import_file(request: Request) -> dict[str, Any]:
     """The body is the file itself: our own export, a title and messages, or ChatGPT's or Claude's export; a list of
-    such; or the zip file that ChatGPT and Claude hand out. All of it comes in, or nothing.
+    such; or the zip file that ChatGPT and Claude hand out. All of a conversation comes in, or nothing of it. A newer
+    export of ChatGPT or Claude brings what is new.
     """
     if request.content_type not in MEDIA_TYPES:
         raise UnsupportedMediaType(f"Send the body as {' or '.join(MEDIA_TYPES)}.")
@@ -76,4 +77,11 @@ def import_file(request: Request) -> dict[str, Any]:
         {"id": str(row.pk), "title": row.title, "messages": count}
         for row, count in zip(imported.conversations, imported.messages, strict=True)
     ]
-    return {"conversations": made, "skipped": imported.skipped}
+    updated = [{"id": str(row.pk), "title": row.title, "messages": new} for row, new in imported.updated]
+    return {
+        "conversations": made,
+        "updated": updated,
+        "unchanged": imported.unchanged,
+        "skipped": imported.skipped,
+        "unread": [one._asdict() for one in imported.unread],
+    }

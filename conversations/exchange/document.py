@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from compression.core.citations.values import Citations
 from compression.core.goal import Progress
@@ -140,7 +140,8 @@ class Source:
     `ledger` are those that the file names as such: no text of a message becomes an entry, and none is put in force.
     `id` is the file's own, `place` its position in a list. A conversation without lines is left out if it must not be
     empty. Without a `state` it is not compacted. `seal` shows whose the system prompt is: without the importing
-    person's seal it becomes a proposal. `proposed_system_prompt` is a proposal that nobody has answered.
+    person's seal it becomes a proposal. `proposed_system_prompt` is a proposal that nobody has answered. `origin` names
+    the conversation in another site's export: a newer export of it brings what is new.
     """
 
     title: str
@@ -161,6 +162,7 @@ class Source:
     runs: tuple[Run, ...] = ()
     seal: str = ""
     proposed_system_prompt: str = ""
+    origin: str = ""
 
     @property
     def size(self) -> int:
@@ -192,3 +194,11 @@ class Run:
     finished: datetime | None
     thread: Source
     steps: tuple[Step, ...]
+
+
+class Unread(NamedTuple):
+    """A conversation of a file that did not come in: its place and title, and the reason."""
+
+    place: str
+    title: str
+    reason: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -10,10 +10,11 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from conversations.errors import Invalid
 from conversations.exchange import zip_files
-from conversations.exchange.document import Source
+from conversations.exchange.document import Source, Unread
 from conversations.exchange.fields import fault
 from conversations.exchange.parse import sources
-from conversations.exchange.store import store
+from conversations.exchange.store import imported_before, prepared, store
+from conversations.llm.profiles import default_profile
 from conversations.models import Conversation
 from conversations.runtime.bounded_process import NotDone, OverMemory, OverTime, Pool
 from conversations.runtime.fair_turns import Turns
@@ -30,35 +31,63 @@ _large = Turns(at_once=1, a_person=2, waiting=1, seconds=20, what="large files")
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The conversations of a file in its order, each with its number of messages; `skipped` ones had none."""
+    """The new conversations of a file in its order, each with its number of messages.
+
+    `updated` are those of an earlier import with their new messages, `unchanged` were here already, `skipped` had no
+    message, `unread` could not be read.
+    """
 
     conversations: tuple[Conversation, ...]
     messages: tuple[int, ...]
     skipped: int
+    updated: tuple[tuple[Conversation, int], ...] = ()
+    unchanged: int = 0
+    unread: tuple[Unread, ...] = ()
 
     def __iter__(self) -> Iterator[Conversation]:
         return iter(self.conversations)
 
 
 def import_conversations(user: AbstractBaseUser, payload: bytes) -> Imported:
-    """New conversations of `user` from a file.
+    """New conversations of `user` from a file, and what is new in those of an earlier import.
 
-    Raises Invalid, naming the place; nothing is stored then. Raises TooMany and Busy while other files are being read.
+    All of a conversation comes in, or nothing of it: one that cannot be read does not keep the others out. Raises
+    Invalid, naming the place, if nothing can be read; nothing is stored then. Raises TooMany and Busy while other files
+    are being read, and StorageFull.
     """
     if len(payload) > settings.MAX_BODY_BYTES:
         raise Invalid(f"file: at most {settings.MAX_BODY_BYTES:,} bytes.", field="file", limit=settings.MAX_BODY_BYTES)
     is_large = zip_files.unpacked_size(payload) > SMALL
     # What was read is stored in the same turn: until then it takes memory.
     with (_large if is_large else _small).turn(user.pk):
-        found = list(_bounded(payload) if is_large else sources(payload))
-        _require_once(found)
-        kept = [source for source in found if source.lines or source.may_be_empty]
-        conversations = store(user, kept)
-    counts = tuple(len(source.lines) for source in kept)
-    return Imported(tuple(conversations), counts, skipped=len(found) - len(kept))
+        found = list(_once(_bounded(payload) if is_large else sources(payload)))
+        read = [one for one in found if isinstance(one, Source)]
+        kept = [source for source in read if source.lines or source.may_be_empty]
+        unread = [one for one in found if isinstance(one, Unread)]
+        ready, default, before = [], default_profile(), imported_before(user, kept)
+        for source in kept:
+            try:
+                ready.append(prepared(user, source, default, before.get(source.origin)))
+            except Invalid as refusal:
+                unread.append(
+                    Unread(source.place, source.title, refusal.message.removeprefix(source.place).lstrip(". "))
+                )
+        to_store = [one for one in ready if one]
+        if unread and not to_store and len(unread) == len(found):
+            raise _refused(unread[0])
+        store(user, to_store)
+    made = [one for one in to_store if not one.known]
+    return Imported(
+        tuple(one.conversation for one in made),
+        tuple(len(one.source.lines) for one in made),
+        skipped=len(read) - len(kept),
+        updated=tuple((one.conversation, len(one.source.lines) - one.known) for one in to_store if one.known),
+        unchanged=sum(one is None for one in ready),
+        unread=tuple(unread),
+    )
 
 
-def _bounded(payload: bytes) -> Iterator[Source]:
+def _bounded(payload: bytes) -> Iterator[Source | Unread]:
     """The same as `sources`, in a bounded process. Raises Invalid if it takes too long or too much memory."""
     try:
         yield from _pool.stream(payload)
@@ -70,10 +99,21 @@ def _bounded(payload: bytes) -> Iterator[Source]:
         raise fault("file", "could not be read.") from None
 
 
-def _require_once(sources: list[Source]) -> None:
+def _refused(one: Unread) -> Invalid:
+    """The refusal of a file with nothing that can be read, which names the place in its first conversation."""
+    field, colon, what = one.reason.partition(":")
+    is_named = bool(colon) and " " not in field
+    place = ".".join(filter(None, (one.place, field if is_named else "")))
+    return fault(place or "file", (what if is_named else one.reason).strip())
+
+
+def _once(found: Iterable[Source | Unread]) -> Iterator[Source | Unread]:
+    """The same with a second conversation of an id as unread."""
     seen: set[str] = set()
-    for source in sources:
-        if source.id in seen:
-            raise fault(f"{source.place}.id", f"the conversation id {source.id[:60]!r} appears twice.")
-        if source.id:
-            seen.add(source.id)
+    for one in found:
+        if isinstance(one, Source) and one.id in seen:
+            yield Unread(one.place, one.title, f"id: the conversation id {one.id[:60]!r} appears twice.")
+            continue
+        if isinstance(one, Source) and one.id:
+            seen.add(one.id)
+        yield one

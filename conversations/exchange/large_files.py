@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import django
 
 if TYPE_CHECKING:
-    from conversations.exchange.document import Source
+    from conversations.exchange.document import Source, Unread
 
 django.setup()
 
 
-def work(payload: bytes) -> Iterator[Source]:
+def work(payload: bytes) -> Iterator[Source | Unread]:
     from conversations.exchange.parse import sources
 
     yield from sources(payload)

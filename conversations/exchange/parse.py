@@ -14,9 +14,9 @@ from types import ModuleType
 from conversations.errors import Invalid
 from conversations.exchange import zip_files
 from conversations.exchange.attachments import pixels_of, require_pixels
-from conversations.exchange.document import Source
+from conversations.exchange.document import Source, Unread
 from conversations.exchange.fields import fault, within
-from conversations.exchange.formats import chatgpt, chatsite, claude, neutral
+from conversations.exchange.formats import chatgpt, chatsite, claude, foreign_text, neutral
 from conversations.exchange.formats.messages import MAX_MESSAGES
 from conversations.exchange.json_stream import entries
 
@@ -32,20 +32,37 @@ MARKS = {
 }
 
 
-def sources(payload: bytes) -> Iterator[Source]:
-    """The conversations of a file, or of each part of a zip file; only one at a time is held as JSON."""
+def sources(payload: bytes) -> Iterator[Source | Unread]:
+    """The conversations of a file, or of each part of a zip file; only one at a time is held as JSON.
+
+    One of several that cannot be read leaves the others alone. Raises Invalid for a file that is one conversation, or
+    that has too much in it.
+    """
     parts = zip_files.members(payload) if zip_files.is_zip(payload) else (payload,)
     messages = pixels = 0
     for number, entry in enumerate(chain.from_iterable(map(entries, map(_decode, parts)))):
         if number == MAX_CONVERSATIONS:
             raise fault("file", f"at most {MAX_CONVERSATIONS:,} conversations.")
-        source = _source(entry.value, place=f"[{number}]" if entry.is_listed else "")
+        place = f"[{number}]" if entry.is_listed else ""
+        try:
+            source = _source(entry.value, place=place)
+        except Invalid as refusal:
+            if not entry.is_listed:
+                raise
+            yield unread(place, entry.value, refusal)
+            continue
         messages += source.size
         if messages > MAX_MESSAGES:
             raise fault("file", f"at most {MAX_MESSAGES:,} messages in all.")
         pixels += pixels_of(file for line in source.lines for file in line.files)
         require_pixels("file", pixels)
         yield source
+
+
+def unread(place: str, entry: object, refusal: Invalid) -> Unread:
+    """A conversation with the reason why it did not come in, which names the place within it."""
+    named = entry.get("title") or entry.get("name") if isinstance(entry, dict) else ""
+    return Unread(place, foreign_text.title(named), refusal.message.removeprefix(place).lstrip(".: "))
 
 
 def _source(entry: object, *, place: str) -> Source:

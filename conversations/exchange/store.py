@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import batched, chain
+from itertools import batched, chain, islice
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -14,14 +14,14 @@ from django.utils import timezone
 
 from conversations.context import goals
 from conversations.context.provenance import IMPORTED
-from conversations.context.transcript import message_tokens, tool_tokens
+from conversations.context.transcript import HISTORY, message_tokens, tool_tokens
 from conversations.exchange.agent_runs import store_runs
 from conversations.exchange.document import Call, Line, Run, Source
 from conversations.exchange.fields import within
 from conversations.exchange.ledger import store_entries
 from conversations.exchange.restore_state import Restored, put_in_force, restored
 from conversations.exchange.seals import is_sealed
-from conversations.llm.profiles import chat_profiles, default_profile, named
+from conversations.llm.profiles import chat_profiles, named
 from conversations.messages import images
 from conversations.messages.attachments import noted
 from conversations.messages.copying import FILES
@@ -58,20 +58,51 @@ class Ready:
     state: Restored | None
     threads: tuple[Ready, ...] = ()
     """The threads of its runs, in their order."""
+    known: int = 0
+    """The number of its lines that the conversation has already: it is not new then."""
+    after: datetime | None = None
+    """The date of the last message that the conversation has already."""
 
 
-def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversation]:
-    """New conversations of `user`, all or none.
+def imported_before(user: AbstractBaseUser, sources: Iterable[Source]) -> dict[str, Conversation]:
+    """The conversations that earlier imports made of these of another site, the latest of each, by their `origin`."""
+    own = Conversation.objects.filter(owner_id=user.pk).order_by("pk")
+    origins = sorted({source.origin for source in sources if source.origin})
+    found = (row for some in batched(origins, BATCH) for row in own.filter(imported_from__in=some))
+    return {row.imported_from: row for row in found}
 
-    Tokens are counted before the write lock is taken, as that takes longer. Raises Invalid if a state of compression
-    does not fit the model, and StorageFull.
+
+def prepared(
+    user: AbstractBaseUser, source: Source, default: ModelProfile | None, before: Conversation | None = None
+) -> Ready | None:
+    """A source ready to be stored; None if an earlier import brought all of it, and nothing is new.
+
+    `before` is the conversation of an earlier import: unless it was changed here, it gets the new messages alone.
+    Tokens are counted here, before a write lock is taken, as that takes long. Raises Invalid if a state of compression
+    does not fit the model.
     """
-    require_storage(user.pk, sum(map(_size, sources)))
-    default = default_profile()
-    made = [_ready(user, source, default) for source in sources]
+    if before:
+        said = [(line.role, line.content) for line in source.lines]
+        stored = before.messages.filter(HISTORY).order_by("created_at").values_list("role", "content", "created_at")
+        known = [(role, content) for role, content, _ in stored]
+        if known[: len(said)] == said:
+            return None
+        if said[: len(known)] == known:
+            costs = [_cost(source, line) for line in source.lines]
+            before.updated_at = max(before.updated_at, min(source.updated or before.updated_at, timezone.now()))
+            return Ready(source, before, costs, None, known=len(known), after=max(date for *_, date in stored))
+    return _ready(user, source, default)
+
+
+def store(user: AbstractBaseUser, made: Sequence[Ready]) -> None:
+    """Store new conversations of `user`, and new messages of known ones, all or none. Raises StorageFull."""
+    require_storage(user.pk, sum(_size(one.source) for one in made))
     ready = [each for one in made for each in (one, *one.threads)]
     with transaction.atomic():
-        Conversation.objects.bulk_create([one.conversation for one in ready], BATCH)
+        Conversation.objects.bulk_create([one.conversation for one in ready if not one.known], BATCH)
+        for one in ready:
+            if one.known:
+                one.conversation.save(update_fields=["updated_at"])
         for batch in batched(chain.from_iterable(map(_rows, ready)), BATCH):
             Message.objects.bulk_create([one.message for one in batch])
             ToolCall.objects.bulk_create([call for one in batch for call in one.calls])
@@ -80,7 +111,6 @@ def store(user: AbstractBaseUser, sources: Sequence[Source]) -> list[Conversatio
         for one in ready:
             with within(one.source.place):
                 _complete(one)
-    return [one.conversation for one in made]
 
 
 def _size(source: Source) -> int:
@@ -136,6 +166,7 @@ def _conversation(user: AbstractBaseUser, source: Source, default: ModelProfile 
         model=model,
         created_at=source.started or _first_date(source.lines),
         updated_at=min(source.updated or now, now),
+        imported_from=source.origin,
         **source.fields,
     )
 
@@ -147,7 +178,11 @@ def _cost(source: Source, line: Line) -> Cost:
 
 def _rows(ready: Ready) -> Iterator[Rows]:
     source = ready.source
-    for line, date, (own, calls) in zip(source.lines, _increasing(source.lines), ready.costs, strict=True):
+    after = ready.after
+    all_of_it = zip(source.lines, _increasing(source.lines), ready.costs, strict=True)
+    for line, date, (own, calls) in islice(all_of_it, ready.known, None):
+        if after is not None:
+            date = after = max(date, after + TICK)
         message = Message(
             conversation=ready.conversation,
             role=line.role,

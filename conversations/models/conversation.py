@@ -48,6 +48,8 @@ class Conversation(models.Model):
     system_prompt = models.TextField(blank=True, max_length=MAX_SYSTEM_PROMPT_CHARS)
     # Instructions of an imported file: in no request until the owner accepts them.
     proposed_system_prompt = models.TextField(blank=True, default="", db_default="", editable=False)
+    # Of a conversation of another site's export: the site's name and its own id, "chatgpt:…".
+    imported_from = models.CharField(max_length=220, blank=True, default="", db_default="", editable=False)
     policy = models.JSONField(default=dict, blank=True)
     rules = models.JSONField(default=list, blank=True)
     noted = models.JSONField(default=list, blank=True, db_default=models.Value([], models.JSONField()), editable=False)
@@ -84,6 +86,11 @@ class Conversation(models.Model):
         indexes = [
             models.Index(fields=["owner", "-updated_at", "-id"], name="conversation_by_owner"),
             models.Index(fields=["parent"], name="conversation_by_parent", condition=models.Q(parent__isnull=False)),
+            models.Index(
+                fields=["owner", "imported_from"],
+                name="conversation_imported",
+                condition=models.Q(imported_from__gt=""),
+            ),
         ]
 
     def __str__(self) -> str:

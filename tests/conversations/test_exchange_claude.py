@@ -27,6 +27,7 @@ def taken(user: User, *conversations: dict[str, Any]) -> Imported:
 
 
 def one(user: User, *messages: dict[str, Any], **more: Any) -> Conversation:
+    Conversation.objects.update(imported_from="")  # each of a test is another one
     (row,) = taken(user, claude(*messages, **more))
     return row
 

@@ -58,17 +58,19 @@ def test_a_file_without_any_message_says_so(pages: Pages) -> None:
 def test_what_is_wrong_is_said_with_its_place(pages: Pages) -> None:
     def complaint(data: Any) -> str:
         response = pages.post("import", file=file_of(data))
-        assert response.status_code == 400
-        assert not Conversation.objects.exists()
+        assert response.status_code == 400 and not Conversation.objects.exists()
         return str(response.content.decode()).removeprefix("<p>").partition(" <button")[0]
 
     data = chatgpt(told("user", "a"))
-    data["mapping"]["n0"]["parent"] = "gone"
-    assert complaint([chatgpt(told("user", "a"), conversation_id="c0"), data]) == (
-        "Nothing came in. Conversation 2 of the file: mapping.n0.parent: is no node of the mapping."
-    )
+    data["mapping"]["n0"] = 7
+    assert complaint([data]) == "Nothing came in. Conversation 1 of the file: mapping.n0: must be an object."
     assert complaint({"messages": [5]}) == "Nothing came in. Messages[0]: must be an object."
     assert complaint(zipped(("chat.html", b"x"))) == "Nothing came in. The zip file has no conversations.json."
+    assert (
+        pages.post("import", file=file_of([chatgpt(told("user", "a"), conversation_id="c0"), data])).status_code == 200
+    )
+    html = pages.get("home").content.decode()
+    assert "1 conversation came in, with 1 message. Conversation 2 of the file (Ports) did not: mapping.n0:" in html
 
 
 def test_conversations_of_one_date_are_all_in_the_list(pages: Pages, user: User) -> None:

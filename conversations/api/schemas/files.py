@@ -180,6 +180,17 @@ class ImportedConversation(BaseModel):
     messages: int = about("How many messages it has.", 24, ge=0)
 
 
+class UnreadConversation(BaseModel):
+    """A conversation of the file that could not be read."""
+
+    place: str = about("Its place in the file.", "[12]")
+    title: str = about("Its title in the file.", "Ports")
+    reason: str = about("Why.", "messages[3].content: at most 200,000 characters, not 200,001.")
+
+
 class Imported(BaseModel):
     conversations: list[ImportedConversation] = about("Those that were made, in the order of the file.")
+    updated: list[ImportedConversation] = about("Those of an earlier import that got new messages: how many each.", [])
+    unchanged: int = about("Conversations that an earlier import had brought whole.", 0, ge=0)
+    unread: list[UnreadConversation] = about("Those that could not be read, and why.", [])
     skipped: int = about("Conversations of the file that had no message, and were left out.", 0, ge=0)

@@ -20,21 +20,25 @@ Role = Message.Role
 
 
 def recognises(data: object) -> bool:
-    return isinstance(data, dict) and "mapping" in data
+    """Whether a value is a conversation of the export; a shell of one has its id alone."""
+    return isinstance(data, dict) and ("mapping" in data or ("conversation_id" in data and "messages" not in data))
 
 
 def read_conversation(data: dict[str, Any]) -> Source:
     """The conversation, without hidden, empty and reasoning messages. Raises Invalid, naming the place."""
     messages = _branch(data)
-    shown = [one for place, message in messages if (one := said_in(place, message))]
+    slug = foreign_text.stored(data.get("default_model_slug"))
+    shown = [one for place, message in messages if (one := said_in(place, message, model=slug))]
     opening = [one for one in shown[:1] if one.role == Role.SYSTEM]
     lines, results = _lines(shown[len(opening) :])
+    id = foreign_text.stored(data.get("conversation_id") or data.get("id"))
     return Source(
         title=foreign_text.title(data.get("title")),
         system_prompt=_system_prompt(messages, opening),
         lines=lines,
         results=results,
-        id=foreign_text.stored(data.get("conversation_id") or data.get("id")) or None,
+        id=id or None,
+        origin=f"chatgpt:{id}"[:220] if id else "",
         started=read_timestamp("create_time", data.get("create_time")),
         updated=read_timestamp("update_time", data.get("update_time")),
         may_be_empty=False,
@@ -46,28 +50,25 @@ def _branch(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     nodes = _nodes(data.get("mapping"))
     if not nodes:
         return []
-    parents = {name: _parent(name, node, nodes) for name, node in nodes.items()}
+    parents = {name: _parent(node, nodes) for name, node in nodes.items()}
     leaf = data.get("current_node")
-    if leaf is None:
+    if not isinstance(leaf, str) or leaf not in nodes:
         leaf = latest_leaf(parents, {name: _date(name, node) for name, node in nodes.items()}, place="mapping")
-    elif not isinstance(leaf, str) or leaf not in nodes:
-        raise fault("current_node", "is no node of the mapping.")
     found = ((_place(name), nodes[name].get("message")) for name in path(parents, leaf, place="mapping"))
     return [(place, read_object(place, message)) for place, message in found if message is not None]
 
 
 def _nodes(value: object) -> dict[str, dict[str, Any]]:
-    mapping = read_object("mapping", value)
+    mapping = read_object("mapping", value) if value is not None else {}
     if len(mapping) > MAX_MESSAGES:
         raise fault("mapping", f"at most {MAX_MESSAGES:,}, not {len(mapping):,}.")
     return {name: read_object(f"mapping.{name[:60]}", node) for name, node in mapping.items()}
 
 
-def _parent(name: str, node: dict[str, Any], nodes: Mapping[str, Any]) -> str | None:
+def _parent(node: dict[str, Any], nodes: Mapping[str, Any]) -> str | None:
+    """The parent of a node; None where the export does not have it."""
     parent = node.get("parent")
-    if parent is not None and (not isinstance(parent, str) or parent not in nodes):
-        raise fault(f"mapping.{name[:60]}.parent", "is no node of the mapping.")
-    return parent
+    return parent if isinstance(parent, str) and parent in nodes else None
 
 
 def _place(name: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from conversations.exchange.fields import fault, read_choice, read_object, read_timestamp
+from conversations.exchange.fields import fault, read_timestamp
 from conversations.exchange.formats import foreign_text
 from conversations.models import Message
 
@@ -14,6 +14,10 @@ ROLES = tuple(Message.Role.values)
 CUSTOM = "user_editable_context"
 LEFT_OUT = (CUSTOM, "model_editable_context", "thoughts", "reasoning_recap")
 """Kinds of content that are left out: those typed elsewhere, instructions about the person, and reasoning."""
+UNKNOWN = "unknown"
+"""The role of a message without an author."""
+HIDDEN = ("is_visually_hidden_from_conversation", "is_user_system_message")
+"""Fields of a message that ChatGPT's page did not show."""
 EVERYONE = (None, "", "all")
 MAX_TOOL_NAME = 200
 
@@ -37,19 +41,26 @@ class Said:
         return bool(asked) and other.role == Message.Role.TOOL and asked == answers
 
 
-def said_in(place: str, message: dict[str, Any]) -> Said | None:
+def said_in(place: str, message: dict[str, Any], *, model: str = "") -> Said | None:
     """The message of an entry; None if it is hidden, reasoning or custom instructions. Raises Invalid, naming the
     place.
+
+    `model` is the conversation's, for replies that name none. A message of an unknown role counts as a reply that
+    begins with the role.
     """
     metadata = _object(message.get("metadata"))
     content = _object(message.get("content"))
-    if metadata.get("is_visually_hidden_from_conversation") or content.get("content_type") in LEFT_OUT:
+    is_hidden = any(metadata.get(name) for name in HIDDEN)
+    if is_hidden or content.get("content_type") in LEFT_OUT:
         return None
-    author = read_object(f"{place}.author", message.get("author"))
-    role = read_choice(f"{place}.author.role", author.get("role"), ROLES)
+    author = _object(message.get("author"))
+    named = foreign_text.stored(author.get("role")) or UNKNOWN
+    role = named if named in ROLES else Message.Role.ASSISTANT.value
     recipient = message.get("recipient")
     asks = role == Message.Role.ASSISTANT and recipient not in EVERYONE
     text = _text(content, metadata, is_code=not asks)
+    if role != named and text.strip():
+        text = f"[{named[:MAX_TOOL_NAME]}] {text}"
     if not text.strip() and role != Message.Role.TOOL:  # a tool's empty answer still answers
         return None
     return Said(
@@ -58,7 +69,9 @@ def said_in(place: str, message: dict[str, Any]) -> Said | None:
         read_timestamp(f"{place}.create_time", message.get("create_time")),
         recipient=_tool(f"{place}.recipient", recipient) if asks else "",
         author=_tool(f"{place}.author.name", author.get("name")) if role == Message.Role.TOOL else "",
-        model=foreign_text.stored(metadata.get("model_slug"))[:200] if role == Message.Role.ASSISTANT else "",
+        model=(foreign_text.stored(metadata.get("model_slug")) or model)[:200]
+        if role == Message.Role.ASSISTANT
+        else "",
     )
 
 

@@ -24,13 +24,15 @@ def recognises(data: object) -> bool:
 def read_conversation(data: dict[str, Any]) -> Source:
     """The conversation, without empty messages and thinking. Raises Invalid, naming the place."""
     reader = Reader()
+    id = foreign_text.stored(data.get("uuid"))
     lines = tuple(line for place, message in _branch(data) for line in reader.lines(place, message))
     return Source(
         title=foreign_text.title(data.get("name")),
         system_prompt="",
         lines=lines,
         results=reader.results,
-        id=foreign_text.stored(data.get("uuid")) or None,
+        id=id or None,
+        origin=f"claude:{id}"[:220] if id else "",
         started=read_date("created_at", data.get("created_at")),
         updated=read_date("updated_at", data.get("updated_at")),
         may_be_empty=False,

@@ -22,12 +22,16 @@ from conversations.access import get_conversation, own_conversations
 from conversations.context import settings
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports, markdown
+from conversations.exchange.document import Unread
 from conversations.models import Conversation
 from conversations.page import fragments
 from conversations.page.forms import ImportForm, cleaned
 from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 from conversations.turns import conversations
+
+MAX_NAMED_UNREAD = 5
+"""The most unread conversations of a file that the notice of an import names."""
 
 
 @member
@@ -88,7 +92,7 @@ def import_(request: Request) -> HttpResponse:
         imported = imports.import_conversations(request.user, file.read())
     except Invalid as refusal:
         raise Invalid(_refusal_with_place(refusal)) from None
-    if len(imported.conversations) == 1:
+    if len(imported.conversations) == 1 and not (imported.updated or imported.unread):
         target = reverse("chat", args=[imported.conversations[0].pk])
     else:
         target = reverse("home")
@@ -128,11 +132,26 @@ def _refusal_with_place(refusal: Invalid) -> str:
 def _import_notice(imported: imports.Imported) -> str:
     came, carried, left_out = len(imported.conversations), sum(imported.messages), imported.skipped
     sentences = [f"{came:,} conversation{pluralize(came)} came in, with {carried:,} message{pluralize(carried)}."]
+    if imported.updated:
+        count, new = len(imported.updated), sum(new for _, new in imported.updated)
+        sentences.append(f"{count:,} of an earlier import got {new:,} new message{pluralize(new)}.")
+    if imported.unchanged:
+        sentences.append(f"{imported.unchanged:,} {pluralize(imported.unchanged, 'was,were')} here already.")
+    sentences += [_unread_notice(one) for one in imported.unread[:MAX_NAMED_UNREAD]]
+    if (more := len(imported.unread) - MAX_NAMED_UNREAD) > 0:
+        sentences.append(f"{more:,} more could not be read.")
     if left_out:
         sentences.append(f"{left_out:,} without a message {pluralize(left_out, 'was,were')} left out.")
     if came:
         sentences.append("The list has them by the date of their last change.")
     return " ".join(sentences)
+
+
+def _unread_notice(one: Unread) -> str:
+    """The reason why a conversation of a file did not come in, with its number in the file and its title."""
+    number = int(one.place.strip("[]") or 0) + 1
+    title = f" ({one.title[:60]})" if one.title else ""
+    return f"Conversation {number:,} of the file{title} did not: {one.reason}"
 
 
 def _is_open(request: Request, pk: UUID) -> bool:
