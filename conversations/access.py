@@ -20,9 +20,10 @@ TO_READ = (*CHATS, Conversation.Kind.GATEWAY, Conversation.Kind.EXECUTOR)
 
 
 def own_conversations(
-    user: AbstractBaseUser | AnonymousUser, *, kinds: Sequence[str] = CHATS
+    user: AbstractBaseUser | AnonymousUser, *, kinds: Sequence[str] = CHATS, trashed: bool = False
 ) -> QuerySet[Conversation]:
-    return Conversation.objects.filter(owner_id=user.pk, kind__in=kinds)
+    """A person's conversations: without those in the trash, or these alone (`trashed`)."""
+    return Conversation.objects.filter(owner_id=user.pk, kind__in=kinds, trashed_at__isnull=not trashed)
 
 
 def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds: Sequence[str] = CHATS) -> Conversation:
@@ -32,6 +33,11 @@ def get_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID, *, kinds:
         return own_conversations(user, kinds=kinds).select_related("model").get(pk=pk)
     except Conversation.DoesNotExist:
         raise Http404("No such conversation.") from None
+
+
+def trashed_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:
+    """A person's conversation in the trash. Raises Http404."""
+    return get_object_or_404(own_conversations(user, trashed=True), pk=pk)
 
 
 def disposable_conversation(user: AbstractBaseUser | AnonymousUser, pk: UUID) -> Conversation:

@@ -100,7 +100,8 @@ def may_be_shared(asker: Asker, digests: Sequence[str]) -> bool:
 
 def _conversations(asker: Asker, digests: Sequence[str]) -> Iterator[tuple[str, list[UUID]]]:
     """Digests at which shared checkpoints end, the last first, each with its conversations."""
-    rows = Checkpoint.objects.filter(SHARED[Conversation.Kind(asker.kind)], conversation__owner_id=asker.owner_id)
+    own = Q(conversation__owner_id=asker.owner_id, conversation__trashed_at=None)
+    rows = Checkpoint.objects.filter(SHARED[Conversation.Kind(asker.kind)], own)
     for chunk in batched(reversed(digests), ASKED_AT_ONCE):
         found: dict[str, set[UUID]] = {}
         for digest, id in rows.filter(digest__in=chunk).values_list("digest", "conversation_id"):

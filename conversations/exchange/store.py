@@ -66,7 +66,7 @@ class Ready:
 
 def imported_before(user: AbstractBaseUser, sources: Iterable[Source]) -> dict[str, Conversation]:
     """The conversations that earlier imports made of these of another site, the latest of each, by their `origin`."""
-    own = Conversation.objects.filter(owner_id=user.pk).order_by("pk")
+    own = Conversation.objects.filter(owner_id=user.pk, trashed_at=None).order_by("pk")
     origins = sorted({source.origin for source in sources if source.origin})
     found = (row for some in batched(origins, BATCH) for row in own.filter(imported_from__in=some))
     return {row.imported_from: row for row in found}

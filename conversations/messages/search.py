@@ -108,10 +108,16 @@ def _ranked(user: AbstractBaseUser | AnonymousUser, query: str, terms: list[str]
     """A page of ranked messages from number `start` on; `is_ranked` is False if the index finds nothing."""
 
     def is_own(row: Message) -> bool:
-        return row.conversation.owner_id == user.pk and row.conversation.kind in CHATS
+        of = row.conversation
+        return of.owner_id == user.pk and of.kind in CHATS and of.trashed_at is None
 
     said = Message.objects.filter(replaced_by=None).select_related("conversation")
-    said = said.only(*MESSAGE, "conversation__owner_id", *(f"conversation__{name}" for name in CONVERSATION))
+    said = said.only(
+        *MESSAGE,
+        "conversation__owner_id",
+        "conversation__trashed_at",
+        *(f"conversation__{name}" for name in CONVERSATION),
+    )
     rows = lookup.best(said, query, scope=of_owner(user.pk or 0), is_own=is_own)
     if rows is None:
         return Found((), is_ranked=start > 0)
@@ -133,7 +139,7 @@ def _messages(user: AbstractBaseUser | AnonymousUser, terms: list[str], after: P
     The join lets the database walk the indices of a person's conversations and their messages; with a subquery for
     their ids, it would sort all hits.
     """
-    own = Q(conversation__owner_id=user.pk, conversation__kind__in=CHATS)
+    own = Q(conversation__owner_id=user.pk, conversation__kind__in=CHATS, conversation__trashed_at=None)
     rows = Message.objects.filter(own, contains("content", terms), replaced_by=None)
     if after:
         earlier = Q(conversation_id=after.conversation_id, created_at__lt=after.said_at)

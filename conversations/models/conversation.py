@@ -62,6 +62,8 @@ class Conversation(models.Model):
     uses_tools = models.BooleanField(default=True)
     pinned = models.BooleanField(default=False)
     archived = models.BooleanField(default=False)
+    # When the owner put it into the trash. It is in no list and no search then, and cannot be opened.
+    trashed_at = models.DateTimeField(null=True, blank=True, editable=False)
     compressed_context = models.TextField(null=True, editable=False)  # noqa: DJ001 - null says never compressed
     compressed_tokens = models.PositiveIntegerField(default=0, editable=False)
     compressed_at = models.DateTimeField(null=True, editable=False)

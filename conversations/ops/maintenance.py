@@ -21,7 +21,7 @@ from conversations.context import message_index
 from conversations.llm import profiles, windows
 from conversations.models import Attachment, Errand, Folding, GatewayCall
 from conversations.runtime import database, queue
-from conversations.turns import recovery
+from conversations.turns import conversations, recovery
 
 logger = logging.getLogger(__name__)
 
@@ -77,5 +77,6 @@ def tidy() -> None:
         figures._default_manager.filter(pk__lt=first_id(timezone.now() - CALLS_KEPT)).delete()
     Folding.objects.filter(expires_at__lt=timezone.now() - FOLDINGS_KEPT).delete()
     Attachment.objects.filter(message=None, created_at__lt=timezone.now() - UNSENT_KEPT).delete()
+    conversations.purge()
     message_index.heal()
     database.checkpoint_wal()

@@ -121,12 +121,15 @@ def test_a_title_has_its_limits(pages: Pages, user: User, title: str) -> None:
     assert conversation.title == "before"
 
 
-def test_deleting_the_open_conversation_leads_home_and_another_just_goes(pages: Pages, user: User) -> None:
-    first, second = (Conversation.objects.create(owner=user) for _ in range(2))
+def test_deleting_the_open_conversation_leads_home_and_another_offers_undo(pages: Pages, user: User) -> None:
+    first, second = (Conversation.objects.create(owner=user, title=title) for title in ("One", "Two"))
     other = pages.post("delete", first.pk, at=second)
-    assert (other.status_code, other.content, other.headers.get("HX-Redirect")) == (200, b"", None)
-    assert pages.post("delete", second.pk, at=second).headers["HX-Redirect"] == "/"
-    assert not Conversation.objects.exists()
+    assert other.status_code == 200 and "HX-Redirect" not in other.headers
+    assert reverse("restore_trashed", args=[first.pk]) in other.content.decode()
+    assert pages.post("delete", second.pk, at=second).headers["HX-Redirect"] == f"/?trashed={second.pk}"
+    html = pages.client.get(f"/?trashed={second.pk}").content.decode()
+    assert "Moved to the trash: <b>Two</b>" in html and f"entry-{first.pk}" not in html
+    assert Conversation.objects.exclude(trashed_at=None).count() == 2
 
 
 @pytest.mark.parametrize(("kind", "start"), [("json", b"{"), ("md", b"# ")])

@@ -15,10 +15,11 @@ from django.template.defaultfilters import pluralize
 from django.urls import Resolver404, resolve, reverse
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from conversations.access import get_conversation, own_conversations
+from conversations.access import get_conversation, own_conversations, trashed_conversation
 from conversations.context import settings
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports, markdown
@@ -30,6 +31,8 @@ from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 from conversations.turns import conversations
 
+MAX_TRASHED = 500
+"""The most conversations that the page of the trash lists."""
 MAX_NAMED_UNREAD = 5
 """The most unread conversations of a file that the notice of an import names."""
 
@@ -60,10 +63,50 @@ def archive(request: Request, pk: UUID) -> HttpResponse:
 @member
 @require_POST
 def delete_conversation(request: Request, pk: UUID) -> HttpResponse:
-    """Delete the conversation for good. A page that shows it goes home; other pages lose its line in the list."""
+    """Move the conversation to the trash. A page that shows it goes home; each page offers Undo in its list."""
     conversation = get_conversation(request.user, pk)
-    conversations.delete(conversation)
-    return HttpResponseClientRedirect(reverse("home")) if _is_open(request, pk) else HttpResponse()
+    conversations.trash(conversation)
+    if _is_open(request, pk):
+        return HttpResponseClientRedirect(f"{reverse('home')}?trashed={pk}")
+    return render(request, "conversations/_trashed.html", {"trashed": [conversation]})
+
+
+@member
+@require_POST
+def restore_trashed(request: Request, pk: UUID) -> HttpResponse:
+    """Take a conversation out of the trash; the response is its line in the list."""
+    conversation = trashed_conversation(request.user, pk)
+    conversations.restore(conversation)
+    return render(request, "conversations/_entry.html", {"entry": conversation})
+
+
+@member
+@require_POST
+def delete_trashed(request: Request, pk: UUID) -> HttpResponse:
+    """Delete a conversation in the trash for good."""
+    conversations.delete(trashed_conversation(request.user, pk))
+    return HttpResponse()
+
+
+@member
+@require_POST
+def empty_trash(request: Request) -> HttpResponse:
+    """Delete all of a person's conversations in the trash for good."""
+    for conversation in own_conversations(request.user, trashed=True):
+        conversations.delete(conversation)
+    return HttpResponseClientRedirect(reverse("trash"))
+
+
+@member
+@never_cache
+@require_GET
+def trash(request: Request) -> HttpResponse:
+    """The person's conversations in the trash, the latest first."""
+    rows = (
+        own_conversations(request.user, trashed=True).only("id", "title", "kind", "trashed_at").order_by("-trashed_at")
+    )
+    context = {"trashed": rows[:MAX_TRASHED], "days": conversations.TRASH_DAYS, "sidebar": sidebar(request.user)}
+    return render(request, "conversations/trash.html", context)
 
 
 @member

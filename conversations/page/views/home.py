@@ -23,7 +23,7 @@ from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.page.setting_forms import BeginForm
 from conversations.page.views.guard import Request, member
-from conversations.page.views.query_params import moment
+from conversations.page.views.query_params import id_of, moment
 from conversations.page.views.sidebar import sidebar, used_last
 from conversations.turns import slash_commands, turn
 
@@ -46,9 +46,16 @@ def home(request: Request) -> HttpResponse:
         "profile": profile,
         "is_demo": profile is not None and profile.provider == ModelProfile.Provider.BUILTIN,
         "begin_form": BeginForm(request.user),
+        "just_trashed": _trashed(request),
         "sample": _sample_figures() if listed.is_unused else None,
     }
     return render(request, "conversations/home.html", context)
+
+
+def _trashed(request: Request) -> list[Conversation]:
+    """The conversation that was moved to the trash just now (`trashed`), so that this can be undone; else none."""
+    pk = id_of(request.GET, "trashed")
+    return list(own_conversations(request.user, trashed=True).filter(pk=pk)) if pk else []
 
 
 @cache

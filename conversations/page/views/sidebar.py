@@ -10,7 +10,7 @@ from itertools import groupby
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils import timezone
 
-from conversations.access import own_conversations
+from conversations.access import CHATS, own_conversations
 from conversations.models import Conversation
 
 LIMIT = 60
@@ -31,7 +31,7 @@ class Sidebar:
     """A part of the list. `earlier` is the `before` of the next part (None: there is none).
 
     `is_rest`: this is not the first part. `is_archive`: it lists archived conversations. `is_unused`: the person has no
-    conversation, archived or not.
+    conversation, not even an archived one or one in the trash.
     """
 
     sections: tuple[Section, ...]
@@ -72,7 +72,7 @@ def sidebar(
         earlier,
         is_rest=before is not None,
         is_archive=archived,
-        is_unused=not shown and not own.exists(),
+        is_unused=not shown and not Conversation.objects.filter(owner_id=user.pk, kind__in=CHATS).exists(),
     )
 
 
