@@ -9,12 +9,17 @@ from conversations.context import message_index
 from conversations.llm import window_probe, windows
 from conversations.ops import maintenance
 from conversations.runtime import log_context
-from conversations.turns import recovery, titles, turn
+from conversations.turns import queued, recovery, titles, turn
 
 
 async def answer(conversation_id: str, reply_id: str, token: str = "") -> None:
     with log_context.bound(conversation_id=conversation_id, reply_id=reply_id):
         await turn.run(UUID(conversation_id), UUID(reply_id), UUID(token) if token else None)
+
+
+async def send_queued(conversation_id: str) -> None:
+    with log_context.bound(conversation_id=conversation_id):
+        await sync_to_async(queued.send_next)(UUID(conversation_id))
 
 
 async def compact(compaction_id: str) -> None:
@@ -36,6 +41,7 @@ async def check_window(profile_id: str, tokens: str) -> None:
 
 async def sweep() -> None:
     await sync_to_async(recovery.sweep)()
+    await sync_to_async(queued.go_on_everywhere)()
     await sync_to_async(message_index.keep_up)()
 
 

@@ -68,8 +68,7 @@ const sendOnEnter = (event) => {
   event.preventDefault();
   if (box.disabled) say("The chat is being compacted; your text stays here.");
   else if (composer.matches(".htmx-request")) say("Your last message is on its way; your text stays here.");
-  else if (find("#send").offsetParent) composer.requestSubmit(find("#send"));
-  else if (box.value.trim()) say("A reply is being written: Stop it or wait; your text stays here.");
+  else if (find("#send").offsetParent || box.value.trim()) composer.requestSubmit(find("#send"));
 };
 for (const field of [box, meanwhile]) field.addEventListener("keydown", sendOnEnter);
 composer.addEventListener("htmx:configRequest", ({ target, detail }) => {
@@ -89,6 +88,15 @@ composer.addEventListener("htmx:afterRequest", (event) => {
   followEnd();
 });
 find("#stop").addEventListener("click", writeOn);
+// A message that was taken out of the queue to be edited goes before what is in the box.
+document.body.addEventListener("htmx:afterSettle", () => {
+  const taken = find("#queue [data-taken]");
+  if (!taken) return;
+  box.value = box.value ? `${taken.textContent}\n\n${box.value}` : taken.textContent;
+  taken.remove();
+  box.dispatchEvent(new Event("input"));
+  writeOn();
+});
 
 // --- Long pastes --------------------------------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ def _stored(owner_id: int, history: History, state: State | None, profile: Model
 def _conversation(owner_id: int, history: History, state: State | None) -> Conversation:
     """The state's conversation; a copy as of the state if that is not current; a new conversation without a state."""
     if state is None:
-        title = " ".join(next((line.turn.content for line in history.lines if line.turn.role == "user"), "").split())
+        title = " ".join(next((typed for line in history.lines if (typed := line.turn.typed.strip())), "").split())
         kind = Conversation.Kind.GATEWAY
         return Conversation.objects.create(owner_id=owner_id, kind=kind, title=title[:MAX_TITLE_CHARS])
     conversation = Conversation.objects.get(pk=state.conversation_id)
@@ -179,6 +179,7 @@ def _row(conversation: Conversation, line: Line) -> Message:
         content=turn.content,
         token_count=turn.tokens,
         is_protected=turn.protected,
+        origin={"quoted": [list(place) for place in turn.quoted]} if turn.quoted else None,
     )
 
 

@@ -14,6 +14,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Turn, total_tokens
 from conversations.context.transcript import BEGINNING, as_sent, truncated
 from conversations.errors import Invalid
+from conversations.gateway.boilerplate import places_in
 from conversations.gateway.mending import storable
 from conversations.gateway.messages import (
     ROLES,
@@ -123,7 +124,8 @@ def _lines(entries: list[Raw], sent: list[Raw]) -> Iterator[Line]:
         thoughts = _thoughts(raw)
         tokens = _cost((digest, hash((whole, thoughts))), partial(_tokens, group, content, calls, (*whole, thoughts)))
         # An instruction in the middle stays in force: no summary may swallow it.
-        turn = Turn("", role, content, BEGINNING, tokens, "", uses, protected=role == "system")
+        quoted = places_in(content) if role == "user" else ()
+        turn = Turn("", role, content, BEGINNING, tokens, "", uses, protected=role == "system", quoted=quoted)
         yield Line(turn, as_sent_now, whole, digest)
         start += len(group)
 

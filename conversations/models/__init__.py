@@ -9,6 +9,7 @@ from conversations.models.ledger_entry import LedgerEntry
 from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
 from conversations.models.preference import Preference
+from conversations.models.queued_message import QueuedMessage
 from conversations.models.stored_prompt import Wording
 from conversations.models.tool_server import ToolServer
 
@@ -27,6 +28,7 @@ __all__ = [
     "ModelProfile",
     "Paste",
     "Preference",
+    "QueuedMessage",
     "ToolCall",
     "ToolServer",
     "Wording",

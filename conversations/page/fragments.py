@@ -17,12 +17,13 @@ from conversations.compaction.progress import elapsed_seconds, eta_seconds
 from conversations.context import settings
 from conversations.context.reliability import reliability_of
 from conversations.messages import history
-from conversations.models import Attachment, Conversation, Message, Paste
+from conversations.models import Attachment, Conversation, Message, Paste, QueuedMessage
 from conversations.page import agent_fragments, message_view, thread
 from conversations.page import meter as meters
 from conversations.page.markup.streaming import StreamedMarkdown
 from conversations.runtime.event_types import EventType
 from conversations.runtime.subscription import Event
+from conversations.turns import queued
 
 METERS = ("meter", "notice", "pills", "cannot_call")
 FIRST_STAGE = "identify"
@@ -114,11 +115,24 @@ def thread_and_meter(conversation: Conversation) -> str:
 def changed_since(shown: thread.Shown, version: str) -> str:
     """The changes since `version`: the whole thread only if more than its end has changed."""
     items = shown.since(version)
+    waiting = _queue_updated(shown.conversation, {})
     if items is None:
-        return thread_and_meter(shown.conversation)
+        return thread_and_meter(shown.conversation) + waiting
     fresh = [render_to_string("conversations/_message.html", {"item": item, "fresh": True}) for item in items]
     seen = render_to_string("conversations/_version.html", {"version": shown.version, "oob": True})
-    return by_itself("#thread", "".join(fresh), swap="beforeend") + seen + meter(shown.conversation)
+    return by_itself("#thread", "".join(fresh), swap="beforeend") + seen + meter(shown.conversation) + waiting
+
+
+def queue(conversation: Conversation, *, taken: str = "") -> SafeString:
+    """The messages that wait to be sent; `taken` is the text of one that was taken out, to be edited in the box."""
+    rows = list(QueuedMessage.objects.filter(conversation=conversation))
+    context = {"conversation": conversation, "queued": rows, "taken": taken}
+    is_held = bool(rows) and not queued.is_writing(conversation.pk)
+    return render_to_string("conversations/_queue.html", context | {"is_held": is_held})
+
+
+def _queue_updated(conversation: Conversation, data: dict[str, Any]) -> str:
+    return by_itself("#queue", queue(conversation), swap="outerHTML")
 
 
 def thread_context(conversation: Conversation) -> dict[str, Any]:
@@ -205,7 +219,8 @@ def _title_updated(conversation: Conversation, data: dict[str, Any]) -> str:
 
 
 def _resync(conversation: Conversation, data: dict[str, Any]) -> str:
-    return thread_and_meter(conversation) + title(conversation) + by_itself("#compression-status", status(conversation))
+    whole = thread_and_meter(conversation) + title(conversation) + _queue_updated(conversation, data)
+    return whole + by_itself("#compression-status", status(conversation))
 
 
 def title(conversation: Conversation, *, headed: bool = True) -> str:
@@ -228,5 +243,6 @@ HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], str]] = {
     EventType.TOOL_UPDATED: agent_fragments.called,
     EventType.RUN_UPDATED: agent_fragments.ran,
     EventType.STEP_CREATED: agent_fragments.stepped,
+    EventType.QUEUE_UPDATED: _queue_updated,
     EventType.RESYNC: _resync,
 }

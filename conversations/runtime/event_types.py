@@ -21,6 +21,7 @@ class EventType(StrEnum):
     COMPACTION_COMPLETED = "compression.completed"
     USAGE_UPDATED = "usage.updated"
     TITLE_UPDATED = "title.updated"
+    QUEUE_UPDATED = "queue.updated"
     RESYNC = "resync"
     CONVERSATION_DELETED = "conversation.deleted"
 

@@ -37,7 +37,7 @@ from conversations.runtime.events import hub, publish
 from conversations.runtime.lease import LeaseLost
 from conversations.runtime.payloads import message_json
 from conversations.runtime.retry import retry_on_database_error
-from conversations.turns import titles
+from conversations.turns import queued, titles
 from conversations.turns.begin import begin
 from conversations.turns.running import Running, forget, running_replies
 
@@ -194,6 +194,7 @@ async def _end(running: Running, status: str, error: str, code: str = "") -> Run
         return await _end(following, Status.STOPPED, "") if pending and pending.stopping_at else following
     if reply.status == Status.COMPLETE:
         await _look_ahead(running, reply)
+    await sync_to_async(queued.go_on)(reply.conversation_id)
     return None
 
 

@@ -1,66 +1,143 @@
-"""Tasks reach those who do them, with a broker and without; one module knows which it is."""
+"""Messages that are sent while a reply is written wait in a queue, and go in order, each once."""
 
 from __future__ import annotations
 
-import ast
-import asyncio
-from pathlib import Path
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
 
-from conversations.ops import health
-from conversations.runtime import queue
-from conversations.runtime.queue import Backend, Broker, Embedded, Immediate
+from conversations import tasks
+from conversations.errors import Conflict, Invalid, NotFound
+from conversations.messages.attachments import upload
+from conversations.models import Conversation, Message, QueuedMessage
+from conversations.turns import queued, stop
+from tests.conversations.chat import START, Chat
+from tests.conversations.pages import Pages
 
 pytestmark = pytest.mark.once
 
-ROOT = Path(__file__).parents[2]
-MAY_ASK = {
-    "chatsite/celery.py": "its address",
-    "conversations/checks.py": "whether the address is one",
-    "conversations/runtime/queue.py": "which backend",
-}
+
+@pytest.fixture
+def pages(user: User) -> Pages:
+    return Pages(user)
 
 
-def test_no_other_module_asks_whether_there_is_a_broker() -> None:
-    asked = {
-        str(path.relative_to(ROOT))
-        for room in ("chatsite", "conversations", "compression")
-        for path in sorted((ROOT / room).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute) and node.attr == "CELERY_BROKER_URL"
-    }
-    assert asked == set(MAY_ASK)
+def words_of(conversation: Conversation) -> list[tuple[str, str]]:
+    return list(Message.objects.filter(conversation=conversation).order_by("created_at").values_list("role", "content"))
 
 
-@pytest.mark.parametrize(("address", "kind"), [("", Immediate), ("redis://nowhere:1/0", Broker)])
-def test_the_backend_follows_the_setting(settings: object, address: str, kind: type[Backend]) -> None:
-    settings.CELERY_BROKER_URL = address  # type: ignore[attr-defined]
-    assert type(queue.backend()) is kind
-    assert queue.is_here() == (kind is not Broker)
-    assert (health._worker() == health.NOT_USED) == queue.is_here()
+async def writing(chat: Chat, *texts: str) -> Any:
+    """A reply that takes a while, and messages that wait for it."""
+    chat.llm.enqueue("One. " * 5, delay=0.3)
+    begun = await chat.send("first")
+    for text in texts:
+        await sync_to_async(queued.add)(chat.conversation, content=text, shown=text)
+    return begun
 
 
-async def test_a_server_does_its_tasks_itself_unless_there_is_a_broker(settings: object) -> None:
-    server = queue.attach(asyncio.get_running_loop())
-    try:
-        assert queue.backend() is server and isinstance(server, Embedded)
-        settings.CELERY_BROKER_URL = "redis://nowhere:1/0"  # type: ignore[attr-defined]
-        assert isinstance(queue.backend(), Broker)
-    finally:
-        queue.attach(None)
+async def until_sent(chat: Chat) -> None:
+    for _ in range(200):
+        await chat.idle()
+        if not await QueuedMessage.objects.aexists() and not await Message.objects.filter(status="streaming").aexists():
+            return
+    raise AssertionError("the queue was not sent")
 
 
-@pytest.mark.parametrize("is_served", [False, True])
-async def test_a_task_that_breaks_is_logged_and_breaks_no_caller(
-    is_served: bool, caplog: pytest.LogCaptureFixture
+async def test_what_waits_is_sent_in_order_after_the_reply(chat: Chat) -> None:
+    begun = await writing(chat, "second", "third")
+    assert await QueuedMessage.objects.acount() == 2
+    await chat.ended(begun.reply.pk)
+    await until_sent(chat)
+    words = await sync_to_async(words_of)(chat.conversation)
+    assert [content for role, content in words if role == "user"] == ["first", "second", "third"]
+    assert [role for role, _ in words] == ["user", "assistant"] * 3
+
+
+async def test_after_stop_the_queue_waits_for_its_owner(chat: Chat) -> None:
+    begun = await writing(chat, "second")
+    await sync_to_async(stop.stop)(chat.conversation)
+    await chat.ended(begun.reply.pk)
+    await chat.idle()
+    await sync_to_async(queued.go_on_everywhere)()
+    await chat.idle()
+    assert await QueuedMessage.objects.acount() == 1
+    assert await sync_to_async(queued.send_next)(chat.conversation.pk, anyway=True)
+    await until_sent(chat)
+
+
+async def test_a_worker_that_stopped_in_between_loses_nothing(chat: Chat) -> None:
+    await chat.say("first")
+    await QueuedMessage.objects.acreate(conversation=chat.conversation, content="second", shown="second")
+    await tasks.sweep()
+    await until_sent(chat)
+    assert ("user", "second") in await sync_to_async(words_of)(chat.conversation)
+
+
+async def test_a_message_is_sent_once_whoever_sends_it(chat: Chat) -> None:
+    await chat.say("first")
+    row = await QueuedMessage.objects.acreate(conversation=chat.conversation, content="second", shown="second")
+    one = await sync_to_async(queued.send_next)(chat.conversation.pk)
+    assert one is not None
+    await QueuedMessage.objects.acreate(pk=row.pk, conversation=chat.conversation, content="second", shown="second")
+    await chat.ended(one.reply.pk)
+    await sync_to_async(queued.send_next)(chat.conversation.pk)
+    await chat.idle()
+    assert [content for _, content in await sync_to_async(words_of)(chat.conversation)].count("second") == 1
+
+
+async def test_one_that_is_refused_says_why_and_waits(chat: Chat) -> None:
+    await chat.say("first")
+    long = "word " * 20_000
+    await QueuedMessage.objects.acreate(conversation=chat.conversation, content=long, shown="long")
+    assert await sync_to_async(queued.send_next)(chat.conversation.pk) is None
+    assert "Too long for scripted" in (await QueuedMessage.objects.aget()).error
+
+
+@pytest.fixture
+def replying(conversation: Conversation) -> Conversation:
+    first = Message.objects.create(conversation=conversation, role="user", content="first", created_at=START)
+    later = first.created_at + timedelta(seconds=1)
+    Message.objects.create(conversation=conversation, role="assistant", status="streaming", created_at=later)
+    return conversation
+
+
+def test_the_page_queues_edits_and_removes(pages: Pages, replying: Conversation) -> None:
+    sent = pages.post("send", replying.pk, content="second <b>", client_id="a")
+    assert sent.headers["HX-Retarget"] == "#queue" and "second &lt;b&gt;" in sent.content.decode()
+    pages.post("send", replying.pk, content="second <b>", client_id="a")
+    pages.post("send", replying.pk, content="third", client_id="b")
+    first, second = QueuedMessage.objects.all()
+    page = pages.get("chat", replying.pk).content.decode()
+    assert page.index("second &lt;b&gt;") < page.index("when the reply is there") < page.index("third")
+    taken = pages.post("take_queued", replying.pk, first.pk, edit="1").content.decode()
+    assert "second &lt;b&gt;</pre>" in taken
+    assert pages.post("take_queued", replying.pk, first.pk).status_code == 404
+    assert "third" not in pages.post("take_queued", replying.pk, second.pk).content.decode()
+    assert not QueuedMessage.objects.exists()
+
+
+def test_files_do_not_wait_and_a_queue_has_its_end(
+    pages: Pages, replying: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = queue.attach(asyncio.get_running_loop()) if is_served else None
-    try:
-        await sync_to_async(queue.backend().enqueue)("no_such_task")
-        while server and not caplog.records:
-            await asyncio.sleep(0)
-    finally:
-        queue.attach(None)
-    assert [record.msg % record.args for record in caplog.records] == ["task no_such_task failed"]
+    row = upload(replying, name="a.txt", data=b"hello")
+    refused = pages.post("send", replying.pk, content="see", attachments=str(row.pk))
+    assert refused.status_code == 409 and "cannot wait in the queue" in refused.content.decode()
+    monkeypatch.setattr(queued, "MAX_QUEUED", 1)
+    queued.add(replying, content="a", shown="a")
+    with pytest.raises(Conflict, match="At most 1 messages can wait"):
+        queued.add(replying, content="b", shown="b")
+    with pytest.raises(Invalid):
+        queued.add(replying, content=" ", shown=" ")
+
+
+def test_nobody_else_reaches_the_queue(pages: Pages, replying: Conversation) -> None:
+    row = queued.add(replying, content="mine", shown="mine")
+    eve = Pages(User.objects.create_user("eve"))
+    assert eve.post("take_queued", replying.pk, row.pk).status_code == 404
+    assert eve.post("send_queued", replying.pk).status_code == 404
+    other = Conversation.objects.create(owner=replying.owner)
+    with pytest.raises(NotFound):
+        queued.take(other, row.pk)

@@ -11,24 +11,55 @@ from tests.llm_server import LlmServer
 pytestmark = pytest.mark.browser
 
 
-def test_enter_while_a_reply_is_written_keeps_the_text_and_says_so(alice: Person, llm: LlmServer) -> None:
+def test_what_is_sent_while_a_reply_is_written_waits_and_goes_in_order(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    llm.enqueue("word " * 60, drip=0.05)
+    llm.enqueue("Second answer.")
+    llm.enqueue("Third answer.")
+    alice.says("Go on for long")
+    expect(alice.replies.last).to_contain_text("word word word")
+    queue = alice.page.locator("#queue li")
+    for text in ("And then?", "And last?"):
+        alice.says(text)
+        expect(alice.box).to_have_value("")
+    expect(queue).to_have_count(2)
+    expect(queue.first).to_contain_text("when the reply is there")
+    expect(alice.page.locator("#stop")).to_be_visible()
+    alice.page.reload()
+    expect(queue).to_have_count(2)
+    alice.is_answered("Third answer.", seconds=30)
+    expect(queue).to_have_count(0)
+    said = alice.page.locator(".message.user")
+    expect(said).to_have_count(3)
+    expect(said.nth(1)).to_contain_text("And then?")
+    assert alice.complaints == []
+
+
+def test_a_waiting_message_is_edited_removed_and_sent_after_stop(alice: Person, llm: LlmServer) -> None:
     alice.begins()
     llm.enqueue("word " * 500, drip=0.05)
     alice.says("Go on for long")
     expect(alice.replies.last).to_contain_text("word word word")
-    alice.says("And then?")
-    note = alice.page.locator("#not-sent")
-    expect(note).to_have_text("A reply is being written: Stop it or wait; your text stays here.")
-    expect(note).to_be_visible()
-    expect(note).to_have_attribute("role", "status")
-    expect(alice.box).to_have_value("And then?")
+    for text in ("One?", "Two?"):
+        alice.says(text)
+        expect(alice.box).to_have_value("")
+    queue = alice.page.locator("#queue li")
+    expect(queue).to_have_count(2)
+    queue.last.get_by_role("button", name="Remove from the queue").click()
+    expect(queue).to_have_count(1)
+    alice.box.fill("And this.")
+    queue.first.get_by_role("button", name="Edit").click()
+    expect(alice.box).to_have_value("One?\n\nAnd this.")
+    expect(alice.box).to_be_focused()
+    alice.box.press("Enter")
+    expect(queue).to_have_count(1)
     alice.page.locator("#stop").click()
     expect(alice.replies.last).to_have_attribute("data-status", "stopped")
-    expect(note).to_be_empty()
-    expect(alice.box).to_have_value("And then?")
     llm.enqueue("Then this.")
-    alice.box.press("Enter")
+    expect(queue.first).to_contain_text("waits for you")
+    queue.first.get_by_role("button", name="Send now").click()
     alice.is_answered("Then this.")
+    expect(queue).to_have_count(0)
     assert alice.complaints == []
 
 

@@ -41,6 +41,7 @@ def chat(request: Request, pk: UUID) -> HttpResponse:
         "meter": measured,
         "flows": agent_fragments.flows(conversation, measured, oob=False),
         "running": running,
+        "queue": fragments.queue(conversation),
         **fragments.progress_context(running),
         "trust": reliability_of(conversation),
         **fragments.thread_context(conversation),

@@ -22,8 +22,11 @@ from conversations.models import Conversation
 from conversations.page import fragments
 from conversations.page.views.guard import Request, member
 from conversations.page.views.query_params import id_of, ids_of
-from conversations.turns import slash_commands, stop, turn
+from conversations.turns import queued, slash_commands, stop, turn
 
+FILES_DO_NOT_WAIT = (
+    "A message with files cannot wait in the queue: send it when the reply is there. It stays in the box."
+)
 NO_PARTS: dict[str, list[Any]] = {part: [] for part in history.PARTS}
 
 
@@ -39,19 +42,60 @@ def send_message(request: Request, pk: UUID) -> HttpResponse:
     if compaction.command(shown) is not None:  # a paste cannot be a command, but may be part of its instructions
         return _request_compaction(conversation, compaction.command(written.content) or "")
     slash_commands.require_text(shown)
-    begun = turn.begin(
-        conversation,
-        content=written.content,
-        client_id=request.POST.get("client_id") or None,
-        attachments=chosen,
-        pastes=written.pastes,
-        pasted=pastes.parse_pasted(request.POST.get("pasted", "[]")),
-    )
+    pasted, client_id = pastes.parse_pasted(request.POST.get("pasted", "[]")), request.POST.get("client_id") or ""
+    try:
+        begun = turn.begin(
+            conversation,
+            content=written.content,
+            client_id=client_id or None,
+            attachments=chosen,
+            pastes=written.pastes,
+            pasted=pasted,
+        )
+    except Conflict as refusal:
+        if refusal.code != "reply_running":
+            raise
+        if chosen:
+            raise Conflict(FILES_DO_NOT_WAIT, code="reply_running") from None
+        queued.add(
+            conversation,
+            content=written.content,
+            shown=shown,
+            client_id=client_id,
+            pastes=written.pastes,
+            pasted=pasted,
+        )
+        return _queue(conversation)
     if not begun.replayed:
         history.set_parts(begun.reply, **NO_PARTS)
         history.set_parts(begun.question, **({"tool_calls": []} if chosen or written.pastes else NO_PARTS))
     sent = [fragments.message(conversation, row) for row in (begun.question, begun.reply)]
     return HttpResponse(sent + [fragments.gone_from_composer(id) for id in chosen])
+
+
+def _queue(conversation: Conversation) -> HttpResponse:
+    return reswap(retarget(HttpResponse(fragments.queue(conversation)), "#queue"), "outerHTML")
+
+
+@member
+@require_POST
+def take_queued(request: Request, pk: UUID, queued_id: UUID) -> HttpResponse:
+    """Remove a message from the queue. With `edit` the response has its text, which goes back into the box."""
+    conversation = get_conversation(request.user, pk)
+    row = queued.take(conversation, queued_id)
+    taken = row.content if "edit" in request.POST else ""
+    return HttpResponse(fragments.queue(conversation, taken=taken))
+
+
+@member
+@require_POST
+def send_queued(request: Request, pk: UUID) -> HttpResponse:
+    """Send the first message of the queue now, after a reply that was stopped or failed."""
+    conversation = get_conversation(request.user, pk)
+    begun = queued.send_next(conversation.pk, anyway=True)
+    sent = [fragments.message(conversation, row) for row in (begun.question, begun.reply)] if begun else []
+    added = fragments.by_itself("#thread", "".join(sent), swap="beforeend") if sent else ""
+    return HttpResponse(fragments.queue(conversation) + added)
 
 
 @member
