@@ -5,10 +5,13 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Any
 
+import pillow_heif
 from PIL import Image, ImageOps, JpegImagePlugin
 
 from conversations.errors import Invalid
-from conversations.messages.images import MAX_SIDE, MEDIA_TYPES, ImageFile, too_wide
+from conversations.messages.images import CONVERTED, CONVERTED_SIDE, MAX_SIDE, MEDIA_TYPES, ImageFile, too_wide
+
+pillow_heif.register_heif_opener()
 
 PRIVATE = ("exif", "xmp", "photoshop", "comment", "mp")
 """Pillow's names of metadata that can reveal where and by whom a picture was taken; any text in a PNG can, too."""
@@ -27,9 +30,11 @@ def work(data: bytes) -> ImageFile:
 
 
 def _decoded(data: bytes) -> ImageFile:
-    with Image.open(BytesIO(data), formats=tuple(MEDIA_TYPES)) as image:
+    with Image.open(BytesIO(data), formats=(*MEDIA_TYPES, *CONVERTED)) as image:
         if max(image.size) > MAX_SIDE:
             raise too_wide()
+        if image.format in CONVERTED:
+            return _converted(image)
         format = "JPEG" if image.format == "MPO" else str(image.format)  # telephones write several JPEGs into one
         if _is_private(image):
             data, size = _without_private(image, format)
@@ -38,6 +43,19 @@ def _decoded(data: bytes) -> ImageFile:
             image.draft("L", (1, 1))  # decoding a JPEG at an eighth of its size shows that it is complete
             image.load()
         return ImageFile(data, MEDIA_TYPES[format], *size)
+
+
+def _converted(image: Image.Image) -> ImageFile:
+    """The first picture of an image, upright and without metadata, in a format that models take."""
+    upright = ImageOps.exif_transpose(image)
+    is_clear = upright.has_transparency_data
+    format = "PNG" if is_clear else "JPEG"
+    upright = upright.convert("RGBA" if is_clear else "RGB")
+    upright.thumbnail((CONVERTED_SIDE, CONVERTED_SIDE))
+    upright.info = {}
+    file = BytesIO()
+    upright.save(file, format, **({} if is_clear else {"quality": 90}))
+    return ImageFile(file.getvalue(), MEDIA_TYPES[format], *upright.size)
 
 
 def _is_private(image: Image.Image) -> bool:

@@ -20,7 +20,14 @@ as wide as high.
 """
 MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 """Pillow's names of formats -> media types."""
+CONVERTED = ("AVIF", "HEIF", "TIFF", "BMP")
+"""Formats that models do not take: such an image is kept as a PNG, or as a JPEG where it has no transparency."""
+CONVERTED_SIDE = 3_000
+"""The most pixels of the longer side of a converted image: models shrink larger ones, and it must stay in MAX_BYTES."""
 MARKS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
+TIFF = (b"II*\0", b"MM\0*")
+BRANDS = (b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+"""The brands of AVIF and HEIF files, after `ftyp`."""
 SECONDS = 4.0
 """CPU seconds that decoding one image may take; a photograph of 64 million pixels takes one to three."""
 MEGABYTES = 700
@@ -42,7 +49,10 @@ class ImageFile:
 
 def is_image(data: bytes) -> bool:
     """Whether the data are an image, by their first bytes."""
-    return data.startswith(MARKS) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP")
+    if data.startswith((*MARKS, *TIFF)) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
+        return True
+    is_bitmap = data.startswith(b"BM") and data[6:10] == bytes(4) and len(data) > 26
+    return is_bitmap or (data[4:8] == b"ftyp" and data[8:12] in BRANDS)
 
 
 def read_image(data: bytes, *, by: Hashable = None) -> ImageFile:

@@ -63,5 +63,6 @@ def heading(name: str) -> str:
 
 
 def unreadable() -> Invalid:
-    kinds = "Images (PNG, JPEG, GIF, WebP), text (UTF-8, UTF-16), PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF"
+    images = "Images (PNG, JPEG, GIF, WebP, HEIC, AVIF, TIFF, BMP)"
+    kinds = f"{images}, text (UTF-8, UTF-16), PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF"
     return Invalid(f"file: this kind of file can't be read. {kinds} and mails (.eml) can.", field="file")

@@ -8,6 +8,7 @@ from io import BytesIO
 from typing import Any
 from uuid import UUID, uuid4
 
+import pillow_heif
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
@@ -376,3 +377,39 @@ def test_as_many_images_are_sent_as_a_request_takes_the_latest_first() -> None:
 def test_markdown_names_images(conversation: Conversation) -> None:
     ask(conversation, "Which port?", put(conversation, picture(), "rack.png"))
     assert "Which port?\n\n[image: rack.png]\n" in as_markdown(conversation)
+
+
+@pytest.mark.parametrize(
+    ("format", "mode", "kept"),
+    [
+        ("HEIF", "RGB", "image/jpeg"),
+        ("HEIF", "RGBA", "image/png"),
+        ("AVIF", "RGB", "image/jpeg"),
+        ("TIFF", "RGB", "image/jpeg"),
+        ("TIFF", "CMYK", "image/jpeg"),
+        ("BMP", "RGB", "image/jpeg"),
+    ],
+)
+def test_formats_that_no_model_takes_are_converted(
+    conversation: Conversation, format: str, mode: str, kept: str
+) -> None:
+    pillow_heif.register_heif_opener()
+    file, exif = BytesIO(), Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    exif[0x010F] = "A camera of Ada's"
+    how = {} if format == "BMP" else {"exif": exif.tobytes()}
+    Image.new(mode, (4_000, 80)).save(file, format, **how)
+    row = upload(conversation, name="photo", data=file.getvalue())
+    sides = (3_000, 60) if format == "BMP" else (60, 3_000)
+    assert (row.kind, row.media_type, (row.width, row.height)) == ("image", kept, sides)
+    assert b"camera" not in bytes(row.data or b"")
+
+
+@pytest.mark.parametrize("data", [b"\0\0\0\x20ftypheic" + bytes(40), b"II*\0" + bytes(40), b"BM" + bytes(60)])
+def test_a_damaged_image_of_these_is_refused(conversation: Conversation, data: bytes) -> None:
+    with pytest.raises(Invalid, match="damaged"):
+        upload(conversation, name="photo", data=data)
+
+
+def test_a_text_that_begins_like_a_bitmap_stays_text(conversation: Conversation) -> None:
+    assert upload(conversation, name="a.txt", data=b"BM is short for bitmap, and this is a text.").kind == "text"

@@ -45,6 +45,7 @@ from conversations.models import (
     ModelProfile,
     Paste,
     Preference,
+    QueuedMessage,
     ToolCall,
     ToolServer,
     Wording,
@@ -99,6 +100,7 @@ def people(user: User, conversation: Conversation) -> None:
     AgentStep.objects.create(run=run, number=1, kind="assignment", message=told, call=call)
     ToolServer.objects.create(name="time", command="serve", environment="TOKEN=hush", headers="", tools=[{"name": "x"}])
     Paste.objects.create(message=message, number=1, start=0, length=3)
+    QueuedMessage.objects.create(conversation=conversation, content="Next?", shown="Next?", pastes=[[1, 0, 4]])
     Preference.objects.create(user=user, theme="dark")
     Attachment.objects.create(
         owner=user, conversation=conversation, message=message, kind="image", name="a.png", media_type="image/png",
