@@ -58,6 +58,12 @@ async def test_connections(profiles: Sequence[ModelProfile]) -> list[ConnectionT
     return await asyncio.gather(*(_try(profile, seconds) for profile in profiles))
 
 
+async def offered_models(profile: ModelProfile) -> tuple[str, ...]:
+    """The ids of the models that a profile's server lists; empty if it lists none, or does not answer."""
+    seconds = min(TIMEOUT_SECONDS, settings.MODEL_TIMEOUT_SECONDS)
+    return _without_key(await _offered(connect(profile, timeout=seconds, attempts=1)), profile)
+
+
 async def _try(profile: ModelProfile, seconds: float) -> ConnectionTest:
     model = connect(profile, timeout=seconds, attempts=1)
     listing = asyncio.create_task(_offered(model))

@@ -297,6 +297,12 @@ def _row(name: str, model: str, role: ModelProfile.Role, access: dict[str, str])
     }
 
 
+def new_profile(name: str, *, provider: str, base_url: str, api_key: str, model_id: str) -> ModelProfile:
+    """An unsaved profile for chat, with what is known of a model of this id: window, prices and abilities."""
+    row = _row(name, model_id, Role.CHAT, {"provider": provider, "base_url": base_url, "api_key": api_key})
+    return ModelProfile(name=name, **row["first"], **row["always"])
+
+
 def _builtin() -> list[dict[str, Any]]:
     if not builtin.is_available():
         return []

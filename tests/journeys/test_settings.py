@@ -264,3 +264,21 @@ def test_a_summary_is_edited_from_its_divider(alice: Person, llm: LlmServer) -> 
     alice.says("Which port has service-3?")
     alice.is_answered("Port 5003.")
     assert "Every service has a port of its own." in llm.chats[-1].text
+
+
+def test_an_administrator_connects_a_model(alice: Person, llm: LlmServer) -> None:
+    llm.models = ["scripted", "qwen3:8b"]
+    alice.page.goto(f"{alice.site.url}/models/connect?preset=ollama")
+    alice.page.get_by_label("Address").fill(llm.url)
+    alice.page.get_by_role("button", name="List the server's models").click()
+    expect(alice.page.locator("#offers")).to_contain_text("2 models")
+    expect(alice.page.locator("datalist option")).to_have_count(2)
+    llm.enqueue(status=404, message="model 'gone' not found")
+    alice.page.get_by_label("Model", exact=True).fill("gone")
+    alice.page.get_by_role("button", name="Test and save").click()
+    expect(alice.page.locator("#connected")).to_contain_text("model 'gone' not found")
+    alice.page.get_by_label("Model", exact=True).fill("qwen3:8b")
+    alice.page.get_by_role("button", name="Test and save").click()
+    alice.page.wait_for_url(f"{alice.site.url}/")
+    expect(alice.page.get_by_text("qwen3:8b is connected")).to_be_visible()
+    assert alice.complaints == []

@@ -1,0 +1,104 @@
+"""The page on which an administrator connects a model: a preset, an address, a key, a model of the server's list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.contrib import messages
+from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from conversations.errors import Invalid, NotFound
+from conversations.llm import windows
+from conversations.llm.connection_test import offered_models, test_connections
+from conversations.llm.presets import BY_ID, PRESETS, Preset
+from conversations.llm.profiles import new_profile
+from conversations.models import ModelProfile
+from conversations.page.views.guard import Request, member
+from conversations.page.views.sidebar import sidebar
+
+MAX_LISTED = 2_000
+"""The most models of a server that the page suggests."""
+
+
+@member
+@never_cache
+@require_GET
+def connect_model(request: Request) -> HttpResponse:
+    """The form for a preset."""
+    _require_administrator(request)
+    preset = BY_ID.get(request.GET.get("preset", ""), PRESETS[0])
+    context = {"preset": preset, "presets": PRESETS, "sidebar": sidebar(request.user)}
+    return render(request, "conversations/connect.html", context)
+
+
+@member
+@require_POST
+def list_models(request: Request) -> HttpResponse:
+    """The models that the server of the form lists."""
+    _require_administrator(request)
+    profile = _profile(request.POST, _preset(request.POST), model_id="none")
+    offered = async_to_sync(offered_models)(profile)[:MAX_LISTED]
+    return render(request, "conversations/_offered.html", {"offered": offered})
+
+
+@member
+@require_POST
+def save_model(request: Request) -> HttpResponse:
+    """Ask the model for a few words, and save it if it answers, or `anyway`. The response says why it does not."""
+    _require_administrator(request)
+    preset = _preset(request.POST)
+    profile = _profile(request.POST, preset, model_id=request.POST.get("model_id", "").strip())
+    (trial,) = async_to_sync(test_connections)([profile])
+    if trial.fault and "anyway" not in request.POST:
+        return render(request, "conversations/_connected.html", {"trial": trial, "offered": trial.offered[:12]})
+    profile.save()
+    windows.inherit(profile)
+    windows.ask_later(profile)
+    if trial.fault:
+        messages.success(request, f"{profile.name} is saved. It did not answer: {trial.fault}")
+    else:
+        messages.success(request, f"{profile.name} is connected: it answered in {trial.ms / 1000:.1f} s.")
+    return HttpResponseClientRedirect(reverse("home"))
+
+
+def _require_administrator(request: Request) -> None:
+    user = request.user
+    if not (isinstance(user, AbstractUser) and user.is_staff and user.has_perm("conversations.add_modelprofile")):
+        raise NotFound("There is no such page for you: an administrator connects models.")
+
+
+def _preset(form: Any) -> Preset:
+    preset = BY_ID.get(form.get("preset", ""))
+    if preset is None:
+        raise Invalid("preset: there is no such preset.", field="preset")
+    return preset
+
+
+def _profile(form: Any, preset: Preset, *, model_id: str) -> ModelProfile:
+    """The unsaved profile of the form. Raises Invalid, naming the field."""
+    address = form.get("address", preset.address).strip()
+    if preset.id == "other" and not address:
+        raise Invalid("address: Address: is required.", field="address")
+    profile = new_profile(
+        form.get("name", "").strip() or model_id[:100],
+        provider=preset.provider,
+        base_url=address,
+        api_key=form.get("key", "").strip(),
+        model_id=model_id,
+    )
+    try:
+        profile.full_clean()
+    except ValidationError as fault:
+        field, (words, *_) = next(iter(fault.message_dict.items()))
+        label = {"base_url": "address", "api_key": "key", "model_id": "model"}.get(field, field)
+        # The page shows refusals without their field, in one place for the whole form.
+        raise Invalid(f"{label}: {label.capitalize()}: {words}", field=label) from None
+    return profile
