@@ -106,6 +106,7 @@ urlpatterns = [
     path("c/<uuid:pk>/pin", conversations.pin, name="pin"),
     path("c/<uuid:pk>/archive", conversations.archive, name="archive"),
     path("c/<uuid:pk>/delete", conversations.delete_conversation, name="delete"),
+    path("export", conversations.export_everything, name="export_everything"),
     path("models/connect", models.connect_model, name="connect_model"),
     path("models/offered", models.list_models, name="list_models"),
     path("models/save", models.save_model, name="save_model"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from zipfile import ZipFile
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -281,4 +283,22 @@ def test_an_administrator_connects_a_model(alice: Person, llm: LlmServer) -> Non
     alice.page.get_by_role("button", name="Test and save").click()
     alice.page.wait_for_url(f"{alice.site.url}/")
     expect(alice.page.get_by_text("qwen3:8b is connected")).to_be_visible()
+    assert alice.complaints == []
+
+
+def test_everything_is_downloaded_as_a_zip_that_comes_in_again(alice: Person) -> None:
+    for words in (6, 9):
+        alice.imports(long_conversation(words))
+    alice.page.goto(f"{alice.site.url}/settings")
+    with alice.page.expect_download() as started:
+        alice.page.get_by_role("link", name="Download everything").click()
+    file = started.value.path()
+    with ZipFile(file) as archive:
+        assert archive.testzip() is None
+        assert len(json.loads(archive.read("conversations.json"))) == 2
+    alice.page.goto(alice.site.url)
+    alice.page.locator("#side input[name=file]").set_input_files(
+        {"name": "all.zip", "mimeType": "application/zip", "buffer": file.read_bytes()}
+    )
+    expect(alice.page.locator("#conversations .entry")).to_have_count(4)
     assert alice.complaints == []

@@ -9,10 +9,11 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
 from django.urls import Resolver404, resolve, reverse
+from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
@@ -24,6 +25,7 @@ from conversations.context import settings
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports, markdown
 from conversations.exchange.document import Unread
+from conversations.exchange.everything import everything
 from conversations.models import Conversation
 from conversations.page import fragments
 from conversations.page.forms import ImportForm, cleaned
@@ -123,6 +125,17 @@ def export(request: Request, pk: UUID) -> HttpResponse:
             raise Invalid("format: must be json or md.", field="format")
     name = f"{slugify(conversation.title) or 'conversation'}.{kind}"
     response["Content-Disposition"] = content_disposition_header(True, name)
+    return response
+
+
+@member
+@require_GET
+def export_everything(request: Request) -> StreamingHttpResponse:
+    """All of a person's conversations as one zip, written as it is downloaded."""
+    response = StreamingHttpResponse(everything(request.user), content_type="application/zip")
+    name = f"chatsite-{timezone.localdate().isoformat()}.zip"
+    response["Content-Disposition"] = content_disposition_header(True, name)
+    response["X-Accel-Buffering"] = "no"
     return response
 
 

@@ -1,0 +1,92 @@
+"""Exports all conversations of a person as one zip, written as it is downloaded: only one conversation is in memory."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from uuid import UUID
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils import timezone
+from django.utils.text import slugify
+
+from conversations.access import own_conversations
+from conversations.exchange.exports import as_json
+from conversations.exchange.markdown import as_markdown
+from conversations.messages.attachments import clean_name
+from conversations.models import Attachment, Conversation
+
+MAX_SLUG_CHARS = 60
+
+
+class _Pieces(io.RawIOBase):
+    """A file that cannot be read or sought: `take` gives what was written since the last time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        self._written.append(piece := bytes(data))  # type: ignore[call-overload]
+        return len(piece)
+
+    def take(self) -> bytes:
+        data = b"".join(self._written)
+        self._written.clear()
+        return data
+
+
+async def everything(user: AbstractBaseUser) -> AsyncIterator[bytes]:
+    """The pieces of a zip with `conversations.json`, which an import reads, a Markdown file each, and all images."""
+    pieces = _Pieces()
+    steps = _steps(user, ZipFile(pieces, "w", ZIP_DEFLATED))
+    more: Callable[[], bool] = lambda: next(steps, None) is not None  # noqa: E731 - a StopIteration crosses no thread
+    while await sync_to_async(more)():
+        if data := pieces.take():
+            yield data
+    yield pieces.take()
+
+
+def _steps(user: AbstractBaseUser, archive: ZipFile) -> Iterator[bool]:
+    """Write the archive, one conversation or image a step."""
+    ids = list(own_conversations(user).order_by("created_at", "id").values_list("pk", flat=True))
+    with archive:
+        with archive.open(_member("conversations.json"), "w", force_zip64=True) as file:
+            for number, id in enumerate(ids):
+                if conversation := _conversation(user, id):
+                    text = json.dumps(as_json(conversation), ensure_ascii=False)
+                    file.write(f"{',' if number else '['}\n{text}".encode())
+                yield True
+            file.write(b"\n]\n" if ids else b"[]\n")
+        for number, id in enumerate(ids, start=1):
+            if conversation := _conversation(user, id):
+                name = f"{number:04}-{slugify(str(conversation))[:MAX_SLUG_CHARS] or 'chat'}"
+                archive.writestr(_member(f"markdown/{name}.md"), as_markdown(conversation))
+                yield from _images(archive, conversation, name)
+            yield True
+
+
+def _images(archive: ZipFile, conversation: Conversation, folder: str) -> Iterator[bool]:
+    rows = Attachment.objects.filter(conversation=conversation, kind=Attachment.Kind.IMAGE).exclude(message=None)
+    for number, row in enumerate(rows.iterator(chunk_size=1), start=1):
+        if row.data:
+            member = _member(f"images/{folder}/{number:03}-{clean_name(row.name)}", is_packed=True)
+            archive.writestr(member, bytes(row.data))
+            yield True
+
+
+def _conversation(user: AbstractBaseUser, id: UUID) -> Conversation | None:
+    """The conversation; None if it was deleted meanwhile."""
+    return own_conversations(user).select_related("model").filter(pk=id).first()
+
+
+def _member(name: str, *, is_packed: bool = False) -> ZipInfo:
+    member = ZipInfo(name, timezone.localtime().timetuple()[:6])
+    member.compress_type = ZIP_STORED if is_packed else ZIP_DEFLATED
+    return member
