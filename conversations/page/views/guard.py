@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render, resolve_url
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
@@ -17,7 +18,7 @@ from django_htmx.middleware import HtmxDetails
 from conversations.errors import Refused
 from conversations.models import Conversation
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 class Request(HttpRequest):
@@ -31,7 +32,7 @@ def member(view: View) -> View:
     """Decorate a view: it requires sign-in, and a Refused error becomes a sentence on the page."""
 
     @wraps(view)
-    def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+    def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return sign_in(request)
         try:
