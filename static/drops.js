@@ -1,9 +1,11 @@
 // Files that are dropped on the list, or on a page without a conversation, are imported one after the other, by the
 // view of the form that is there. On a conversation they are attachments: that is the composer's business.
-// Listens to dragover, dragleave and drop.
+// Listens to dragover, dragleave and drop, and to large files that are chosen.
 import { complain } from "./answers.js";
 import { composer, find } from "./page.js";
+import { withoutTheRest } from "./zips.js";
 
+const LARGE = 5_000_000;
 const side = find("#side"), importing = find("#side form.import");
 
 const showReceiving = (words) => {
@@ -17,7 +19,7 @@ const canImport = ({ dataTransfer, target }) => (
 // Returns the address of the imported conversation. Throws the reason of a refusal, in words.
 const importFile = async (file) => {
   const body = new FormData(), headers = JSON.parse(document.body.getAttribute("hx-headers"));
-  body.append("file", file);
+  body.append("file", await withoutTheRest(file));
   const answer = await fetch(importing.getAttribute("hx-post"), { method: "POST", body, headers: { ...headers, "HX-Request": "true" } })
     .catch(() => { throw new Error("The server cannot be reached. Try again in a moment."); });
   if (answer.ok) return answer.headers.get("HX-Redirect");
@@ -48,3 +50,11 @@ document.addEventListener("drop", (event) => {
   event.preventDefault();
   importFiles([...event.dataTransfer.files]);
 });
+// A zip that is too large for a request is sent without what is not read.
+document.addEventListener("change", (event) => {
+  const [file] = event.target.matches?.("form.import input[type=file]") ? event.target.files : [];
+  if (!file || !/\.zip$/i.test(file.name) || file.size <= LARGE) return;
+  event.stopImmediatePropagation();
+  event.target.value = "";
+  importFiles([file]);
+}, true);
