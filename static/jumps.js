@@ -5,6 +5,7 @@ import { find, panel, readStored, store, thread } from "./page.js";
 import { stopFollowing } from "./place.js";
 
 const FLASH_MS = 2000;
+const MAX_MARKS = 1000;
 
 const reveal = (place) => {
   if (place.matches("details")) place.open = true;
@@ -14,6 +15,25 @@ const reveal = (place) => {
   heir.focus({ preventScroll: true });
   place.classList.add("flash");
   setTimeout(() => place.classList.remove("flash"), FLASH_MS);
+};
+
+// Marks the searched words in a message, whole words and those that begin with them; the marks change no element.
+const markWords = (place) => {
+  const words = find("#search")?.value.match(/"[^"]+"|\S+/g)?.map((word) => word.replaceAll('"', "")) ?? [];
+  const terms = words.filter(Boolean).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  if (!terms.length || !CSS.highlights) return;
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${terms.join("|")})[\\p{L}]*`, "giu"), found = new Highlight();
+  const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode() && found.size < MAX_MARKS) {
+    const { currentNode: text } = texts;
+    for (const { index, 0: match } of text.data.matchAll(pattern)) {
+      const range = new Range();
+      range.setStart(text, index);
+      range.setEnd(text, index + match.length);
+      found.add(range);
+    }
+  }
+  CSS.highlights.set("found", found);
 };
 
 // Goes to the message that the address names.
@@ -26,6 +46,7 @@ const jump = () => {
   if (!message) { htmx.ajax("GET", `${location.pathname}messages/${id}/around`, "#reader"); return; }
   panel.close();
   reveal(message);
+  markWords(message);
 };
 addEventListener("hashchange", jump);
 addEventListener("DOMContentLoaded", jump);
@@ -43,7 +64,9 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   const here = ["reader", "around"].includes(target.id) && find("#around [data-here], #reader [data-here]");
-  if (here) reveal(here);
+  if (!here) return;
+  reveal(here);
+  markWords(here);
 });
 
 // The searched words stand beside the hit that was opened, and on no other page: whoever signs in here meanwhile may be
@@ -59,4 +82,6 @@ addEventListener("DOMContentLoaded", () => {
   if (!field || searched?.path !== location.pathname) return;
   field.value = searched.words;
   htmx.trigger(field, "input");
+  const message = document.getElementById(location.hash.slice(1));
+  if (message) markWords(message);
 });

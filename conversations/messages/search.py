@@ -16,7 +16,7 @@ from conversations.context.message_index import of_owner
 from conversations.messages import lookup
 from conversations.messages.cursors import microseconds, moment_at, not_ours
 from conversations.messages.history import State, state_of
-from conversations.messages.search_terms import contains, excerpt, pattern, terms_of
+from conversations.messages.search_terms import contains, excerpt, marks, terms_of
 from conversations.models import Conversation, Message
 from conversations.runtime.substring_lookup import time_limit
 from conversations.validation import clean_text
@@ -162,7 +162,7 @@ def _hit(row: Conversation | Message, terms: list[str]) -> Hit:
 
 def _pieces(text: str, terms: list[str]) -> tuple[Piece, ...]:
     # The pattern has one group, so every second piece of the split is a found word.
-    parts = pattern(terms).split(text)
+    parts = marks(terms, text).split(text)
     return tuple(Piece(part, number % 2 == 1) for number, part in enumerate(parts) if part)
 
 

@@ -39,7 +39,7 @@ def excerpt(text: str, terms: list[str], length: int = SNIPPET) -> str:
 
     Signs of Markdown are left out, unless the terms contain some.
     """
-    found = pattern(terms).search(text)
+    found = marks(terms, text).search(text)
     start = found.start() if found else 0
     at = max(0, start - BEFORE)
     at = text.find(" ", at, start) + 1 or at if at else 0
@@ -52,15 +52,30 @@ def excerpt(text: str, terms: list[str], length: int = SNIPPET) -> str:
     return ("… " if at else "") + head + ("" if is_all else "…")
 
 
-def pattern(terms: list[str]) -> re.Pattern[str]:
+def marks(terms: list[str], text: str) -> re.Pattern[str]:
+    """The pattern for the found words of a text: whole words, unless the terms only occur within words."""
+    whole = pattern([term for term in terms if not _is_word(term)], words=[term for term in terms if _is_word(term)])
+    return whole if whole.search(text) else pattern(terms)
+
+
+def _is_word(term: str) -> bool:
+    """Whether a term is a word of letters that are written with spaces between words."""
+    return term.isascii() and PLAIN.match(term) is not None
+
+
+def pattern(terms: list[str], *, words: list[str] | None = None) -> re.Pattern[str]:
     """A pattern for any of the terms, the longest first, or a word that begins with a term's stem; in any case.
 
+    `words` are terms that only count as whole words.
     Its only group is the whole match, so that every second piece of a split is a match.
     """
     longest_first = sorted(terms, key=len, reverse=True)
-    stems = (stem(term) for term in longest_first if PLAIN.match(term))
-    words = [rf"\b{re.escape(root)}\w*" for root in stems if len(root) >= SHORTEST_STEM and root.isascii()]
-    return re.compile(f"({'|'.join([*map(re.escape, longest_first), *words])})", re.IGNORECASE)
+    stems = (stem(term) for term in (*longest_first, *(words or ())) if PLAIN.match(term))
+    inflected = [
+        rf"\b{re.escape(root)}\w*" for root in stems if len(root) >= SHORTEST_STEM and root.isascii() and root.isalpha()
+    ]
+    whole = [rf"\b{re.escape(word)}\b" for word in words or ()]
+    return re.compile(f"({'|'.join([*map(re.escape, longest_first), *inflected, *whole])})", re.IGNORECASE)
 
 
 def in_a_line(text: str) -> str:

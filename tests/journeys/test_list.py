@@ -62,6 +62,8 @@ def test_what_was_searched_for_stands_beside_the_hit_that_was_opened(alice: Pers
         expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
         expect(field).to_have_value("service-1")
         expect(hits).to_have_count(2)
+        marked = "[...CSS.highlights.get('found') ?? []].map((range) => range.toString())"
+        assert set(page.evaluate(marked)) == {"service-1"}, "the words are marked in the message"
     page.context.clear_cookies()
     page.locator("#found li.heading", has_text="First").locator("+ .hit a").click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
