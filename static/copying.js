@@ -1,14 +1,31 @@
-// Copying: a message as it is stored, code as it is, and a selection as it reads: without controls, and formulas as TeX.
+// Copying: a message as it is stored, and as HTML for editors and mails; code as it is; a selection as it reads: without
+// controls, and formulas as TeX.
 // Listens to click and copy.
 import { complain } from "./answers.js";
 import { find } from "./page.js";
 
+const CONTROLS = "button, .acts, template, script";
+const KEPT = ["href", "src", "alt", "colspan", "rowspan", "start", "dir", "lang", "display", "xmlns"];
+
 if (!navigator.clipboard) document.documentElement.classList.add("no-clipboard");
 
 // `words` is a promise: a browser lets a page write only as long as a click is fresh, whatever the network does.
-const writeClipboard = (words) => (typeof ClipboardItem === "function"
-  ? navigator.clipboard.write([new ClipboardItem({ "text/plain": words.then((text) => new Blob([text], { type: "text/plain" })) })])
-  : words.then((text) => navigator.clipboard.writeText(text)));
+const writeClipboard = (words, html) => {
+  if (typeof ClipboardItem !== "function") return words.then((text) => navigator.clipboard.writeText(text));
+  const kinds = { "text/plain": words.then((text) => new Blob([text], { type: "text/plain" })) };
+  if (html) kinds["text/html"] = new Blob([html], { type: "text/html" });
+  return navigator.clipboard.write([new ClipboardItem(kinds)]);
+};
+// Returns a reply as HTML, without the page's controls and styles.
+const htmlOf = (message) => {
+  const prose = find(".text.prose", message)?.cloneNode(true);
+  if (!prose) return "";
+  for (const control of prose.querySelectorAll(`${CONTROLS}, .code-head`)) control.remove();
+  for (const element of prose.querySelectorAll("*")) {
+    for (const name of element.getAttributeNames()) if (!KEPT.includes(name)) element.removeAttribute(name);
+  }
+  return prose.innerHTML.trim();
+};
 const fetchText = async (address) => {
   const answer = await fetch(address, { redirect: "error" });
   if (!answer.ok) throw new Error(answer.status);
@@ -21,8 +38,8 @@ const label = (button, name) => {
   button.ariaLabel = button.title = name;
   icon.setAttribute("href", name === "Copied" ? "#i-done" : "#i-copy");
 };
-const copy = async (button, words) => {
-  try { await writeClipboard(words); } catch { complain("This could not be copied. Try again in a moment."); return; }
+const copy = async (button, words, html) => {
+  try { await writeClipboard(words, html); } catch { complain("This could not be copied. Try again in a moment."); return; }
   const place = find("#said");
   if (place) place.textContent = "Copied.";
   label(button, "Copied");
@@ -31,13 +48,12 @@ const copy = async (button, words) => {
 
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("button");
-  if (button?.matches(".copy")) copy(button, fetchText(button.dataset.copy));
+  if (button?.matches(".copy")) copy(button, fetchText(button.dataset.copy), htmlOf(button.closest(".message")));
   else if (button?.matches(".code-head button")) copy(button, Promise.resolve(find("pre", button.closest(".code")).textContent.replace(/\n$/, "")));
 });
 
 // --- A selection ------------------------------------------------------------------------------------------------------
 
-const CONTROLS = "button, .acts, template, script";
 // Returns a copy of the selected part, apart from the page; null where the browser copies it just as well.
 const copySelected = (range) => {
   const { commonAncestorContainer: node } = range, root = node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement;

@@ -68,6 +68,18 @@ def test_a_message_is_copied_as_it_is_stored(reader: Person) -> None:
     assert reader.complaints == []
 
 
+def test_a_reply_is_copied_as_html_too(reader: Person) -> None:
+    page = reader.page
+    page.locator(".message.assistant > .acts > .copy").click()
+    expect(page.locator(".message.assistant > .acts > .copy")).to_have_accessible_name("Copied")
+    read = "navigator.clipboard.read().then(([item]) => item.getType('text/html')).then((blob) => blob.text())"
+    html = str(page.evaluate(read))
+    for part in ("<h1>Two roots</h1>", "<strong>roots</strong>", 'href="https://example.org', "<li>one</li>", "<math"):
+        assert part in html
+    assert "<button" not in html and "class=" not in html and "return" in html
+    assert reader.complaints == []
+
+
 def test_code_is_copied_exactly(reader: Person) -> None:
     button = reader.page.locator(".code-head button")
     button.click()
