@@ -80,6 +80,7 @@ urlpatterns = [
     path("c/<uuid:pk>/context/snapshots", context.take_snapshot, name="take_snapshot"),
     path("c/<uuid:pk>/context/restore", context.restore, name="restore"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/regenerate", branches.regenerate, name="regenerate"),
+    path("c/<uuid:pk>/messages/<uuid:message_id>/models", branches.regenerate_with, name="regenerate_with"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/edit", branches.edit, name="edit"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/fork", branches.fork, name="fork"),
     path("c/<uuid:pk>/messages/<uuid:message_id>/versions/<int:number>", versions.version, name="version"),

@@ -47,5 +47,7 @@ panel.addEventListener("close", () => {
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   const form = event.target.closest("form[data-closes]");
-  if (form && event.detail.successful) form.closest("[popover]").hidePopover();
+  if (!form || !event.detail.successful) return;
+  const around = form.closest("[popover], dialog");
+  if (around.matches("dialog")) around.close(); else around.hidePopover();
 });

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from compression.core.values import Steering
 from conversations.compaction import compaction
-from conversations.models import Conversation, Message
+from conversations.models import Conversation, Message, ModelProfile
 from tests.conversations.chat import fill
 from tests.conversations.pages import Pages, elements
 from tests.llm_server import LlmServer
@@ -170,3 +170,22 @@ def test_an_edit_of_a_message_that_was_edited_elsewhere_says_so_in_its_form(
     response = pages.post("edit", conversation.pk, row.pk, content="Here")
     assert (response.status_code, response.headers["HX-Retarget"]) == (409, f"#refused-{row.pk}")
     assert b"edited or replaced elsewhere" in response.content
+
+
+def test_another_model_is_chosen_only_once_it_is_sure(pages: Pages, conversation: Conversation) -> None:
+    fill(conversation, 4)
+    other = ModelProfile.objects.create(
+        name="larger", model_id="larger", base_url=conversation.model.base_url, window=8_000
+    )
+    row = numbered(conversation, 1)
+    listed = pages.get("regenerate_with", conversation.pk, row.pk, htmx=True).content.decode()
+    assert "larger" in listed and "8,000 tokens" in listed and "answers now" in listed
+    asked = pages.post("regenerate", conversation.pk, row.pk, model=str(other.pk))
+    assert f'"model": "{other.pk}"' in asked.content.decode()
+    conversation.refresh_from_db()
+    assert conversation.model != other
+    assert pages.post("regenerate", conversation.pk, row.pk, sure="1", model="none").status_code == 400
+    assert pages.post("regenerate", conversation.pk, row.pk, sure="1", model=str(other.pk)).status_code == 204
+    conversation.refresh_from_db()
+    assert conversation.model == other
+    assert pages.get("regenerate_with", conversation.pk, numbered(conversation, 0).pk).status_code == 404

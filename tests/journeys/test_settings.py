@@ -304,3 +304,23 @@ def test_everything_is_downloaded_as_a_zip_that_comes_in_again(alice: Person) ->
     )
     expect(alice.page.locator("#conversations .entry")).to_have_count(4)
     assert alice.complaints == []
+
+
+def test_a_reply_is_written_anew_by_another_model(alice: Person, llm: LlmServer) -> None:
+    alice.page.goto(f"{alice.site.url}/models/connect?preset=other")
+    alice.page.get_by_label("Address").fill(llm.url)
+    alice.page.get_by_label("Model", exact=True).fill("larger")
+    alice.page.get_by_role("button", name="Test and save").click()
+    alice.page.wait_for_url(f"{alice.site.url}/")
+    alice.begins()
+    llm.enqueue("From the first.")
+    alice.says("Who are you?")
+    alice.is_answered("From the first.")
+    llm.enqueue("From the larger one.")
+    alice.chooses(alice.replies.last, "Regenerate with…", role="link")
+    alice.page.locator(".with-model").get_by_role("button", name="larger").click()
+    alice.is_answered("From the larger one.")
+    expect(alice.page.locator("#panel")).not_to_be_visible()
+    expect(alice.replies.last.locator(".of")).to_contain_text("larger")
+    assert llm.chats[-1].body["model"] == "larger"
+    assert alice.complaints == []

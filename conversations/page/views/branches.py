@@ -9,12 +9,14 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.html import escape
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget, trigger_client_event
 
 from conversations.access import get_conversation
 from conversations.compaction import compaction
+from conversations.context import settings
 from conversations.errors import Invalid, Refused
+from conversations.llm.profiles import chat_profiles
 from conversations.messages.pastes import parse_pasted
 from conversations.models import Conversation, Message
 from conversations.page import thread as threads
@@ -29,16 +31,41 @@ EDITED_ELSEWHERE = "This message was edited or replaced elsewhere. Copy your tex
 @member
 @require_POST
 def regenerate(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
-    """Replace a reply by a new one. Asks for confirmation (`sure`) if later messages are removed too."""
+    """Replace a reply by a new one, of another `model` if one is given, which answers from now on.
+
+    Asks for confirmation (`sure`) if later messages are removed too.
+    """
     conversation = get_conversation(request.user, pk)
     row = _in_history(conversation, message_id, Message.Role.ASSISTANT)
     later = threads.later(conversation, row)
     if later and ("sure" not in request.POST or _came_since(request, conversation)):
-        context = {"item": view_of(conversation, row), "later": later, "seen": threads.newest(conversation)}
+        context = {
+            "item": view_of(conversation, row),
+            "later": later,
+            "seen": threads.newest(conversation),
+            "model": request.POST.get("model", ""),
+        }
         response = render(request, "conversations/_sure.html", context)
         return reswap(retarget(response, f"#acts-{row.pk}"), "innerHTML")
+    if "model" in request.POST:
+        settings.change(conversation, model=settings.chosen_profile(request.POST["model"]))
     branches.regenerate(conversation, row.pk)
     return _fetch_changes()
+
+
+@member
+@never_cache
+@require_GET
+def regenerate_with(request: Request, pk: UUID, message_id: UUID) -> HttpResponse:
+    """The models that can write a reply anew."""
+    conversation = get_conversation(request.user, pk)
+    context = {
+        "conversation": conversation,
+        "message": _in_history(conversation, message_id, Message.Role.ASSISTANT),
+        "models": chat_profiles(),
+        "profile": settings.profile_of(conversation),
+    }
+    return render(request, "conversations/_regenerate_with.html", context)
 
 
 @member
