@@ -20,7 +20,10 @@ RULES = {
 }
 Look = tuple[Any, int, int]
 LOOKS: list[Look] = [("light", 1280, 860), ("dark", 390, 844)]
-ADDRESSES = ["/settings/", "/usage/", "/search?q=service", "/admin/", "/admin/analytics/", "/nowhere"]
+ADDRESSES = [
+    "/settings/", "/usage/", "/search?q=service", "/models/connect?preset=ollama", "/trash", "/admin/",
+    "/admin/analytics/", "/nowhere",
+]  # fmt: skip
 REPLY = """A table, code and a formula:
 
 | port | host |
@@ -74,12 +77,31 @@ def test_no_page_breaks_a_rule(at_site: Callable[..., Person], llm: LlmServer) -
     for address in ADDRESSES:
         alice.page.goto(alice.site.url + address)
         check(address)
+    _queues_and_deletes(alice, llm, check)
     alice.page.goto(alice.site.url + "/api/docs")
     check("docs of the API", LOOKS[:1])  # so long a page takes seconds
     alice.page.context.clear_cookies(name="sessionid")
     alice.page.goto(alice.site.url)
     check("sign in")
     assert check.wrong == []
+
+
+def _queues_and_deletes(alice: Person, llm: LlmServer, check: Checked) -> None:
+    alice.page.goto(alice.site.url)
+    alice.begins()
+    llm.enqueue("word " * 800, drip=0.05)
+    alice.says("Go on for long")
+    expect(alice.replies.last).to_contain_text("word word")
+    alice.says("And then?")
+    expect(alice.page.locator("#queue li")).to_have_count(1)
+    check("a queue")
+    alice.page.locator("#stop").click()
+    alice.page.get_by_role("button", name="Menu").click()
+    alice.page.locator("#conversation-menu").get_by_role("button", name="Delete").click()
+    expect(alice.page.locator(".just-gone")).to_be_visible()
+    check("a deleted chat")
+    alice.page.goto(f"{alice.site.url}/trash")
+    check("the trash")
 
 
 def test_acts_that_take_two_rows_can_be_hit_and_move_nothing(alice: Person, llm: LlmServer) -> None:

@@ -20,6 +20,8 @@ ADDRESSES = [
     "usage/",
     "search?q=service",
     "help/",
+    "trash",
+    "models/connect?preset=ollama",
     "api/docs",
     "admin/",
     "admin/analytics/",
