@@ -59,16 +59,22 @@ class Protocol:
 TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
 
 
+CODES = {"context_too_large": "context_length_exceeded", "provider_rate_limited": "rate_limit_exceeded"}
+"""Our codes for which OpenAI's clients look by other names."""
+
+
 def chat_error(refusal: Refused) -> Json:
-    """The error as OpenAI's clients read it."""
+    """The error as OpenAI's clients read it, with OpenAI's own code where clients act on it."""
     kind = TYPES.get(refusal.status, "invalid_request_error" if refusal.status < 500 else "server_error")
-    return as_json(refusal, type=kind, param=refusal.detail.get("field"))
+    return as_json(refusal, code=CODES.get(refusal.code, refusal.code), type=kind, param=refusal.detail.get("field"))
 
 
 CHAT = Protocol(
     read=lambda body, profile: body,
     error=chat_error,
     broken=lambda error: f"data: {json.dumps(error)}\n\n",
+    # As OpenAI has it: clients make room themselves after this status and code, and ask again after others.
+    statuses={"context_too_large": 400},
 )
 """OpenAI's chat completions: all passes as it is."""
 

@@ -288,9 +288,9 @@ def test_what_cannot_fit_is_refused_before_it_is_sent(caller: Caller) -> None:
     messages = [*caller.history(2), {"role": "user", "content": "word " * 5_000}]
     with pytest.raises(openai.APIStatusError, match="context_length_exceeded") as refused:
         caller.ask(messages)
-    assert refused.value.status_code == 413
+    assert refused.value.status_code == 400
     error = refused.value.response.json()["error"]
-    assert error["code"] == "context_too_large"
+    assert error["code"] == "context_length_exceeded"
     assert set(error["detail"]) == {"system", "summary", "protected", "live", "total", "budget", "window"}
     assert not caller.served.llm.chats
 
@@ -305,7 +305,7 @@ def test_a_provider_that_counts_otherwise_gets_less_once(caller: Caller) -> None
     caller.served.llm.enqueue(status=400, code="context_length_exceeded", message="too long", times=2)
     with pytest.raises(openai.APIStatusError, match="context window") as refused:
         caller.ask(caller.history(31))
-    assert refused.value.status_code == 413
+    assert refused.value.status_code == 400
 
 
 def test_a_caller_that_leaves_while_its_history_is_folded_finds_it_folded(caller: Caller) -> None:

@@ -183,7 +183,7 @@ def test_a_revoked_key_lets_nobody_in(caller: Caller) -> None:
 FAULTS: dict[str, tuple[dict[str, Any], int, str]] = {
     "401": ({"status": 401, "message": "Incorrect API key: sk-te***st"}, 502, "provider_key_refused"),
     "404": ({"status": 404}, 502, "provider_model_not_found"),
-    "429": ({"status": 429, "retry_after": "7"}, 429, "provider_rate_limited"),
+    "429": ({"status": 429, "retry_after": "7"}, 429, "rate_limit_exceeded"),
     "500": ({"status": 500}, 502, "provider_unavailable"),
     "503": ({"status": 503}, 502, "provider_unavailable"),
     "reset": ({"fault": "reset"}, 502, "provider_unavailable"),

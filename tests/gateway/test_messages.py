@@ -244,3 +244,13 @@ def test_what_a_model_said_comes_back_as_it_was_read(blocks: list[dict[str, Any]
     assert "".join(block["text"] for block in back if block["type"] == "text") == "\n\n".join(
         block["text"] for block in blocks if block["type"] == "text"
     )
+
+
+def test_a_prompt_that_cannot_fit_is_refused_in_the_words_that_clients_look_for(caller: Caller) -> None:
+    with pytest.raises(anthropic.BadRequestError, match=r"prompt is too long: \d+ tokens > \d+ maximum"):
+        client(caller).messages.create(
+            model="scripted", max_tokens=100, messages=[{"role": "user", "content": "word " * 5_000}]
+        )
+    caller.served.llm.enqueue(status=400, code="context_length_exceeded", message="too long", times=2)
+    with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
+        client(caller).messages.create(model="scripted", max_tokens=100, messages=HI)

@@ -16,6 +16,7 @@ MESSAGES = Protocol(
     whole=reply.whole,
     events=reply.events,
     known=request.KNOWN,
+    statuses={"context_too_large": 400},
     ping=event("ping", {"type": "ping"}),
 )
 COUNTED = replace(MESSAGES, read=request.read_to_count)

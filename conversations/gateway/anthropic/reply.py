@@ -32,9 +32,14 @@ ERRORS = {
 
 
 def error(refusal: Refused) -> Json:
-    """The error as Anthropic's clients read it."""
+    """The error as Anthropic's clients read it: they make room themselves after "prompt is too long"."""
     kind = ERRORS.get(refusal.status, "invalid_request_error" if refusal.status < 500 else "api_error")
-    return {"type": "error", "error": {"type": kind, "message": refusal.message, "code": refusal.code}}
+    message, figures = refusal.message, refusal.detail
+    if refusal.code == "context_too_large":
+        kind = "invalid_request_error"
+        size = f": {figures['total']} tokens > {figures['budget']} maximum" if "total" in figures else ""
+        message = f"prompt is too long{size}. {message}"
+    return {"type": "error", "error": {"type": kind, "message": message, "code": refusal.code}}
 
 
 def broken(error: Json) -> str:

@@ -18,9 +18,6 @@ from conversations.gateway.openai_responses.reply import (
 from conversations.gateway.protocol import Asked, Events, Json
 from conversations.gateway.sealed_thoughts import sealed
 
-CODES = {"context_too_large": "context_length_exceeded", "provider_rate_limited": "rate_limit_exceeded"}
-"""The words of OpenAI for our codes, where clients act on them."""
-
 
 async def events(chunks: Events, asked: Asked) -> Events:
     """The events of a response that is streamed, as the chunks of a chat completion come."""
@@ -39,7 +36,7 @@ async def events(chunks: Events, asked: Asked) -> Events:
 def broken(error: Json) -> str:
     """The error as the last event of a stream."""
     inner = error["error"]
-    fault = {"code": CODES.get(inner["code"], inner["code"]), "message": inner["message"]}
+    fault = {"code": inner["code"], "message": inner["message"]}
     failed = response(new_id("resp"), Asked({"model": ""}), "failed", [])
     data = {"type": "response.failed", "sequence_number": 0, "response": failed | {"error": fault}}
     return event("response.failed", data)

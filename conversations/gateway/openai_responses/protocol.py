@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from conversations.errors import Refused
 from conversations.gateway.openai_responses import events, reply, request
-from conversations.gateway.protocol import Json, Protocol, chat_error
-
-
-def error(refusal: Refused) -> Json:
-    """The error with OpenAI's own code where clients act on it."""
-    told = chat_error(refusal)
-    return told | {"error": told["error"] | {"code": events.CODES.get(refusal.code, refusal.code)}}
-
+from conversations.gateway.protocol import Protocol, chat_error
 
 RESPONSES = Protocol(
     read=request.read,
-    error=error,
+    error=chat_error,
     broken=events.broken,
     whole=reply.whole,
     events=events.events,
