@@ -1,5 +1,6 @@
 // Makes a small zip of what an import reads of a large export: its conversations, without images and sounds. A zip's
-// directory is at its end, so that only that and the members themselves are read of the file.
+// directory is at its end, so that only that and the members themselves are read of the file. Listens to nothing.
+
 const WANTED = /(?:^|\/)conversations(?:-\d{1,6})?\.json$/;
 const SMALL = 5_000_000; // such a file is sent as it is
 const MAX_DIRECTORY = 64_000_000;

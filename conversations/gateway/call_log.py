@@ -17,7 +17,7 @@ from conversations.gateway.checkpoints import State
 from conversations.llm import window_reports, windows
 from conversations.llm.port import Spent
 from conversations.models import ApiKey, GatewayCall, ModelProfile
-from conversations.runtime import metrics, queue
+from conversations.runtime import log_context, metrics, queue
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +78,7 @@ class Call:
             "X-Chatsite-Tokens-Before": str(self.before),
             "X-Chatsite-Tokens-After": str(self.after),
             "X-Chatsite-Checkpoint": self.checkpoint,
+            "Request-Id": str(log_context.ids().get("request_id", "")),  # for Anthropic's clients, as X-Request-ID
         } | ({"X-Chatsite-Left-Out": ", ".join(names)} if self.left_out else {})
 
     @property

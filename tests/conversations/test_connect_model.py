@@ -22,7 +22,13 @@ def admin(transactional_db: None) -> Pages:
 
 
 def form(llm: LlmServer, **changed: Any) -> dict[str, Any]:
-    return {"preset": "other", "address": llm.url, "key": "sk-secret", "model_id": "scripted", "name": "Mine"} | changed
+    return {
+        "preset": "other",
+        "address": llm.url,
+        "key": "sk-secret",
+        "model_id": "scripted",
+        "called": "Mine",
+    } | changed
 
 
 @pytest.mark.parametrize("preset", [preset.id for preset in PRESETS])
@@ -73,7 +79,7 @@ def test_the_server_s_models_are_offered(admin: Pages, llm: LlmServer) -> None:
         ({"address": "file:///etc/passwd"}, "Address: Enter an address"),
         ({"model_id": " "}, "Model: "),
         ({"model_id": "m" * 201}, "200"),
-        ({"name": "n" * 101}, "Name: "),
+        ({"called": "n" * 101}, "Name: "),
     ],
 )
 def test_a_wrong_field_is_named(admin: Pages, llm: LlmServer, changed: dict[str, str], said: str) -> None:

@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any
 
+import anthropic
 import httpx2
 import openai
 import pytest
@@ -266,3 +267,14 @@ def test_one_person_has_so_many_calls_at_once(caller: Caller) -> None:
         stream.close()
     served.llm.wait_for(lambda llm: llm.aborted == aborted + most)
     assert caller.ask([*caller.history(1), ANSWER, {"role": "user", "content": "?"}]).parse().choices
+
+
+def test_each_answer_has_an_id_that_the_clients_read(caller: Caller) -> None:
+    ids = [caller.ask(caller.history(1)).parse()._request_id for _ in range(2)]
+    with pytest.raises(openai.BadRequestError) as refused:
+        caller.ask([])
+    ids.append(refused.value.request_id)
+    assert len({*ids}) == 3 and all(ids)
+    with anthropic.Anthropic(base_url=caller.served.site.url, api_key=caller.served.key, max_retries=0) as client:
+        said = client.messages.create(model="scripted", max_tokens=50, messages=[{"role": "user", "content": "hi"}])
+    assert said._request_id and said._request_id not in ids

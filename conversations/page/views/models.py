@@ -88,7 +88,7 @@ def _profile(form: Any, preset: Preset, *, model_id: str) -> ModelProfile:
     if preset.id == "other" and not address:
         raise Invalid("address: Address: is required.", field="address")
     profile = new_profile(
-        form.get("name", "").strip() or model_id[:100],
+        form.get("called", "").strip() or model_id[:100],
         provider=preset.provider,
         base_url=address,
         api_key=form.get("key", "").strip(),
