@@ -63,7 +63,7 @@ def test_the_back_button_shows_what_came_meanwhile(alice: Person, llm: LlmServer
     assert alice.complaints == []
 
 
-def test_what_two_tabs_say_at_once_is_stored_once_and_kept_once(alice: Person, llm: LlmServer) -> None:
+def test_what_two_tabs_say_at_once_is_answered_in_turn_and_nothing_is_left(alice: Person, llm: LlmServer) -> None:
     alice.begins()
     llm.enqueue("one two three four five", drip=0.4)
     other = alice.page.context.new_page()
@@ -73,15 +73,16 @@ def test_what_two_tabs_say_at_once_is_stored_once_and_kept_once(alice: Person, l
         box.fill(f"From tab {number}")
     for box in boxes:
         box.press("Enter", no_wait_after=True)
-    expect(alice.replies.last).to_have_attribute("data-status", "complete")
-    for page in (alice.page, other):
-        messages(page, 2)
-    left = [box.input_value() for box in boxes]
-    assert sorted(map(bool, left)) == [False, True]
-    for page, box, text in zip((alice.page, other), boxes, left, strict=True):
+    for page, box in zip((alice.page, other), boxes, strict=True):
+        messages(page, 4)
+        expect(page.locator("#queue li")).to_have_count(0)
+        expect(page.locator(".message.assistant[data-status=complete]")).to_have_count(2)
+        expect(box).to_have_value("")
         page.reload()
-        expect(box).to_have_value(text)
-    assert len(llm.chats) == 1
+        expect(box).to_have_value("")
+    said = alice.page.locator(".message.user").all_inner_texts()
+    assert sorted(text.split("\n")[0] for text in said) == ["From tab 0", "From tab 1"]
+    assert len(llm.chats) == 2
 
 
 def test_a_message_outlives_a_lost_network_and_a_lost_session(alice: Person, llm: LlmServer) -> None:
