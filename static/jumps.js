@@ -17,6 +17,12 @@ const reveal = (place) => {
   setTimeout(() => place.classList.remove("flash"), FLASH_MS);
 };
 
+// The style of marks is added with the first of them: with such a rule each new element of any page costs more.
+const styleMarks = () => {
+  const style = new CSSStyleSheet();
+  style.replaceSync("::highlight(found) { background-color: color-mix(in srgb, var(--summary) 34%, transparent); }");
+  document.adoptedStyleSheets.push(style);
+};
 // Marks the searched words in a message, whole words and those that begin with them; the marks change no element.
 const markWords = (place) => {
   const words = find("#search")?.value.match(/"[^"]+"|\S+/g)?.map((word) => word.replaceAll('"', "")) ?? [];
@@ -33,6 +39,7 @@ const markWords = (place) => {
       found.add(range);
     }
   }
+  if (!CSS.highlights.has("found")) styleMarks();
   CSS.highlights.set("found", found);
 };
 
