@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -159,7 +160,7 @@ async def _opened(profile: ModelProfile, target: Target, body: dict[str, Any], w
             response = await client.post("/chat/completions", body=body | own, **how)
         except sdk.APIStatusError as refusal:
             complaint, status = str(refusal.body), refusal.status_code
-            certain = own_words(complaint, body)
+            certain = await asyncio.to_thread(own_words, complaint, body)
             if adds and status in (400, 422) and "stream_options" in complaint:
                 if "stream_options" in certain:
                     learn_dialect(target.base_url, target.model, Options(reports_usage=False))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from conversations.llm.thoughts import DETAILS, TEXT_FIELDS
@@ -30,7 +31,8 @@ def own_words(complaint: str, request: Mapping[str, Any]) -> str:
     """The beginning of an error, of MAX_CHARS at most, with OMITTED in place of what the request could have put there.
 
     These are runs of RUN characters or more that the request has too, and shorter strings of the request in quotes. The
-    names of the request's own fields at its top are the server's words.
+    names of the request's own fields at its top are the server's words. Takes seconds for a request of many megabytes:
+    run it in a thread.
     """
     texts = list(_texts(request))
     strings = {text.strip() for text in texts if len(text) <= 200}
@@ -41,13 +43,19 @@ def own_words(complaint: str, request: Mapping[str, Any]) -> str:
 
 def _without_runs(words: str, text: str) -> str:
     kept, place = [], 0
+    find = cache(text.find)
     while found := _WORD.search(words, place):
         start, end = found.start(), found.start() + RUN
-        if end > len(words) or words[start:end] not in text:
+        at = find(words[start:end]) if end <= len(words) else -1
+        if at < 0:
             kept.append(words[place : found.end()])
             place = found.end()
             continue
-        while end < len(words) and words[end - RUN + 1 : end + 1] in text:
+        while end < len(words):  # the run goes on where it was found, else wherever its end stands
+            if text[at + RUN : at + RUN + 1] == words[end]:
+                at += 1
+            elif (at := find(words[end - RUN + 1 : end + 1])) < 0:
+                break
             end += 1
         kept += [words[place:start], OMITTED]
         place = end

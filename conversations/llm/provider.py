@@ -285,7 +285,8 @@ class Provider(ABC):
                 other = self._other_way(way, complaint, body, sent, status=status)
                 if other is None:
                     raise
-                if other != self._other_way(way, own_words(complaint, sent), body, sent, status=status):
+                certain = await asyncio.to_thread(own_words, complaint, sent)
+                if other != self._other_way(way, certain, body, sent, status=status):
                     other = replace(other, is_doubted=True)
                 if other.template != way.template:
                     budget.add()  # happens at most twice, as templates only become stricter
@@ -359,7 +360,8 @@ class Provider(ABC):
         """Learn from an error event in a stream, by which some servers refuse the roles of an accepted request."""
         complaint = getattr(fault, "body", None)
         if complaint and not hasattr(fault, "status_code"):
-            stricter = self._stricter(self._template, own_words(str(complaint), body), body, status=400)
+            certain = await asyncio.to_thread(own_words, str(complaint), body)
+            stricter = self._stricter(self._template, certain, body, status=400)
             await self._learn(stricter or self._template)
 
     async def _learn(self, template: str) -> None:

@@ -14,6 +14,7 @@ from conversations.llm.request import Prompt
 from conversations.models import ModelProfile
 from tests.agents.asking import PROMPT, heard, model_of
 from tests.llm_server import LlmServer
+from tests.timing import cpu_seconds
 
 SAID = "the maximum is at most 17 output tokens and tools are not supported, stream_options neither"
 
@@ -74,3 +75,10 @@ async def test_usage_is_still_asked_for_after_a_caller_had_the_option_quoted(
         async with ask_upstream(profile, body, asking=lambda: None):
             pass
     assert ["stream_options" in request.body for request in llm.chats] == [True, False, quotes]
+
+
+def test_an_error_that_quotes_the_end_of_a_large_request_is_read_at_once() -> None:
+    quoted = "Q" + "abcdefghij " * 180
+    request = {"messages": [{"content": "lorem ipsum dolor " * 300_000 + quoted}]}
+    assert cpu_seconds(lambda: own_words(f"error: {quoted}", request)) < 1
+    assert own_words(f"error: {quoted}", request) == "error: …"
