@@ -108,6 +108,7 @@ def test_no_process_of_the_site_is_root_or_writes_where_it_should_not() -> None:
 def test_every_service_has_so_much_memory_and_so_many_processes(name: str) -> None:
     service = SERVICES[name]
     assert re.fullmatch(r"(\$\{WEB_MEMORY:-)?\d+[mg]\}?", service["mem_limit"])
+    assert re.fullmatch(r"1|\$\{WEB_CPUS:-2\}", str(service["cpus"]))
     assert 0 < service["pids_limit"] <= 1024
     tmpfs = service["tmpfs"]
     for mount in [tmpfs] if isinstance(tmpfs, str) else tmpfs:
@@ -123,7 +124,7 @@ def test_redis_has_room_for_what_it_may_hold_and_the_database_for_its_connection
 
 
 def test_every_address_of_redis_has_the_password() -> None:
-    for name in OURS:
+    for name in ("web", "worker", "beat"):
         for variable in ("REDIS_URL", "CELERY_BROKER_URL"):
             address = SERVICES[name]["environment"][variable]
             assert address.startswith("redis://:${REDIS_PASSWORD:?set it in .env}@redis:")
@@ -135,8 +136,40 @@ def test_nothing_is_of_whatever_version_is_the_latest() -> None:
     ]
     assert len(images) == len(SERVICES) + 2
     for image in images:
-        assert ":" in image
-        assert not image.endswith(":latest")
+        if not image.startswith("chatsite:"):  # built here, from the file beside it
+            assert re.fullmatch(r"[a-z]+:\d+\.\d+(\.\d+)?[a-z0-9.-]*@sha256:[0-9a-f]{64}", image)
+
+
+def test_the_database_and_redis_are_reached_by_their_clients_alone() -> None:
+    inside = {name for name, network in COMPOSE["networks"].items() if network and network["internal"]}
+    assert {name: set(SERVICES[name]["networks"]) - inside for name in SERVICES} == {
+        "web": {"outside"}, "worker": {"outside"}, "beat": set(), "migrate": set(), "db": set(), "redis": set()
+    }  # fmt: skip
+    for name, service in SERVICES.items():
+        needs = {"db": "database", "redis": "redis"}
+        assert {needs[needed] for needed in service.get("depends_on", {}) if needed in needs} <= set(
+            service["networks"]
+        ), name
+    assert not set(SERVICES["db"]["networks"]) & set(SERVICES["redis"]["networks"])
+
+
+def test_each_service_knows_the_secrets_that_it_uses() -> None:
+    """`.env` holds models' keys, so that only services that talk to models read it."""
+    assert {name for name in SERVICES if "env_file" in SERVICES[name]} == {"web", "worker"}
+    used = {
+        name: set(re.findall(r"\$\{(\w*(?:KEY|PASSWORD))", str(SERVICES[name]["environment"]))) for name in SERVICES
+    }
+    assert used["migrate"] == {"SECRET_KEY", "POSTGRES_PASSWORD"}
+    assert (used["db"], used["redis"]) == ({"POSTGRES_PASSWORD"}, {"REDIS_PASSWORD"})
+
+
+def test_the_migration_needs_nothing_but_its_own_environment(tmp_path: Path) -> None:
+    with postgres() as database_url:
+        own = SERVICES["migrate"]["environment"]
+        environment = {"PATH": os.environ["PATH"], **own, "DATABASE_URL": database_url, "DATA_DIR": str(tmp_path)}
+        environment["SECRET_KEY"] = "k" * 40
+        command = [sys.executable, *SERVICES["migrate"]["command"][1:], "--verbosity", "0"]
+        subprocess.run(command, cwd=ROOT, env=environment, check=True)
 
 
 def test_whatever_lasts_has_a_health_check() -> None:
