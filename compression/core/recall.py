@@ -156,11 +156,13 @@ def chosen(
     among: int,
     budget: int,
     count: TokenCounter,
+    quoted: Sequence[Quote] = (),
 ) -> tuple[Quote, ...]:
     """The passages that answer the query best and fit `budget` tokens together, in the order of the history.
 
-    `counts` is the number of messages with each term, `among` that of all messages. A passage without a term of the
-    query is taken only beside one that has it; terms of most messages do not count.
+    None of them overlaps a passage that is `quoted` already. `counts` is the number of messages with each term,
+    `among` that of all messages. A passage without a term of the query is taken only beside one that has it; terms of
+    most messages do not count.
     """
     ordered = sorted(messages, key=lambda one: (one.created_at, one.id))
     room = MAX_READ_CHARS // max(len(ordered), 1)
@@ -176,11 +178,14 @@ def chosen(
     ranked = sorted(range(len(pieces)), key=lambda at: scores[at], reverse=True)
     taken: list[int] = []
     seen: set[str] = set()
+    already = [(quote.source.id, quote.start, quote.end) for quote in quoted]
     left = budget - count(FRAME) - MESSAGE_OVERHEAD
     too_long = 0
     for at in ranked:
         if scores[at] <= MIN_SCORE_SHARE * best or left < MIN_BUDGET_TOKENS // 4 or too_long == MAX_MISFITS:
             break
+        if any(_overlap(pieces[at], *place) for place in already):
+            continue
         plain = " ".join(folded(pieces[at].text).split())
         if plain in seen:
             continue
@@ -278,6 +283,10 @@ def _adjoin(one: Quote, other: Quote) -> bool:
     if one.source.number is None or other.source.number is None:
         return False
     return other.source.number - one.source.number == 1
+
+
+def _overlap(quote: Quote, id: str, start: int, end: int) -> bool:
+    return quote.source.id == id and quote.start < end and start < quote.end
 
 
 def _merged(quotes: Sequence[Quote]) -> tuple[Quote, ...]:

@@ -105,23 +105,32 @@ def recalling(loaded: Loaded, *, catches_up: bool = True) -> Loaded:
     return replace(loaded, recalled=found)
 
 
-def found_in(past: Past, live: Sequence[Turn], *, budget: int, catches_up: bool = True) -> Recalled | None:
+def found_in(
+    past: Past, live: Sequence[Turn], *, budget: int, catches_up: bool = True, quoted: Sequence[Quote] = ()
+) -> Recalled | None:
     """The passages of the past that bear on the latest question among the `live` turns; None if there are none.
 
-    Messages that are sent are not quoted. A fault of the index is reported, and nothing is recalled.
+    Messages that are sent are not quoted, nor is what overlaps a `quoted` passage. A fault of the index is reported,
+    and nothing is recalled.
     """
     if budget < recall.MIN_BUDGET_TOKENS:
         return None
-    return _looked_up(past, live, budget=budget, catches_up=catches_up)[0]
+    return _looked_up(past, live, budget=budget, catches_up=catches_up, quoted=quoted)[0]
 
 
 def _looked_up(
-    past: Past, live: Sequence[Turn], *, kept: Sequence[Turn] = (), budget: int, catches_up: bool
+    past: Past,
+    live: Sequence[Turn],
+    *,
+    kept: Sequence[Turn] = (),
+    budget: int,
+    catches_up: bool,
+    quoted: Sequence[Quote] = (),
 ) -> tuple[Recalled | None, bool]:
     """(the passages, whether all messages were indexed where they were looked for)."""
     try:
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
-            return _recalled(past, live, {turn.id for turn in (*kept, *live)}, budget, catches_up)
+            return _recalled(past, live, {turn.id for turn in (*kept, *live)}, budget, catches_up, quoted)
     except DatabaseError as error:
         message_index.report(error)
         return None, False
@@ -133,7 +142,7 @@ def _key(loaded: Loaded) -> tuple[object, ...]:
 
 
 def _recalled(
-    past: Past, live: Sequence[Turn], sent: Set[str], budget: int, catches_up: bool
+    past: Past, live: Sequence[Turn], sent: Set[str], budget: int, catches_up: bool, quoted: Sequence[Quote]
 ) -> tuple[Recalled | None, bool]:
     question = recall.question_of(live)
     if question is None:
@@ -148,6 +157,7 @@ def _recalled(
         among=max((one.number or 0 for one in messages), default=0) + len(live),
         budget=budget,
         count=count_tokens,
+        quoted=quoted,
     )
     found = recall.recalled(question.id, quotes, count_tokens)
     return found if found and found.tokens <= budget else None, is_whole
@@ -177,17 +187,24 @@ def noted(found: Recalled) -> dict[str, Any]:
 
 def put_together(conversation_id: UUID, note: dict[str, Any]) -> Recalled | None:
     """The passages of stored references, from the messages as they are; None if one of the messages is gone."""
-    ids = {id for id, *_ in note["quotes"]}
-    places = [(id, number, start, end, bool(back)) for id, number, start, end, *back in note["quotes"]]
+    return next(iter(all_put_together(conversation_id, [note])), None)
+
+
+def all_put_together(conversation_id: UUID, notes: Sequence[dict[str, Any]]) -> tuple[Recalled, ...]:
+    """The passages of several stored references, by one query; () if one of the messages is gone."""
+    ids = {id for note in notes for id, *_ in note["quotes"]}
     rows = Message.objects.filter(conversation_id=conversation_id, pk__in=ids)
-    found = {str(row[0]): row for row in rows.values_list("pk", *COLUMNS)}
+    found = {str(row[0]): row for row in rows.values_list("pk", *COLUMNS)} if ids else {}
     if set(found) != ids:
-        return None
-    quotes = []
-    for id, number, start, end, is_taken_back in places:
-        source = replace(_past_message(id, number, *found[id][1:]), is_taken_back=is_taken_back)
-        quotes.append(Quote(source, start, end))
-    return recall.recalled(note["before"], quotes, count_tokens)
+        return ()
+    made = []
+    for note in notes:
+        quotes = [
+            Quote(replace(_past_message(id, number, *found[id][1:]), is_taken_back=bool(back)), start, end)
+            for id, number, start, end, *back in note["quotes"]
+        ]
+        made.append(recall.recalled(note["before"], quotes, count_tokens))
+    return tuple(filter(None, made))
 
 
 def _proposed(past: Past, terms: list[str], catches_up: bool) -> tuple[list[PastMessage], dict[str, int], bool]:

@@ -33,7 +33,7 @@ class State:
     It is the present summary of a conversation that the gateway keeps, or else one that the gateway goes on from in a
     copy (`is_current` false): from before a later compaction, or of a chat. Lines that are `elided` are sent without
     their tools' results, or with excerpts of them, at their reduced tokens. What is `recalled` of the compacted lines
-    is quoted before the line whose number it names. If leaving out results alone made room, there is no summary:
+    is quoted before the lines whose numbers it names. If leaving out results alone made room, there is no summary:
     `digest` and `context` are "", and `place` is 0.
     """
 
@@ -47,7 +47,7 @@ class State:
     kept: tuple[int, ...] = ()
     elided: Mapping[int, Elision] = field(default_factory=dict)
     verbatim_ids: tuple[str, ...] = ()
-    recalled: Recalled | None = None
+    recalled: tuple[Recalled, ...] = ()
 
     @property
     def is_summary(self) -> bool:
@@ -55,7 +55,7 @@ class State:
 
     @property
     def recalled_tokens(self) -> int:
-        return self.recalled.tokens if self.recalled else 0
+        return sum(one.tokens for one in self.recalled)
 
     def sent(self, history: History) -> list[int]:
         """The numbers of the lines that are sent."""
@@ -133,10 +133,11 @@ def assemble(history: History, state: State) -> list[Raw]:
     sent: list[Raw] = list(history.lead)
     if state.is_summary:
         sent.append({"role": settings.COMPRESSION_SUMMARY_ROLE, "content": state.context})
+    recalled = {one.before: one.message for one in state.recalled}
     for number in state.sent(history):
         raw = history.lines[number].raw
-        if state.recalled and state.recalled.before == str(number):
-            sent.append(state.recalled.message)
+        if str(number) in recalled:
+            sent.append(recalled[str(number)])
         sent.extend(_without_results(raw, state.elided[number].excerpt) if number in state.elided else raw)
     return sent
 
