@@ -266,6 +266,10 @@ MODEL_TIMEOUT_SECONDS = read("MODEL_TIMEOUT_SECONDS", 600.0, float, "a number of
 # passages of what was compacted of its history are quoted for its latest question.
 GATEWAY_OPTIONS = listed("GATEWAY_OPTIONS", [])
 GATEWAY_MODELS = listed("GATEWAY_MODELS", [])
+GATEWAY_FALLBACK = listed("GATEWAY_FALLBACK", [])
+GATEWAY_PASS_THROUGH = listed("GATEWAY_PASS_THROUGH", [])
+GATEWAY_RETRIES = read("GATEWAY_RETRIES", 1, int, "a whole number")
+GATEWAY_CORS_ORIGINS = listed("GATEWAY_CORS_ORIGINS", [])
 GATEWAY_UNKNOWN_OPTIONS = read("GATEWAY_UNKNOWN_OPTIONS", "drop")
 GATEWAY_IMAGE_URLS = read("GATEWAY_IMAGE_URLS", "provider")
 GATEWAY_RECALL = switch("GATEWAY_RECALL", True)

@@ -48,7 +48,7 @@ def index_terms(text: str) -> list[str]:
     return list(found)[:MAX_TERMS]
 
 
-@cached_words(entries=65_536, chars=40)
+@cached_words(entries=32_768, chars=40)
 def terms_of_word(word: str) -> tuple[str, ...]:
     """The terms of a folded run of letters and digits."""
     if not _IS_UNSPACED.search(word):

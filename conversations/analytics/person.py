@@ -13,7 +13,7 @@ from compression.days import Days
 from compression.models import Compaction
 from conversations.analytics import ledger
 from conversations.analytics.totals import Tallies, Tally, grouped, merged, total
-from conversations.models import ApiKey
+from conversations.models import ApiKey, GatewayCall
 
 NO_KEY = "a key that is gone"
 
@@ -70,3 +70,9 @@ def account_of(owner: AbstractBaseUser, days: Days) -> Account:
         ledger.errands(days, owner=owner),
         dict(ApiKey.objects.filter(user_id=owner.pk).values_list("pk", "name")),
     )
+
+
+def latest_calls(owner: AbstractBaseUser, days: Days, *, most: int) -> list[GatewayCall]:
+    """The person's latest calls of the gateway with their keys, the newest first; one query by an index."""
+    own = GatewayCall.objects.filter(owner_id=owner.pk, created_at__gte=days.start).select_related("key")
+    return list(own.order_by("-created_at")[:most])

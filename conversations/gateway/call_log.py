@@ -46,6 +46,8 @@ class Call:
     spent: Spent | None = None
     status: int = 200
     error: str = ""
+    fallback: ModelProfile | None = None
+    """The model that answered in place of the requested one."""
     began: float = field(default_factory=time.perf_counter)
     asked_at: float | None = None
     compacted_seconds: float = 0.0
@@ -73,18 +75,27 @@ class Call:
     @property
     def headers(self) -> dict[str, str]:
         """The headers that tell the caller how its history was compacted."""
-        names = (re.sub(r"[^\w.-]", "?", name, flags=re.ASCII)[:60] for name in self.left_out[:MAX_NAMED])
         return {
             "X-Chatsite-Tokens-Before": str(self.before),
             "X-Chatsite-Tokens-After": str(self.after),
             "X-Chatsite-Checkpoint": self.checkpoint,
             "Request-Id": str(log_context.ids().get("request_id", "")),  # for Anthropic's clients, as X-Request-ID
-        } | ({"X-Chatsite-Left-Out": ", ".join(names)} if self.left_out else {})
+        } | self._special_headers
+
+    @property
+    def _special_headers(self) -> dict[str, str]:
+        names = ", ".join(map(_header_safe, self.left_out[:MAX_NAMED]))
+        headers = {"X-Chatsite-Left-Out": names} if names else {}
+        return headers | ({"X-Chatsite-Model": _header_safe(self.fallback.name)} if self.fallback else {})
 
     @property
     def overhead(self) -> float | None:
         """Seconds that the gateway itself took before it asked the provider, without compactions."""
         return None if self.asked_at is None else self.asked_at - self.began - self.compacted_seconds
+
+
+def _header_safe(name: str) -> str:
+    return re.sub(r"[^\w.-]", "?", name, flags=re.ASCII)[:60]
 
 
 def record(call: Call) -> None:

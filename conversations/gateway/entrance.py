@@ -25,12 +25,17 @@ def begun(request: HttpRequest, call: Call, protocol: Protocol) -> tuple[Gateway
     asked = parsed(request, call, protocol)
     call.profile, call.is_stream, call.left_out = asked.profile, asked.is_stream, asked.left_out
     call.before = call.after = asked.usage(None).total
+    return asked, stored_for(asked, call)
+
+
+def stored_for(asked: GatewayRequest, call: Call) -> State | None:
+    """The stored summary for a call whose history is too long without one."""
     if not asked.is_due(None):
-        return asked, None
+        return None
     state = checkpoints.known(call.owner_id, asked.history)
     if state is None or asked.is_due(state):
         state = checkpoints.find_checkpoint(call.owner_id, asked.history)
-    return asked, state
+    return state
 
 
 def spoken_in(request: HttpRequest) -> Protocol:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -128,7 +129,7 @@ def models() -> list[ModelProfile]:
 def model_of(name: object) -> ModelProfile:
     """The profile with this name, else with a model of this id, else the one that GATEWAY_MODELS names."""
     name = clean_text("model", name, limit=200)
-    profile = _profile(name) or next(filter(None, map(_profile, _aliases(name))), None)
+    profile = _profile(name) or next(filter(None, map(_profile, named_by(settings.GATEWAY_MODELS, name))), None)
     if profile is None:
         raise NotFound(f"model: there is no model called {name!r}; GET /v1/models lists them.", code="model_not_found")
     return profile
@@ -139,9 +140,9 @@ def _profile(name: str) -> ModelProfile | None:
     return found.order_by(Case(When(name=name, then=0), default=1), "id").first()
 
 
-def _aliases(name: str) -> list[str]:
-    """The models that answer for an unknown name, by GATEWAY_MODELS, in its order."""
-    pairs = (entry.partition("=") for entry in settings.GATEWAY_MODELS)
+def named_by(entries: Sequence[str], name: str) -> list[str]:
+    """The models that settings such as `claude-*=local` name for a name, in their order."""
+    pairs = (entry.partition("=") for entry in entries)
     return [model.strip() for pattern, _, model in pairs if fnmatchcase(name, pattern.strip())]
 
 

@@ -17,13 +17,17 @@ from django.views.decorators.csrf import csrf_exempt
 
 from conversations import limits
 from conversations.errors import NotFound, Refused
+from conversations.gateway import pass_through
 from conversations.gateway.anthropic import upstream as native
 from conversations.gateway.anthropic.models import described, listed
 from conversations.gateway.anthropic.protocol import COUNTED, MESSAGES
 from conversations.gateway.call_log import GONE, Call, record_later
 from conversations.gateway.checkpoints import State
-from conversations.gateway.entrance import begun, let_thread_go, parsed, signed_in, spoken_in
+from conversations.gateway.cors import preflight, with_origin
+from conversations.gateway.entrance import begun, let_thread_go, parsed, signed_in, spoken_in, stored_for
+from conversations.gateway.fallback import other_request, with_retries
 from conversations.gateway.forwarding import EVENT_STREAM, forwarded, passed_on
+from conversations.gateway.openai_responses import models as codex_models
 from conversations.gateway.openai_responses.compacted import as_stream, compacted, in_one, is_trigger
 from conversations.gateway.openai_responses.protocol import RESPONSES
 from conversations.gateway.protocol import CHAT, Asked, Protocol
@@ -31,7 +35,7 @@ from conversations.gateway.request import GatewayRequest, model_of, models
 from conversations.gateway.responses import as_refusal, refused
 from conversations.gateway.room import with_room
 from conversations.gateway.waiting import kept_alive
-from conversations.llm.errors import ContextTooLong
+from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.retries import SLOT_PAUSES, SMALL_SHARE
 from conversations.models import ModelProfile
 
@@ -53,10 +57,12 @@ def endpoint(method: str, protocol: Protocol | None = None) -> Callable[[View], 
         @wraps(view)
         async def answer(request: HttpRequest, **named: str) -> HttpResponseBase:
             call = Call()
+            if (permission := preflight(request)) is not None:
+                return permission
             try:
                 if request.method != method:
                     raise WrongMethod(f"Only {method} can be asked of this address.")
-                return await view(request, call, **named)
+                return with_origin(request, await view(request, call, **named))
             except asyncio.CancelledError:
                 call.status, call.error = GONE, "client_gone"
                 record_later(call)
@@ -64,7 +70,7 @@ def endpoint(method: str, protocol: Protocol | None = None) -> Callable[[View], 
             except Exception as fault:
                 response = refused(as_refusal(fault), call, protocol or spoken_in(request))
                 record_later(call)
-                return response
+                return with_origin(request, response)
 
         return answer
 
@@ -142,15 +148,28 @@ async def _worked_out(request: HttpRequest, asked: GatewayRequest, state: State 
         return await _in_one(asked, state, call)
     async with AsyncExitStack() as held:
         held.enter_context(limits.one_more_call(call.owner_id))
-        state = await with_room(asked, state, call)
         try:
-            return await _forwarded(request, asked, state, call, held)
-        except ContextTooLong as refusal:
-            if refusal.is_servers_fault and (answer := await _once_there_is_room(request, asked, state, call, held)):
-                return answer
-            # The provider counts otherwise than we do: once more, with less.
-            state = await with_room(asked, state, call, overflowed=True)
-            return await forwarded(request, asked, state, call, held, protocol)
+            return await with_retries(lambda: _fitted(request, asked, state, call, held))
+        except ModelError as fault:
+            if (other := await other_request(asked, fault, call)) is None:
+                raise
+            found = await sync_to_async(stored_for)(other, call)
+            return await _fitted(request, other, found, call, held)
+
+
+async def _fitted(
+    request: HttpRequest, asked: GatewayRequest, state: State | None, call: Call, held: AsyncExitStack
+) -> HttpResponseBase:
+    """The answer of the call's model to a request that fits its window."""
+    state = await with_room(asked, state, call)
+    try:
+        return await _forwarded(request, asked, state, call, held)
+    except ContextTooLong as refusal:
+        if refusal.is_servers_fault and (answer := await _once_there_is_room(request, asked, state, call, held)):
+            return answer
+        # The provider counts otherwise than we do: once more, with less.
+        state = await with_room(asked, state, call, overflowed=True)
+        return await forwarded(request, asked, state, call, held, asked.protocol)
 
 
 async def _forwarded(
@@ -177,12 +196,29 @@ async def _once_there_is_room(
     return None
 
 
+@endpoint("POST", CHAT)
+async def passed_through(request: HttpRequest, call: Call, address: str) -> HttpResponseBase:
+    """Embeddings, reranking, moderation and audio, by a provider that has them."""
+
+    def parsed_call() -> pass_through.PassedOn:
+        signed_in(request, call)
+        return pass_through.read(request, address)
+
+    passed = await sync_to_async(parsed_call)()
+    await let_thread_go(request)
+    async with AsyncExitStack() as held:
+        held.enter_context(limits.one_more_call(call.owner_id))
+        return await pass_through.answer(passed, call, held)
+
+
 @endpoint("GET")
 async def list_models(request: HttpRequest, call: Call) -> HttpResponseBase:
     await sync_to_async(signed_in)(request, call)
     found = await sync_to_async(models)()
     if spoken_in(request) is MESSAGES:
         return JsonResponse(listed(found))
+    if codex_models.CLIENT_VERSION in request.GET:
+        return JsonResponse(codex_models.listed(found))
     return JsonResponse({"object": "list", "data": [_model(profile) for profile in found]})
 
 
@@ -195,6 +231,8 @@ async def one_model(request: HttpRequest, call: Call, name: str) -> HttpResponse
 
 @csrf_exempt
 async def nowhere(request: HttpRequest) -> HttpResponseBase:
+    if (permission := preflight(request)) is not None:
+        return permission
     return refused(NotFound("There is no such address below /v1/."), Call(), spoken_in(request))
 
 

@@ -55,7 +55,7 @@ def is_row_of_figures(phrase: Phrase) -> bool:
     return phrase.kind in _PRINTED and figures >= 5 and 3 * figures >= 2 * len(phrase.terms)
 
 
-@cached_texts(chars=1_000_000)
+@cached_texts(chars=500_000)
 def _mentions(text: str, count: TokenCounter) -> tuple[Phrase, ...]:
     return tuple(phrase_of(Kind.MENTION, value, count) for value in dict.fromkeys(_values(text)))
 

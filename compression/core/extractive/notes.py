@@ -103,7 +103,7 @@ def _phrases_of(turn: Turn, count: TokenCounter) -> Iterator[tuple[str, Phrase]]
                 yield TOOL, phrase
 
 
-@cached_texts(chars=2_000_000)
+@cached_texts(chars=1_000_000)
 def _quoted(content: str, output: bool, said: date, count: TokenCounter, standing: str) -> tuple[Phrase, ...]:
     phrases = (_phrase(piece, said, count, standing) for piece in pieces_of(content, output=output))
     return tuple(phrase for phrase in phrases if phrase.text)

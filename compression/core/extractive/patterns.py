@@ -69,7 +69,7 @@ _IDENTIFIER = re.compile(
 )
 
 
-@cached_words(entries=32_768, chars=200)
+@cached_words(entries=16_384, chars=200)
 def kind_of(chunk: str) -> tuple[str, str] | None:
     """(kind, text without outer punctuation) of a match of `CHUNK`; None for a plain word."""
     text = _ESCAPES.sub("", chunk).rstrip(_EDGES).lstrip(":%+")

@@ -18,7 +18,7 @@ _REMOVED = ("ingly", "edly", "ments", "ment", "ness", "ings", "ing", "ers", "ed"
 _ENDINGS = (*_REPLACED.items(), *((ending, "") for ending in _REMOVED))
 
 
-@cached_words(entries=65_536, chars=40)
+@cached_words(entries=32_768, chars=40)
 def stem(word: str) -> str:
     """The stem of a word: lower case, cut to 40 characters, without English endings; other scripts keep theirs."""
     text = word.lower()[:_MAX_WORD_CHARS].replace("’", "'")

@@ -40,7 +40,7 @@ def parts(term: str) -> tuple[str, ...]:
     return tuple(part for at in cuts for part in (term[:at], term[at:], term[at + 1 :]))
 
 
-@cached_words(entries=65_536, chars=80)
+@cached_words(entries=32_768, chars=80)
 def _terms(chunk: str) -> tuple[Term, ...]:
     if "://" in chunk:
         return (Term(chunk.rstrip(".:").lower()[:80], "path"),)

@@ -20,6 +20,8 @@ from conversations.page.views.guard import Request, member
 from conversations.page.views.sidebar import sidebar
 from conversations.quota import MB, used_by
 
+LATEST_CALLS = 50
+"""The calls of the gateway that are listed one by one."""
 PERIODS = {"30": "Last 30 days", "month": "This month"}
 
 
@@ -41,6 +43,7 @@ def usage(request: Request) -> HttpResponse:
         "by_model": account.by_model,
         "by_source": account.by_source,
         "by_day": [(day.isoformat(), tally) for day, tally in reversed(account.by_day(days)) if tally.requests],
+        "calls": person.latest_calls(request.user, days, most=LATEST_CALLS),
         "storage": ledger.storage(request.user),
     }
     return render(request, "conversations/usage.html", context)
