@@ -36,7 +36,7 @@ from conversations.compaction.within import SoFar, caches
 from conversations.context.transcript import HISTORY, Head
 from conversations.llm.profiles import connect, enabled, named, summary_profiles
 from conversations.llm.retries import EXHAUSTED, Attempts
-from conversations.models import Conversation, Message, ModelProfile
+from conversations.models import Conversation, GatewayCall, Message, ModelProfile
 from conversations.runtime.lease import LeaseLost
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,12 @@ FAILURES = 3
 """After so many failed compactions in a row, a model is not asked for the time of `REST`."""
 REST = timedelta(minutes=5)
 LOOKED_AT = 20
+CALLS_BETWEEN = 10
+"""A model writes at most one summary of a program's history in so many calls: where instructions and tools fill most of
+the window, room is needed so often that summaries would cost more than the calls. In between, the text is extracted.
+"""
 RESTING = f"resting after {FAILURES} failures"
+LATELY = f"wrote a summary less than {CALLS_BETWEEN} calls ago"
 UNKNOWN = "there is no such model, or it is not enabled; the usual one was taken"
 BROKEN = "Something went wrong; the log says what."
 
@@ -182,6 +187,8 @@ def _models(
     """
     if policy.summariser == Extractive.name:
         return [], None, []
+    if head.kind == Conversation.Kind.GATEWAY and _summarised_lately(head.id):
+        return [], None, [_failed("models", LATELY, ErrorCode.RESTING)]
     own = named(policy.summariser)
     is_unknown = policy.summariser and not own
     unknown = [_failed(policy.summariser, UNKNOWN, ErrorCode.NO_MODEL)] if is_unknown else []
@@ -253,6 +260,17 @@ def _holds(model: ModelSummariser, source: Transcript, policy: Policy, steering:
     except CompactionSkipped:
         return True
     return len(draft.passages) == 1
+
+
+def _summarised_lately(conversation_id: UUID) -> bool:
+    """Whether fewer than CALLS_BETWEEN calls of the gateway used the conversation since a model last summarised it."""
+    ended = Compaction.objects.filter(conversation_id=conversation_id, status=Compaction.Status.SUCCEEDED)
+    written = ended.exclude(summariser__in=(Extractive.name, Truncation.name)).order_by("-created_at")
+    last = written.values_list("created_at", flat=True).first()
+    if last is None:
+        return False
+    calls = GatewayCall.objects.filter(conversation_id=conversation_id, created_at__gt=last)
+    return len(calls.values_list("pk")[:CALLS_BETWEEN]) < CALLS_BETWEEN
 
 
 def _is_resting(conversation_id: UUID, name: str) -> bool:

@@ -90,6 +90,12 @@ class GatewayRequest:
         room = max(1, self.window.size - used.total)
         return body | {name: min(body[name], room) for name in LIMITS if name in body}
 
+    def require_possible(self) -> None:
+        """Raise TooLarge if instructions and tools alone fill the window: no compaction could make room."""
+        used = replace(self.usage(None), window=self.profile.usable_window)
+        if used.system > used.window.budget:
+            raise TooLarge(f"{too_large(used)} (context_length_exceeded)", **too_large_detail(used))
+
     def estimated(self, state: State | None) -> int:
         """The request's tokens by our own count, to be compared with the provider's; 0 if some of them are a guess."""
         if not self.history.is_text:

@@ -25,10 +25,12 @@ async def with_room(
 ) -> State | None:
     """The summary to send; a new one is made if no stored one makes enough room, or if `overflowed`.
 
-    A compaction that has begun is ended even if the caller leaves: its next call finds the summary.
+    A compaction that has begun is ended even if the caller leaves: its next call finds the summary. Raises TooLarge if
+    none could make room.
     """
     if not overflowed and not asked.is_due(state):
         return state
+    asked.require_possible()
     began = perf_counter()
     try:
         compacting = queue.keep(asyncio.create_task(_compacted(asked, state, call, overflowed)))

@@ -1,0 +1,54 @@
+"""Where instructions and tools fill the window: few summaries, or one refusal that names the parts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.gateway.caller import Caller, Messages, checkpoint
+
+CALLS = 20
+
+
+def instructions(tokens: int, topic: int) -> Messages:
+    """A system prompt of about so many tokens, and a task."""
+    rules = f"Topic {topic}. " + "be careful with it " * (tokens // 4)
+    return [{"role": "system", "content": rules}, {"role": "user", "content": f"Repair service {topic}."}]
+
+
+def step(number: int, topic: int) -> Messages:
+    arguments = json.dumps({"path": f"{topic}/f{number}.py"})
+    call = {"id": f"c{number}", "type": "function", "function": {"name": "read", "arguments": arguments}}
+    result = f"file {number}: " + " ".join(f"name{topic}x{number}x{word}" for word in range(25))
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": result},
+    ]
+
+
+def test_a_model_is_asked_for_at_most_one_summary_in_ten_calls(caller: Caller) -> None:
+    messages, made = instructions(2_000, caller.topic), []
+    for number in range(CALLS):
+        answer = caller.ask(messages)
+        if checkpoint(answer) == "made":
+            made.append(number)
+        caller.call(count=number + 1)  # it is counted once it is recorded
+        messages = [*messages, *step(number, caller.topic)]
+    assert len(made) > 2, "room was needed often"
+    assert 1 <= caller.summaries <= CALLS / 10 + 1
+    rows = caller.rows("SELECT summariser FROM compression_compaction WHERE status = 'succeeded' ORDER BY created_at")
+    assert "extractive" in [row["summariser"] for row in rows[-len(made) :]]
+
+
+@pytest.mark.parametrize("calls", [1, 5])
+def test_what_instructions_alone_overfill_is_refused_before_anything_is_summarised(caller: Caller, calls: int) -> None:
+    messages = instructions(3_500, caller.topic)
+    for number in range(calls):
+        answer = caller.post(json.dumps({"model": "scripted", "messages": messages}))
+        assert answer.status_code == 400
+        error = answer.json()["error"]
+        assert error["code"] == "context_length_exceeded"
+        assert error["detail"]["system"] > error["detail"]["budget"]
+        messages = [*messages, *step(number, caller.topic)]
+    assert caller.served.llm.received == []
