@@ -168,6 +168,7 @@ def looks_back(page: Page, llm: LlmServer) -> None:
     page.evaluate("document.querySelector('#summary').scrollIntoView()")
     taken(page, "view")
     page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Menu").click()
     page.locator(".head").get_by_role("link", name="Timeline").click()
     page.get_by_role("dialog").get_by_text("Tokens saved").wait_for()
     taken(page, "timeline")

@@ -83,6 +83,17 @@ class Head(NamedTuple):
             correction=self.correction or 1.0,
         )
 
+    def with_model(self, model: ModelProfile) -> Head:
+        """The head as it would be with another model."""
+        return self._replace(
+            profile_id=model.pk,
+            provider=model.provider,
+            nominal_window=model.window,
+            max_reply_tokens=model.max_reply_tokens,
+            is_local=model.is_local,
+            correction=model.token_correction,
+        )
+
     @property
     def can_see(self) -> bool:
         return bool(self.sees_images) and ModelProfile.is_able(self.provider)

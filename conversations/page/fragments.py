@@ -25,7 +25,7 @@ from conversations.runtime.event_types import EventType
 from conversations.runtime.subscription import Event
 from conversations.turns import queued
 
-METERS = ("meter", "notice", "pills", "cannot_call")
+METERS = ("meter", "notice", "pills", "switch_label", "cannot_call")
 FIRST_STAGE = "identify"
 QUIET = Compaction.Trigger.AHEAD
 """The trigger of compactions prepared in the background: the page stays usable and does not mention them."""

@@ -119,10 +119,8 @@ def test_a_model_that_is_not_there_any_more_says_who_answers_instead(
     assert "None is connected" in panel(pages, conversation)
 
 
-def test_the_pill_opens_the_panel_at_the_model(pages: Pages, conversation: Conversation) -> None:
-    (pill,) = [one for one in elements(pages.get("chat", conversation.pk)).with_attribute("title")
-               if "answers here" in one["title"]]  # fmt: skip
-    opened = elements(pages.client.get(pill["hx-get"], headers={"HX-Request": "true"}))
+def test_the_panel_opens_at_the_model_where_a_notice_asks_for_another(pages: Pages, conversation: Conversation) -> None:
+    opened = elements(pages.get("context", conversation.pk, htmx=True, at="model"))
     assert [one.get("id") for one in opened.with_attribute("autofocus")] == ["model-select"]
     usual = elements(pages.get("context", conversation.pk, htmx=True))
     assert [one["class"] for one in usual.with_attribute("autofocus")] == ["soft"]

@@ -157,6 +157,8 @@ def _opens_what_there_is(alice: Person, check: Checked) -> None:
     check("what the model sees")
     page.keyboard.press("Escape")
     for name in ("Context", "Timeline"):
+        if name == "Timeline":
+            page.get_by_role("button", name="Menu").click()
         page.locator(".head").get_by_role("link", name=name).click()
         expect(page.get_by_role("dialog")).to_be_visible()
         check(name)

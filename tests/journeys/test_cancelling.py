@@ -92,7 +92,8 @@ def test_one_that_is_prepared_in_the_background_is_cancelled_in_the_timeline(
     alice.says("Which port has service-1?")
     alice.is_answered("All right.")
     llm.wait_for(lambda llm: bool(llm.summaries))
-    page.locator("header .to-timeline").first.click()
+    page.get_by_role("button", name="Menu").click()
+    page.locator(".head").get_by_role("link", name="Timeline").click()
     entry = page.get_by_role("dialog").locator(".event").first
     expect(entry).to_contain_text("prepared ahead")
     entry.get_by_role("button", name="Cancel").click()

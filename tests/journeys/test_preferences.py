@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -94,19 +96,20 @@ def test_a_model_is_added_and_tested_then_chosen_and_answers_with_the_prompt_tha
     alice.begins()
     meter = page.locator("#context-meter")
     expect(meter).to_have_attribute("data-window", "6800")
-    page.locator("#pills").get_by_role("link", name="scripted").click()
+    page.get_by_role("button", name="scripted").click()
+    switcher = page.get_by_role("dialog", name="Model")
+    expect(switcher.get_by_label("Find a model")).to_be_focused()
+    switcher.get_by_role("button", name=re.compile(f"^{name} .*120k")).click()
+    expect(switcher).to_be_hidden()
+    page.get_by_role("link", name="Context", exact=True).click()
     panel = page.get_by_role("dialog", name="Context")
-    choice = panel.get_by_role("combobox", name="Model")
-    expect(choice).to_be_focused()
-    choice.select_option(f"{name} (120k)")
-    expect(panel.locator("#model-section")).to_contain_text(f"{name} answers from now on.")
     expect(panel.locator("#model-section")).to_contain_text("Its window is 120,000 tokens")
     panel.get_by_role("textbox", name="System prompt").fill("Always greet in Latin.")
     panel.locator("#system-prompt-save").click()
     expect(panel.locator("#system_prompt-section")).to_contain_text("Saved: the next request has it.")
     expect(meter).to_have_attribute("data-window", "120000")
     page.keyboard.press("Escape")
-    expect(page.locator("#pills")).to_contain_text(name)
+    expect(page.locator("#switch")).to_contain_text(name)
     llm.enqueue("Salve!")
     alice.says("Good morning")
     alice.is_answered("Salve!")

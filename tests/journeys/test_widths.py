@@ -77,6 +77,8 @@ def _measures_dialogs(page: Page, measure: Measured) -> None:
     divider = ".compaction-divider"
     for place, name in ((".head", "Context"), (".head", "Timeline"), (divider, "View"), (divider, "Edit")):
         page.set_viewport_size({"width": 1440, "height": 900})
+        if name == "Timeline":
+            page.get_by_role("button", name="Menu").click()
         link = page.locator(place).get_by_role("link", name=name).first
         address = link.get_attribute("href")
         link.click()
