@@ -42,7 +42,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   target.scrollTop = 0;
 });
 panel.addEventListener("close", () => {
-  for (const part of panel.children) part.replaceChildren();
+  for (const part of panel.querySelectorAll(":scope > :is(#reader, #panel-alert)")) part.replaceChildren();
   if (document.activeElement === document.body) opener?.focus();
 });
 document.addEventListener("htmx:afterRequest", (event) => {

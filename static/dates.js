@@ -30,9 +30,13 @@ const divide = () => {
     if (key !== day && !has) {
       const made = document.createElement("p");
       made.className = "day";
-      made.textContent = nameOf(date);
+      const button = document.createElement("button");
+      button.type = "button";
+      button.title = "Go to a date";
+      button.textContent = nameOf(date);
+      made.append(button);
       message.before(made);
-    } else if (key !== day && line.textContent !== nameOf(date)) line.textContent = nameOf(date);
+    } else if (key !== day && line.textContent !== nameOf(date)) line.firstChild.textContent = nameOf(date);
     else if (key === day && has) line.remove();
     day = key;
   }

@@ -7,12 +7,12 @@ import { stopFollowing } from "./place.js";
 const FLASH_MS = 2000;
 const MAX_MARKS = 1000;
 
-const reveal = (place) => {
+const reveal = (place, { keepsFocus = false } = {}) => {
   if (place.matches("details")) place.open = true;
   const heir = find("summary", place) ?? place;
   if (heir === place && place.tabIndex < 0) place.tabIndex = -1;
   place.scrollIntoView({ block: "center" });
-  heir.focus({ preventScroll: true });
+  if (!keepsFocus) heir.focus({ preventScroll: true });
   place.classList.add("flash");
   setTimeout(() => place.classList.remove("flash"), FLASH_MS);
 };
@@ -23,9 +23,11 @@ const styleMarks = () => {
   style.replaceSync("::highlight(found) { background-color: color-mix(in srgb, var(--summary) 34%, transparent); }");
   document.adoptedStyleSheets.push(style);
 };
+// The words of the search in this chat, else those of the search in all chats.
+const searched = () => find("#finder:not([hidden]) #find-words")?.value || find("#search")?.value || "";
 // Marks the searched words in a message, whole words and those that begin with them; the marks change no element.
 const markWords = (place) => {
-  const words = find("#search")?.value.match(/"[^"]+"|\S+/g)?.map((word) => word.replaceAll('"', "")) ?? [];
+  const words = searched().match(/"[^"]+"|\S+/g)?.map((word) => word.replaceAll('"', "")) ?? [];
   const terms = words.filter(Boolean).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   if (!terms.length || !CSS.highlights) return;
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${terms.join("|")})[\\p{L}]*`, "giu"), found = new Highlight();
@@ -43,17 +45,24 @@ const markWords = (place) => {
   CSS.highlights.set("found", found);
 };
 
-// Goes to the message that the address names.
-const jump = () => {
-  const [, id] = location.hash.match(/^#message-([\da-f-]{36})$/) ?? [];
-  if (!thread || !id) return;
+// Goes to a message: on the page, else in the panel with those around it. With `keepsFocus` it only scrolls and marks.
+let keeps = false;
+export const jumpTo = (id, { keepsFocus = false } = {}) => {
+  keeps = keepsFocus;
   stopFollowing();
   if (find(".app.listing")) showList(false);  // a hit of a search in the drawer of a phone
   const message = document.getElementById(`message-${id}`);
   if (!message) { htmx.ajax("GET", `${location.pathname}messages/${id}/around`, "#reader"); return; }
   panel.close();
-  reveal(message);
+  reveal(message, { keepsFocus });
   markWords(message);
+};
+export const unmark = () => CSS.highlights?.delete("found");
+
+// Goes to the message that the address names.
+const jump = () => {
+  const [, id] = location.hash.match(/^#message-([\da-f-]{36})$/) ?? [];
+  if (thread && id) jumpTo(id);
 };
 addEventListener("hashchange", jump);
 addEventListener("DOMContentLoaded", jump);
@@ -72,7 +81,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   const here = ["reader", "around"].includes(target.id) && find("#around [data-here], #reader [data-here]");
   if (!here) return;
-  reveal(here);
+  reveal(here, { keepsFocus: keeps && Boolean(find("#panel #finder")) });
   markWords(here);
 });
 
@@ -84,10 +93,10 @@ document.addEventListener("click", ({ target, ctrlKey, metaKey, shiftKey }) => {
   store("searched", { words, path: link.pathname }, "sessionStorage");
 });
 addEventListener("DOMContentLoaded", () => {
-  const field = find("#search"), searched = readStored("searched", "sessionStorage");
+  const field = find("#search"), kept = readStored("searched", "sessionStorage");
   store("searched", null, "sessionStorage");
-  if (!field || searched?.path !== location.pathname) return;
-  field.value = searched.words;
+  if (!field || kept?.path !== location.pathname) return;
+  field.value = kept.words;
   htmx.trigger(field, "input");
   const message = document.getElementById(location.hash.slice(1));
   if (message) markWords(message);
