@@ -4,6 +4,7 @@ from django.urls import path
 from conversations.ops.health import healthz, readyz
 from conversations.page.views import (
     account,
+    activity,
     agent_runs,
     api_keys,
     around,
@@ -117,6 +118,7 @@ urlpatterns = [
     path("models/connect", models.connect_model, name="connect_model"),
     path("models/offered", models.list_models, name="list_models"),
     path("models/save", models.save_model, name="save_model"),
+    path("activity", activity.activity, name="activity"),
     path("trash", conversations.trash, name="trash"),
     path("trash/empty", conversations.empty_trash, name="empty_trash"),
     path("trash/<uuid:pk>/restore", conversations.restore_trashed, name="restore_trashed"),

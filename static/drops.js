@@ -3,7 +3,6 @@
 // Listens to dragover, dragleave and drop, and to large files that are chosen.
 import { complain } from "./answers.js";
 import { composer, find } from "./page.js";
-import { withoutTheRest } from "./zips.js";
 
 const LARGE = 5_000_000;
 const side = find("#side"), importing = find("#side form.import");
@@ -19,7 +18,7 @@ const canImport = ({ dataTransfer, target }) => (
 // Returns the address of the imported conversation. Throws the reason of a refusal, in words.
 const importFile = async (file) => {
   const body = new FormData(), headers = JSON.parse(document.body.getAttribute("hx-headers"));
-  body.append("file", await withoutTheRest(file));
+  body.append("file", await (await import("./zips.js")).withoutTheRest(file));
   const answer = await fetch(importing.getAttribute("hx-post"), { method: "POST", body, headers: { ...headers, "HX-Request": "true" } })
     .catch(() => { throw new Error("The server cannot be reached. Try again in a moment."); });
   if (answer.ok) return answer.headers.get("HX-Redirect");

@@ -144,8 +144,8 @@ document.addEventListener("htmx:oobErrorNoTarget", (event) => {
 let messageAt = 0;
 document.addEventListener("htmx:wsAfterMessage", () => {
   messageAt = Date.now();
-  const title = `${find(".head h1").textContent} · chatsite`;
-  if (document.title !== title) document.title = title;
+  const title = `${find(".head h1").textContent} · chatsite`, news = document.title.match(/^\(\d+\) /)?.[0] ?? "";
+  if (document.title !== news + title) document.title = news + title;
 });
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.target.matches(".message[aria-busy]") && Date.now() - messageAt < 5000) event.preventDefault();

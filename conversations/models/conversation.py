@@ -76,6 +76,8 @@ class Conversation(models.Model):
     undone_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    seen_at = models.DateTimeField(null=True, default=timezone.now, editable=False)
+    """The time at which the owner last had the conversation before them with all of its replies; None is not known."""
 
     class Meta:
         constraints = [

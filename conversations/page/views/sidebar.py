@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from hashlib import sha256
 from itertools import groupby
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from conversations.access import CHATS, own_conversations
-from conversations.models import Conversation
+from conversations.models import Conversation, Message
 
 LIMIT = 60
 """The most conversations of one part of the list."""
 RECENT = 5
 """The number of conversations that the home page lists as used last."""
+WRITING, UNREAD = "writing", "unread"
 AGES = ((0, "Today"), (1, "Yesterday"), (7, "Last 7 days"), (30, "Last 30 days"))
 
 
@@ -44,6 +47,15 @@ class Sidebar:
     def conversations(self) -> list[Conversation]:
         return [conversation for section in self.sections for conversation in section.conversations]
 
+    @property
+    def stamp(self) -> str:
+        """A digest of all that the list shows: equal lists have equal stamps."""
+        shown = [(row.pk.hex, row.title, heading_, activity_of(row)) for heading_, row in self._headed()]
+        return sha256(repr(shown).encode()).hexdigest()[:16]
+
+    def _headed(self) -> Iterator[tuple[str, Conversation]]:
+        return ((section.heading, row) for section in self.sections for row in section.conversations)
+
 
 def sidebar(
     user: AbstractBaseUser,
@@ -57,7 +69,8 @@ def sidebar(
     One query; two if the list is empty.
     """
     own = own_conversations(user)
-    mine = own.filter(archived=archived).only("id", "title", "kind", "pinned", "archived", "updated_at")
+    mine = own.filter(archived=archived).only("id", "title", "kind", "pinned", "archived", "updated_at", "seen_at")
+    mine = mine.annotate(**_last_reply())
     mine = mine.filter(pinned=False, updated_at__lt=before) if before else mine
     rows = list(mine.order_by("-pinned", "-updated_at", "-id")[: LIMIT + 1])
     shown = rows[:LIMIT]
@@ -67,6 +80,8 @@ def sidebar(
         shown += mine.filter(pinned=False, updated_at=earlier).exclude(pk__in=[row.pk for row in shown])
     if current and current not in shown:
         shown.append(current)
+    for row in shown:
+        row.activity = activity_of(row)  # type: ignore[attr-defined]
     return Sidebar(
         _sections(shown, timezone.localdate()),
         earlier,
@@ -74,6 +89,25 @@ def sidebar(
         is_archive=archived,
         is_unused=not shown and not Conversation.objects.filter(owner_id=user.pk, kind__in=CHATS).exists(),
     )
+
+
+def activity_of(row: Conversation) -> str:
+    """The state of a listed conversation: WRITING, UNREAD (its last reply ended after it was seen), or ""."""
+    status, began = getattr(row, "reply_status", None), getattr(row, "reply_began", None)
+    if status == Message.Status.STREAMING:
+        return WRITING
+    if began is None:
+        return ""
+    ended = began + timedelta(milliseconds=getattr(row, "reply_ms", None) or 0)
+    return UNREAD if row.seen_at and ended > row.seen_at else ""
+
+
+def _last_reply() -> dict[str, Subquery]:
+    """The columns of each conversation's last reply, found by the index of its messages."""
+    replies = Message.objects.filter(conversation=OuterRef("pk"), role=Message.Role.ASSISTANT, replaced_by=None)
+    last = replies.order_by("-created_at")
+    names = {"reply_status": "status", "reply_began": "created_at", "reply_ms": "duration_ms"}
+    return {name: Subquery(last.values(column)[:1]) for name, column in names.items()}
 
 
 def used_last(user: AbstractBaseUser, listed: Sidebar) -> list[Conversation]:

@@ -1,0 +1,67 @@
+// Keeps the list of chats as it is: a spinner where a reply is written, a dot where one is new. Counts new replies in the title,
+// and notifies of them where the person allows it. Listens to activity, visibilitychange, change, htmx:load and wsAfterMessage.
+import { find, readStored, store, thread } from "./page.js";
+
+const EVERY_MS = 5000, HIDDEN_EVERY_MS = 20000, AFTER_NEWS_MS = 700, LEAST_MS = 2500, NOTIFY = "notify";
+const list = find("#conversations");
+const chat = () => (thread && document.visibilityState === "visible" ? location.pathname.split("/")[2] : "");
+let stamp = list?.dataset.stamp, states = {}, timer = 0, dueAt = 0, askedAt = 0;
+
+// The list stays as it is while a menu of it is open, where the focus is in it, and while more than its first part is shown.
+const isBusy = () => find(":popover-open", list) || list.contains(document.activeElement) || find("#found > *");
+const plan = (at) => {
+  clearTimeout(timer);
+  dueAt = at;
+  timer = setTimeout(ask, at - Date.now());
+};
+const ask = () => {
+  askedAt = Date.now();
+  plan(askedAt + (document.visibilityState === "visible" ? EVERY_MS : HIDDEN_EVERY_MS));
+  if (isBusy() || list.querySelectorAll(".entry").length > 61) return;
+  htmx.ajax("POST", list.dataset.activity, { source: list, target: list, swap: "innerHTML", values: { stamp, at: chat() } });
+};
+// News of a reply come many times a second: they bring the next question forward, never close to the last one.
+const soon = () => {
+  const at = Math.max(Date.now() + AFTER_NEWS_MS, askedAt + LEAST_MS);
+  if (at < dueAt) plan(at);
+};
+
+const count = (number) => {
+  const plain = document.title.replace(/^\(\d+\) /, "");
+  const title = number ? `(${number}) ${plain}` : plain;
+  if (document.title !== title) document.title = title;
+};
+const notify = (id, name) => {
+  if (!readStored(NOTIFY) || document.visibilityState === "visible" || Notification.permission !== "granted") return;
+  const note = new Notification("New reply", { body: name, tag: id });
+  note.addEventListener("click", () => { window.focus(); location.assign(`/c/${id}/`); });
+};
+
+if (stamp) {
+  document.addEventListener("activity", ({ detail }) => {
+    for (const [id, [state, name]] of Object.entries(detail.states)) {
+      if (state === "unread" && states[id]?.[0] === "writing") notify(id, name);
+    }
+    ({ stamp, states } = detail);
+    count(Object.values(states).filter(([state]) => state === "unread").length);
+  });
+  document.addEventListener("htmx:wsAfterMessage", soon);
+  document.addEventListener("visibilitychange", soon);
+  plan(Date.now() + EVERY_MS);
+}
+
+// The switch in the settings is shown where the browser can notify.
+const show = () => {
+  const box = find("#notify");
+  if (!box || !("Notification" in window)) return;
+  box.closest("label").hidden = false;
+  box.checked = Boolean(readStored(NOTIFY)) && Notification.permission === "granted";
+};
+show();
+document.addEventListener("htmx:load", show);
+document.addEventListener("change", async ({ target }) => {
+  if (target.id !== "notify") return;
+  const allowed = target.checked && await Notification.requestPermission() === "granted";
+  store(NOTIFY, allowed);
+  target.checked = allowed;
+});
