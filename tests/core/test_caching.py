@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import random
+import tracemalloc
+
 from compression.core.caching import cached_texts, cached_words
+from compression.core.extractive.terms import terms_of
+from compression.core.index_terms import index_terms
 
 
 def test_texts_are_kept_up_to_so_many_characters_the_latest_used_last() -> None:
@@ -35,3 +40,25 @@ def test_long_words_are_read_anew() -> None:
 
     assert [upper(text) for text in ("ab", "ab", "abcde", "abcde")] == ["AB", "AB", "ABCDE", "ABCDE"]
     assert read == ["ab", "abcde", "abcde"]
+
+
+def test_words_without_end_fill_no_more_than_so_many_megabytes() -> None:
+    letters = random.Random(1)
+
+    def invented() -> str:
+        return " ".join("".join(letters.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(2_000))
+
+    def read(texts: int) -> int:
+        for _ in range(texts):
+            text = invented()
+            index_terms(text)
+            terms_of(text)
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        first, then = read(25), read(25)
+    finally:
+        tracemalloc.stop()
+    assert then < 1.1 * first, "twice as many words take no more"
+    assert then < 30_000_000
