@@ -50,6 +50,13 @@ renewId();
 const draft = readStored(key, "sessionStorage") ?? readStored(key);
 if (draft) { box.value = draft.text; id.value = draft.id; pastes.restore(draft); showPastes(); grow(); }
 box.addEventListener("input", (event) => { pastes.follow(event); renewId(); keepDraft(); });
+// The menu of commands and prompts is fetched with the first slash of an empty message.
+let menu = null;
+box.addEventListener("input", () => {
+  if (menu || !box.value.startsWith("/")) return;
+  const { address } = find("#slash").dataset;
+  menu = import("./slash.js").then(() => htmx.ajax("GET", address, "#slash"));
+});
 box.addEventListener("scroll", levelMarks, { passive: true });
 
 // --- Sending ------------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from conversations.exchange.exports import as_json
 from conversations.exchange.markdown import as_markdown
 from conversations.messages.attachments import clean_name
 from conversations.models import Attachment, Conversation
+from conversations.saved_prompts import prompts_of
 
 MAX_SLUG_CHARS = 60
 
@@ -43,7 +44,9 @@ class _Pieces(io.RawIOBase):
 
 
 async def everything(user: AbstractBaseUser) -> AsyncIterator[bytes]:
-    """The pieces of a zip with `conversations.json`, which an import reads, a Markdown file each, and all images."""
+    """The pieces of a zip with `conversations.json`, which an import reads, a Markdown file each, all images, and
+    `prompts.json` with the saved prompts.
+    """
     pieces = _Pieces()
     steps = _steps(user, ZipFile(pieces, "w", ZIP_DEFLATED))
     more: Callable[[], bool] = lambda: next(steps, None) is not None  # noqa: E731 - a StopIteration crosses no thread
@@ -56,7 +59,9 @@ async def everything(user: AbstractBaseUser) -> AsyncIterator[bytes]:
 def _steps(user: AbstractBaseUser, archive: ZipFile) -> Iterator[bool]:
     """Write the archive, one conversation or image a step."""
     ids = list(own_conversations(user).order_by("created_at", "id").values_list("pk", flat=True))
+    prompts = [{"name": prompt.name, "text": prompt.text} for prompt in prompts_of(user)]
     with archive:
+        archive.writestr(_member("prompts.json"), json.dumps(prompts, ensure_ascii=False, indent=1))
         with archive.open(_member("conversations.json"), "w", force_zip64=True) as file:
             for number, id in enumerate(ids):
                 if conversation := _conversation(user, id):

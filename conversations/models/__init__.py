@@ -10,6 +10,7 @@ from conversations.models.message import Message, ToolCall
 from conversations.models.model_profile import ModelProfile
 from conversations.models.preference import Preference
 from conversations.models.queued_message import QueuedMessage
+from conversations.models.saved_prompt import SavedPrompt
 from conversations.models.stored_prompt import Wording
 from conversations.models.tool_server import ToolServer
 
@@ -29,6 +30,7 @@ __all__ = [
     "Paste",
     "Preference",
     "QueuedMessage",
+    "SavedPrompt",
     "ToolCall",
     "ToolServer",
     "Wording",

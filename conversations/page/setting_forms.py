@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -15,10 +15,11 @@ from conversations.api_keys import MAX_NAME
 from conversations.context import ledger_entries
 from conversations.context.settings import profile_of
 from conversations.llm.profiles import chat_profiles
-from conversations.models import Conversation, Goal, LedgerEntry, ModelProfile, Preference
+from conversations.models import Conversation, Goal, LedgerEntry, ModelProfile, Preference, SavedPrompt
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.models.goal import MAX_GOAL_CHARS
 from conversations.models.model_profile import Effort
+from conversations.models.saved_prompt import MAX_NAME_CHARS, MAX_PROMPT_CHARS
 from conversations.page.bound_forms import Data, FormRows, KeepingSelect, PageForm, TypedField
 from conversations.preferences import begin_with
 
@@ -207,6 +208,24 @@ class BeginningForm(PageForm):
         unset = f"As the site has it ({site})" if site else "As the site has it"
         widget: Any = self.fields["model"].widget
         widget.choices = [("", unset), *_labelled(models)]
+
+
+class PromptForm(PageForm):
+    """The name and the text of a saved prompt; `prompt` is None for a new one."""
+
+    prompt_name = TypedField(widget=forms.TextInput({"maxlength": MAX_NAME_CHARS, "autocomplete": "off"}))
+    prompt_text = TypedField(widget=_textarea(rows=3, maxlength=MAX_PROMPT_CHARS, dir="auto"))
+
+    def __init__(self, prompt: SavedPrompt | None, data: Data = None) -> None:
+        self.prompt = prompt
+        own = {"prompt_name": prompt.name, "prompt_text": prompt.text} if prompt else None
+        super().__init__(data, initial=own, auto_id=f"prompt-{prompt.pk if prompt else 'new'}-%s")
+
+
+def prompt_forms(prompts: Iterable[SavedPrompt], posted: str, data: Data = None) -> FormRows:
+    """A form for each prompt, and one for a further one. The form of the prompt with the id `posted` shows the data."""
+    rows: list[PageForm] = [PromptForm(one, data if str(one.pk) == posted else None) for one in prompts]
+    return FormRows(rows, PromptForm(None, None if any(row.is_bound for row in rows) else data))
 
 
 class KeyForm(PageForm):

@@ -46,6 +46,7 @@ from conversations.models import (
     Paste,
     Preference,
     QueuedMessage,
+    SavedPrompt,
     ToolCall,
     ToolServer,
     Wording,
@@ -102,6 +103,7 @@ def people(user: User, conversation: Conversation) -> None:
     Paste.objects.create(message=message, number=1, start=0, length=3)
     QueuedMessage.objects.create(conversation=conversation, content="Next?", shown="Next?", pastes=[[1, 0, 4]])
     Preference.objects.create(user=user, theme="dark")
+    SavedPrompt.objects.create(owner=user, name="Translate", text="Into {{language}}:")
     Attachment.objects.create(
         owner=user, conversation=conversation, message=message, kind="image", name="a.png", media_type="image/png",
         size=4, digest="d", tokens=1_000, data=b"\x89PNG",

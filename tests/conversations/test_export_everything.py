@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
+from conversations import saved_prompts
 from conversations.exchange.everything import everything
 from conversations.exchange.imports import import_conversations
 from conversations.messages.attachments import upload
@@ -39,6 +40,8 @@ def test_everything_of_mine_is_in_it_and_nothing_else(user: User, conversation: 
     other = Conversation.objects.create(owner=user, archived=True)
     Conversation.objects.create(owner=user, title="gone", trashed_at=timezone.now())
     Conversation.objects.create(owner=User.objects.create_user("eve"), title="hers")
+    saved_prompts.save(user, "Translate", "Into {{language}}")
+    saved_prompts.save(User.objects.get(username="eve"), "Hers", "x")
     archive, pieces = zipped(user)
     assert archive.testzip() is None and len(pieces) > 2, "it is written piece by piece"
     assert sorted(archive.namelist()) == [
@@ -46,7 +49,9 @@ def test_everything_of_mine_is_in_it_and_nothing_else(user: User, conversation: 
         "images/0001-ports-of-all/001-a photo.png",
         "markdown/0001-ports-of-all.md",
         "markdown/0002-new-chat.md",
+        "prompts.json",
     ]
+    assert json.loads(archive.read("prompts.json")) == [{"name": "Translate", "text": "Into {{language}}"}]
     assert {one["conversation"]["id"] for one in json.loads(archive.read("conversations.json"))} == {
         str(conversation.pk),
         str(other.pk),

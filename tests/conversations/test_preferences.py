@@ -228,7 +228,7 @@ def test_every_field_of_the_page_has_a_name_and_every_section_an_anchor(pages: P
     page = elements(pages.get("settings"))
     ids = {attributes.get("id") for _, attributes in page.found}
     anchors = {link["href"][1:] for link in page.with_attribute("href") if link["href"].startswith("#")}
-    assert len(anchors) == 6 and anchors <= ids
+    assert len(anchors) == 7 and anchors <= ids
     labels = {attributes["for"] for tag, attributes in page.found if tag == "label" and "for" in attributes}
     for tag, field in page.found:
         if tag in ("textarea", "select") or (tag == "input" and field.get("type") not in ("hidden", "radio", "file")):

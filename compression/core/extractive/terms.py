@@ -60,7 +60,9 @@ def _terms(chunk: str) -> tuple[Term, ...]:
 
 def _of_word(word: str) -> tuple[Term, ...]:
     if _UNSPACED.search(word):  # a script without spaces between words: each pair of characters is a term
-        return tuple(Term(word[at : at + 2], "word") for at in range(max(1, len(word) - 1)))
+        pairs = [word[at : at + 2] for at in range(max(1, len(word) - 1))]
+        each = {pair: Term(pair, "word") for pair in pairs}  # one object for equal pairs
+        return tuple(each[pair] for pair in pairs)
     if len(word) < 2 and not word.isdigit():
         return ()
     sort: Sort = "number" if any(map(str.isdigit, word)) else "name" if word[0].isupper() else "word"

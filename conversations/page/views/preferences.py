@@ -29,9 +29,10 @@ from conversations.models import ModelProfile, Preference
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.page.bound_forms import refuse_in
 from conversations.page.forms import without_help
-from conversations.page.setting_forms import BeginningForm, KeyForm
+from conversations.page.setting_forms import BeginningForm, KeyForm, prompt_forms
 from conversations.page.views.guard import Request, View, member
 from conversations.page.views.sidebar import sidebar
+from conversations.saved_prompts import prompts_of
 from conversations.validation import clean_text
 
 THEMES = {theme: theme.capitalize() for theme in Preference.Theme.values}
@@ -56,6 +57,7 @@ def parts(
         "password_form": partial(_password_form, request),
         "keys": partial(api_keys.listed_keys, request.user),
         "key_form": KeyForm,
+        "prompt_forms": partial(prompt_forms, prompts_of(request.user), request.path.rpartition("/")[2]),
     }
 
 
