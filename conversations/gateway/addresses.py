@@ -71,10 +71,11 @@ def _reason() -> str:
 def _may_fetch(address: str, profile: ModelProfile) -> bool:
     if settings.GATEWAY_IMAGE_URLS == NEVER or not is_public(address):
         return False
-    return settings.GATEWAY_IMAGE_URLS == PUBLIC or _is_home(profile)
+    return settings.GATEWAY_IMAGE_URLS == PUBLIC or is_home(profile)
 
 
-def _is_home(profile: ModelProfile) -> bool:
+def is_home(profile: ModelProfile) -> bool:
+    """Whether the profile's provider is OpenAI or Anthropic itself, at its own address."""
     if profile.provider == ModelProfile.Provider.ANTHROPIC:
         return not profile.base_url or is_anthropic(profile.base_url)
     return profile.provider == ModelProfile.Provider.OPENAI and is_openai(profile.base_url)

@@ -14,9 +14,12 @@ TAGS = (
     "local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-input", "bash-stdout", "bash-stderr",
     "ide_selection", "ide_opened_file", "task-notification", "env", "files", "file", "custom_instructions",
     "turn_aborted", "subagent_notification", "attached_files", "additional_data", "open_and_recently_viewed_files",
-    "user_info", "project_layout", "git_status",
+    "user_info", "project_layout", "git_status", "document",
 )  # fmt: skip
-"""Tags around text that coding clients add: Claude Code, Codex, opencode, Cline, Roo Code, Cursor (November 2026)."""
+"""Tags around text that coding clients add, and around documents (`documents`).
+
+The clients are Claude Code, Codex, opencode, Cline, Roo Code, Cursor (November 2026).
+"""
 MAX_TAGS = 200
 """The most tags of a message that are paired."""
 _OPENING = re.compile(rf"<({'|'.join(map(re.escape, TAGS))})(?: [^<>\n]{{0,200}})?>")

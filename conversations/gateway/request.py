@@ -19,6 +19,7 @@ from conversations.errors import Invalid, NotFound, TooLarge
 from conversations.gateway import checkpoints
 from conversations.gateway.addresses import require_reachable
 from conversations.gateway.checkpoints import State
+from conversations.gateway.documents import with_texts
 from conversations.gateway.history import History, parse_history
 from conversations.gateway.mending import mended, mended_tools, without_surrogates
 from conversations.gateway.options import LIMITS, left_out, passed
@@ -118,6 +119,7 @@ def parse_request(text: str, protocol: Protocol = CHAT) -> GatewayRequest:
     given = given if is_storable else without_surrogates(given)
     dropped = left_out(given, protocol.known)
     body = protocol.read(given, profile)
+    body |= {"messages": with_texts(body.get("messages"), profile)}
     body |= {name: mend(body[name]) for name, mend in MENDED.items() if name in body}
     extras = [body.get(name) for name in EXTRAS]
     history = parse_history(body.get("messages"), extras, is_storable=is_storable)

@@ -193,7 +193,7 @@ def test_a_pdf_is_named_in_this_request_and_in_all_after() -> None:
     )
     assert said[1] == {
         "role": "tool", "tool_call_id": "t1",
-        "content": "[document: application/pdf, 13 bytes, not sent to this model]",
+        "content": "[document: application/pdf, 13 bytes, the document is damaged, or none that can be read]",
     }  # fmt: skip
 
 

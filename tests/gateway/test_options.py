@@ -78,7 +78,6 @@ def test_a_file_kept_with_the_provider_is_not_the_caller_s(caller: Caller) -> No
         image(PNG) | {"cache_control": {"type": "ephemeral"}},
         {"type": "text", "text": "See http://127.0.0.1/"},
         {"type": "input_audio", "input_audio": {"data": "//uQxAAA", "format": "mp3"}},
-        {"type": "file", "file": {"filename": "a: b.pdf", "file_data": "data:application/pdf;base64,AA"}},
     ],
 )
 def test_data_and_words_pass(caller: Caller, part: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conversations.errors import Invalid
+from conversations.gateway.documents import document_text, tagged
 from conversations.gateway.mending import described, file_note
 from conversations.gateway.messages import as_json
 from conversations.gateway.protocol import Json
@@ -155,11 +156,12 @@ def _part(place: str, block: Json) -> Json:
         case "image", "url":
             return _image(str(source.get("url") or ""))
         case "document", "text":
-            return {"type": "text", "text": _titled(block, _data(place, source))}
+            return {"type": "text", "text": tagged(_data(place, source), name=_title(block))}
+        case "document", "base64" if isinstance(source.get("data"), str):
+            kind = str(source.get("media_type") or "")
+            return {"type": "text", "text": document_text(source["data"], media_type=kind, name=_title(block))}
         case _, "base64" if isinstance(source.get("data"), str):
-            note = file_note(
-                block["type"], str(source.get("media_type")), source["data"], str(block.get("title") or "")
-            )
+            note = file_note(block["type"], str(source.get("media_type")), source["data"], _title(block))
             return {"type": "text", "text": note}
     return {"type": "text", "text": described(block)}
 
@@ -180,6 +182,6 @@ def _image(url: str) -> Json:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _titled(block: Json, text: str) -> str:
+def _title(block: Json) -> str:
     title = block.get("title")
-    return f"[{title}]\n{text}" if isinstance(title, str) and title else text
+    return title if isinstance(title, str) else ""
