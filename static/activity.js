@@ -1,14 +1,15 @@
 // Keeps the list of chats as it is: a spinner where a reply is written, a dot where one is new. Counts new replies in the title,
-// and notifies of them where the person allows it. Listens to activity, visibilitychange, change, htmx:load and wsAfterMessage.
+// and notifies of them where the person allows it. Listens to activity, visibilitychange, pagehide, change, htmx:load and
+// wsAfterMessage.
 import { find, readStored, store, thread } from "./page.js";
 
-const EVERY_MS = 5000, HIDDEN_EVERY_MS = 20000, AFTER_NEWS_MS = 700, LEAST_MS = 2500, NOTIFY = "notify";
+const EVERY_MS = 5000, HIDDEN_EVERY_MS = 20000, FIRST_MS = 1200, AFTER_NEWS_MS = 700, LEAST_MS = 2500, NOTIFY = "notify";
 const list = find("#conversations");
 const chat = () => (thread && document.visibilityState === "visible" ? location.pathname.split("/")[2] : "");
 let stamp = list?.dataset.stamp, states = {}, timer = 0, dueAt = 0, askedAt = 0;
 
 // The list stays as it is while a menu of it is open, where the focus is in it, and while more than its first part is shown.
-const isBusy = () => find(":popover-open", list) || list.contains(document.activeElement) || find("#found > *");
+const isBusy = () => find(":popover-open", list) || list.contains(document.activeElement) || find("#found > *") || find(".side.selecting");
 const plan = (at) => {
   clearTimeout(timer);
   dueAt = at;
@@ -47,7 +48,15 @@ if (stamp) {
   });
   document.addEventListener("htmx:wsAfterMessage", soon);
   document.addEventListener("visibilitychange", soon);
-  plan(Date.now() + EVERY_MS);
+  // Whoever leaves a chat has seen the replies in it; the next page asks soon, as this may arrive after its list is made.
+  addEventListener("pagehide", () => {
+    if (!thread || find(".message[aria-busy]", thread)) return;
+    const seen = new FormData();
+    seen.set("at", location.pathname.split("/")[2]);
+    seen.set("csrfmiddlewaretoken", JSON.parse(document.body.getAttribute("hx-headers"))["x-csrftoken"]);
+    navigator.sendBeacon(list.dataset.activity, seen);
+  });
+  plan(Date.now() + FIRST_MS);
 }
 
 // The switch in the settings is shown where the browser can notify.

@@ -20,6 +20,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.id === "drawer") showList(true);
   else if (button.id === "veil") showList(false);
+  else if (button.id === "select") import("./selecting.js").then(({ begin }) => begin());
   else if ("dismiss" in button.dataset) button.parentElement.remove();
   else if ("hides" in button.dataset) document.getElementById(button.dataset.hides).hidden = true;
 });

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from uuid import UUID
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -43,12 +43,12 @@ class _Pieces(io.RawIOBase):
         return data
 
 
-async def everything(user: AbstractBaseUser) -> AsyncIterator[bytes]:
+async def everything(user: AbstractBaseUser, *, only: Sequence[Conversation] | None = None) -> AsyncIterator[bytes]:
     """The pieces of a zip with `conversations.json`, which an import reads, a Markdown file each, all images, and
-    `prompts.json` with the saved prompts.
+    `prompts.json` with the saved prompts. With `only`, it has these conversations and no prompts.
     """
     pieces = _Pieces()
-    steps = _steps(user, ZipFile(pieces, "w", ZIP_DEFLATED))
+    steps = _steps(user, only, ZipFile(pieces, "w", ZIP_DEFLATED))
     more: Callable[[], bool] = lambda: next(steps, None) is not None  # noqa: E731 - a StopIteration crosses no thread
     while await sync_to_async(more)():
         if data := pieces.take():
@@ -56,12 +56,15 @@ async def everything(user: AbstractBaseUser) -> AsyncIterator[bytes]:
     yield pieces.take()
 
 
-def _steps(user: AbstractBaseUser, archive: ZipFile) -> Iterator[bool]:
+def _steps(user: AbstractBaseUser, only: Sequence[Conversation] | None, archive: ZipFile) -> Iterator[bool]:
     """Write the archive, one conversation or image a step."""
-    ids = list(own_conversations(user).order_by("created_at", "id").values_list("pk", flat=True))
+    own = own_conversations(user)
+    own = own if only is None else own.filter(pk__in=[row.pk for row in only])
+    ids = list(own.order_by("created_at", "id").values_list("pk", flat=True))
     prompts = [{"name": prompt.name, "text": prompt.text} for prompt in prompts_of(user)]
     with archive:
-        archive.writestr(_member("prompts.json"), json.dumps(prompts, ensure_ascii=False, indent=1))
+        if only is None:
+            archive.writestr(_member("prompts.json"), json.dumps(prompts, ensure_ascii=False, indent=1))
         with archive.open(_member("conversations.json"), "w", force_zip64=True) as file:
             for number, id in enumerate(ids):
                 if conversation := _conversation(user, id):

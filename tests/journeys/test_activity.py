@@ -32,6 +32,20 @@ def test_a_reply_elsewhere_turns_then_is_a_dot_and_a_number_until_it_is_read(ali
     assert alice.complaints == []
 
 
+def test_a_chat_that_is_left_once_its_reply_is_there_has_no_dot(alice: Person) -> None:
+    page = alice.page
+    alice.begins()
+    alice.says("Quickly read")
+    alice.is_answered("All right.")
+    alice.begins()
+    entry = page.locator("#conversations .entry", has_text="Quickly read")
+    with page.expect_response("**/activity"):
+        expect(entry).to_be_visible()
+    expect(entry.locator(".unread")).to_have_count(0)
+    page.reload()
+    expect(page.locator("#conversations .unread")).to_have_count(0)
+
+
 def test_the_list_moves_as_things_happen_in_another_tab(alice: Person, llm: LlmServer) -> None:
     page = alice.page
     for name in ("older", "newer"):

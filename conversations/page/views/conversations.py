@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Unpack
 from uuid import UUID
 
@@ -45,7 +46,7 @@ def rename(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     title = settings.clean_title(request.POST.get("title", ""), allow_blank=False)
     settings.change(conversation, title=title)
-    return HttpResponse(fragments.title(conversation, headed=_is_open(request, pk)))
+    return HttpResponse(fragments.title(conversation, headed=is_open(request, pk)))
 
 
 @member
@@ -68,7 +69,7 @@ def delete_conversation(request: Request, pk: UUID) -> HttpResponse:
     """Move the conversation to the trash. A page that shows it goes home; each page offers Undo in its list."""
     conversation = get_conversation(request.user, pk)
     conversations.trash(conversation)
-    if _is_open(request, pk):
+    if is_open(request, pk):
         return HttpResponseClientRedirect(f"{reverse('home')}?trashed={pk}")
     return render(request, "conversations/_trashed.html", {"trashed": [conversation]})
 
@@ -132,7 +133,12 @@ def export(request: Request, pk: UUID) -> HttpResponse:
 @require_GET
 def export_everything(request: Request) -> StreamingHttpResponse:
     """All of a person's conversations as one zip, written as it is downloaded."""
-    response = StreamingHttpResponse(everything(request.user), content_type="application/zip")
+    return as_zip(request.user)
+
+
+def as_zip(user: AbstractBaseUser, only: Sequence[Conversation] | None = None) -> StreamingHttpResponse:
+    """The person's conversations, all of them or `only` these, as a zip."""
+    response = StreamingHttpResponse(everything(user, only=only), content_type="application/zip")
     name = f"chatsite-{timezone.localdate().isoformat()}.zip"
     response["Content-Disposition"] = content_disposition_header(True, name)
     response["X-Accel-Buffering"] = "no"
@@ -210,7 +216,7 @@ def _unread_notice(one: Unread) -> str:
     return f"Conversation {number:,} of the file{title} did not: {one.reason}"
 
 
-def _is_open(request: Request, pk: UUID) -> bool:
+def is_open(request: Request, pk: UUID) -> bool:
     """Whether the requesting page shows this conversation."""
     return (request.htmx.current_url_abs_path or "").startswith(reverse("chat", args=[pk]))
 

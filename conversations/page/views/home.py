@@ -23,10 +23,12 @@ from conversations.llm.profiles import default_profile
 from conversations.models import Conversation, ModelProfile
 from conversations.page.setting_forms import BeginForm
 from conversations.page.views.guard import Request, member
-from conversations.page.views.query_params import id_of, moment
+from conversations.page.views.query_params import ids_of, moment
 from conversations.page.views.sidebar import sidebar, used_last
 from conversations.turns import slash_commands, turn
 
+MAX_UNDONE = 200
+"""The most conversations in the trash for which the page offers Undo at once."""
 SAMPLE_RULES = ["And one rule for all of this: never restart anything on Fridays."]
 SAMPLE = Path(__file__).parents[2] / "sample" / "moving-a-service.json"
 
@@ -53,9 +55,9 @@ def home(request: Request) -> HttpResponse:
 
 
 def _trashed(request: Request) -> list[Conversation]:
-    """The conversation that was moved to the trash just now (`trashed`), so that this can be undone; else none."""
-    pk = id_of(request.GET, "trashed")
-    return list(own_conversations(request.user, trashed=True).filter(pk=pk)) if pk else []
+    """The conversations that were moved to the trash just now (`trashed`), so that this can be undone."""
+    ids = ids_of(request.GET, "trashed")[:MAX_UNDONE]
+    return list(own_conversations(request.user, trashed=True).filter(pk__in=ids)) if ids else []
 
 
 @cache

@@ -50,7 +50,7 @@ class Sidebar:
     @property
     def stamp(self) -> str:
         """A digest of all that the list shows: equal lists have equal stamps."""
-        shown = [(row.pk.hex, row.title, heading_, activity_of(row)) for heading_, row in self._headed()]
+        shown = [(row.pk.hex, row.title, heading, getattr(row, "activity", "")) for heading, row in self._headed()]
         return sha256(repr(shown).encode()).hexdigest()[:16]
 
     def _headed(self) -> Iterator[tuple[str, Conversation]]:
@@ -81,7 +81,8 @@ def sidebar(
     if current and current not in shown:
         shown.append(current)
     for row in shown:
-        row.activity = activity_of(row)  # type: ignore[attr-defined]
+        state = activity_of(row)
+        row.activity = "" if row == current and state == UNREAD else state  # type: ignore[attr-defined]
     return Sidebar(
         _sections(shown, timezone.localdate()),
         earlier,

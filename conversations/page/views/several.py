@@ -1,0 +1,60 @@
+"""Acts on several conversations of the list at once: archive, take back, move to the trash, download."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
+
+from conversations.access import own_conversations
+from conversations.context import settings
+from conversations.errors import Invalid
+from conversations.models import Conversation
+from conversations.page.views.conversations import as_zip, is_open
+from conversations.page.views.guard import Request, member
+from conversations.page.views.query_params import ids_of
+from conversations.turns import conversations
+
+MOST = 200
+"""The most conversations that are acted on at once."""
+ACTS = ("archive", "unarchive", "trash")
+
+
+@member
+@require_POST
+def several(request: Request) -> HttpResponse:
+    """Do `act` to the conversations with these `ids`; those of others, and those that are gone, are left out."""
+    act, chosen = request.POST.get("act", ""), _chosen(request)
+    if act not in ACTS:
+        raise Invalid(f"act: must be one of {', '.join(ACTS)}.", field="act")
+    for conversation in chosen:
+        if act == "trash":
+            conversations.trash(conversation)
+        else:
+            settings.change(conversation, archived=act == "archive")
+    many = f"{len(chosen)} conversation{pluralize(len(chosen))}"
+    if act == "trash":
+        return HttpResponseClientRedirect(f"{reverse('home')}?{urlencode([('trashed', row.pk) for row in chosen])}")
+    messages.success(request, f"{many} moved {'to' if act == 'archive' else 'out of'} the archive.")
+    if any(is_open(request, row.pk) for row in chosen):
+        return HttpResponseClientRedirect(reverse("home"))
+    return HttpResponseClientRefresh()
+
+
+@member
+@require_GET
+def export_several(request: Request) -> HttpResponse:
+    """The conversations with these `ids` as one zip."""
+    return as_zip(request.user, _chosen(request))  # type: ignore[return-value]
+
+
+def _chosen(request: Request) -> list[Conversation]:
+    ids = ids_of(request.POST if request.method == "POST" else request.GET, "ids")
+    if not ids or len(ids) > MOST:
+        raise Invalid(f"ids: choose from 1 to {MOST} conversations.", field="ids", limit=MOST)
+    return list(own_conversations(request.user).filter(pk__in=ids).order_by("-updated_at"))
