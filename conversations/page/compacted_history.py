@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Prefetch, QuerySet, prefetch_related_objects
+from django.db.models import Prefetch, QuerySet, prefetch_related_objects
 from django.db.models.functions import Left
 
-from compression.models import Checkpoint, Compaction
+from compression.models import Compaction
 from conversations.messages.history import history, state_at, state_of, with_visible_parts
 from conversations.messages.search_terms import in_a_line
 from conversations.models import Conversation, Message, ToolCall
@@ -49,14 +49,10 @@ class CompactedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Divider:
-    """Marks the end of a compaction's covered range, or the end of the history if the compaction covered no message.
-
-    Its summary can be edited while it is in force.
-    """
+    """Marks the end of a compaction's covered range, or the end of the history if the compaction covered no message."""
 
     compaction: Compaction
     can_undo: bool
-    can_edit: bool
 
     template = "conversations/_divider.html"
 
@@ -128,13 +124,12 @@ def dividers(conversation: Conversation) -> tuple[Placed, list[Divider]]:
 
     Only the last compaction can be undone from the page.
     """
-    own = Checkpoint.objects.filter(compaction=OuterRef("pk"), last_message=OuterRef("last_message"), active=True)
     done = Compaction.objects.filter(conversation=conversation, status=Compaction.Status.SUCCEEDED)
-    done = done.annotate(in_force=Exists(own)).defer("steering").order_by("-created_at", "-id")
+    done = done.defer("steering").order_by("-created_at", "-id")
     placed: Placed = {}
     since: list[Divider] = []
     for at, compaction in enumerate(done):
-        divider = Divider(compaction, can_undo=at == 0, can_edit=compaction.in_force)
+        divider = Divider(compaction, can_undo=at == 0)
         if compaction.last_message:
             placed.setdefault(compaction.last_message, []).insert(0, divider)
         elif not placed:

@@ -136,11 +136,9 @@ def test_what_was_read_before_another_change_is_not_written(folded: Conversation
     assert changed and active(folded).summary != OWN and not Snapshot.objects.filter(purpose="recovery").exists()
 
 
-def test_the_divider_and_the_reader_offer_the_edit_while_the_summary_is_in_force(
-    folded: Conversation, pages: Pages
-) -> None:
+def test_the_summarys_page_offers_the_edit_while_the_summary_is_in_force(folded: Conversation, pages: Pages) -> None:
     row = Compaction.objects.get()
-    assert f"/compactions/{row.pk}?edit" in pages.get("thread", folded.pk).content.decode()
+    assert "Edit this summary" in pages.get("compaction", folded.pk, row.pk, htmx=True).content.decode()
     page = elements(pages.get("compaction", folded.pk, row.pk, htmx=True, edit=""))
     assert page.by_id("summary-text")["name"] == "summary"
     response = pages.post(
@@ -152,7 +150,7 @@ def test_the_divider_and_the_reader_offer_the_edit_while_the_summary_is_in_force
     assert response.headers["HX-Retarget"] == f"#compaction-{row.pk}"
     assert b"edited by hand" in response.content
     Checkpoint.objects.update(active=False)
-    assert f"/compactions/{row.pk}?edit" not in pages.get("thread", folded.pk).content.decode()
+    assert "Edit this summary" not in pages.get("compaction", folded.pk, row.pk, htmx=True).content.decode()
 
 
 def test_a_refused_edit_keeps_the_words(folded: Conversation, pages: Pages) -> None:

@@ -164,6 +164,11 @@ class Person:
         message.get_by_role("button", name="More", exact=True).click()
         message.get_by_role(role, name=name, exact=True).click()
 
+    def edits_summary(self) -> None:
+        """Open the summary of the latest compaction, and its text."""
+        self.page.locator(".compaction-divider").last.get_by_role("link", name="View").click()
+        self.page.get_by_role("dialog").get_by_role("button", name="Edit this summary").click()
+
     def says(self, text: str) -> None:
         self.box.fill(text)
         self.box.press("Enter")

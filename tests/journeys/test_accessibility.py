@@ -174,11 +174,13 @@ def _opens_what_there_is(alice: Person, check: Checked) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     check("the keyboard's help")
     page.keyboard.press("Escape")
-    for name in ("View", "Edit"):
-        page.locator(".compaction-divider").get_by_role("link", name=name).click()
-        expect(page.get_by_role("dialog")).to_be_visible()
-        check(f"{name} a fold")
-        page.keyboard.press("Escape")
+    page.locator(".compaction-divider").get_by_role("link", name="View").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    check("a summary")
+    page.get_by_role("button", name="Edit this summary").click()
+    expect(page.locator("#summary-text")).to_be_visible()
+    check("a summary that is edited")
+    page.keyboard.press("Escape")
     asked = page.locator("#thread .message.assistant:has([id^=request-of])").first
     alice.chooses(asked, "What the model saw", role="link")
     expect(page.get_by_role("dialog")).to_be_visible()

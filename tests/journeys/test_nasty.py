@@ -57,7 +57,7 @@ def test_nasty_summaries_goals_rules_and_files_are_shown_and_do_nothing(alice: P
     page.locator("#compact").click()
     expect(page.locator(".compaction-divider")).to_be_visible()
     watch.nothing_happened()
-    page.locator(".compaction-divider").get_by_role("link", name="Edit").click()
+    alice.edits_summary()
     page.locator("#summary-text").fill(nasty.SUMMARY)
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#panel")).to_contain_text("edited by hand")

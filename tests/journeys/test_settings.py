@@ -249,7 +249,7 @@ def test_a_snapshot_is_restored_and_the_thread_follows(alice: Person) -> None:
 def test_a_summary_is_edited_from_its_divider(alice: Person, llm: LlmServer) -> None:
     alice.imports(long_conversation(30))
     alice.page.locator("#compact").click()
-    alice.page.locator(".compaction-divider").get_by_role("link", name="Edit").click()
+    alice.edits_summary()
     reader = alice.page.get_by_role("dialog")
     box = reader.get_by_label("The summary")
     expect(box).to_be_focused()

@@ -75,7 +75,7 @@ def test_nothing_is_wider_than_the_screen(at_site: Callable[..., Person], llm: L
 def _measures_dialogs(page: Page, measure: Measured) -> None:
     here = page.url
     divider = ".compaction-divider"
-    for place, name in ((".head", "Context"), (".head", "Timeline"), (divider, "View"), (divider, "Edit")):
+    for place, name in ((".head", "Context"), (".head", "Timeline"), (divider, "View")):
         page.set_viewport_size({"width": 1440, "height": 900})
         if name == "Timeline":
             page.get_by_role("button", name="Menu").click()
