@@ -18,6 +18,7 @@ from conversations.page.views import (
     goals,
     help,
     home,
+    installing,
     messages,
     models,
     preferences,
@@ -132,6 +133,9 @@ urlpatterns = [
     path("trash/<uuid:pk>/restore", conversations.restore_trashed, name="restore_trashed"),
     path("trash/<uuid:pk>/delete", conversations.delete_trashed, name="delete_trashed"),
     path("c/<uuid:pk>/export", conversations.export, name="export"),
+    path("manifest.json", installing.manifest, name="manifest"),
+    path("worker.js", installing.worker, name="worker"),
+    path("offline", installing.offline, name="offline"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
 ]

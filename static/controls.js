@@ -2,6 +2,9 @@
 // Listens to theme, click, keydown, htmx:afterSwap and afterRequest, and to the closing of the panel.
 import { find, panel } from "./page.js";
 
+// The worker shows a page of its own where the site cannot be reached; without TLS browsers have none but on this machine.
+navigator.serviceWorker?.register("/worker.js").catch(() => {});
+
 // The theme was chosen: this page follows at once, and so does a control that has not asked for it.
 document.addEventListener("theme", ({ detail: { theme } }) => {
   document.documentElement.dataset.theme = theme;

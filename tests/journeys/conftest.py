@@ -69,9 +69,11 @@ def alice(chromium: Browser, llm: LlmServer, town: Town) -> Iterator[Person]:
 
 
 @contextmanager
-def page_of(chromium: Browser) -> Iterator[Page]:
-    """A new page in a browser that remembers nothing."""
+def page_of(chromium: Browser, *, has_worker: bool = False) -> Iterator[Page]:
+    """A new page in a browser that remembers nothing; the site's service worker is a matter of its own tests."""
     context = chromium.new_context(viewport={"width": 1280, "height": 860})
+    if not has_worker:
+        context.add_init_script("delete Navigator.prototype.serviceWorker")
     context.set_default_timeout(15_000)
     yield context.new_page()
     context.close()
