@@ -60,7 +60,8 @@ bench-retention: $(VENV)/installed-bench
 torture: needs
 	@$(PYTHON) -m tests.needs require postgresql redis
 	@$(PYTHON) -m tests.core.torture --count 10000
-	@PAIRS=all LARGEST=640000 $(PYTHON) -m pytest -q -n 2 tests/core/test_readers.py
+	@PAIRS=all LARGEST=64000 $(PYTHON) -m pytest -q -n 2 tests/core/test_readers.py
+	@LARGEST=640000 $(PYTHON) -m pytest -q tests/core/test_readers.py
 	@IN_A_ROW=60 $(PYTHON) -m pytest -q tests/core/test_strategies.py
 	@LIVES=300 $(PYTHON) -m pytest -q -s tests/faults/test_life.py
 	@SCHEMA_CASES=200 $(PYTHON) -m pytest -q -s tests/faults/test_schema.py

@@ -75,21 +75,21 @@ FIELDS = (
         setting="COMPRESSION_STRATEGY",
     ),
     PolicyField(
-        "threshold", "share", "Compacts at",
+        "threshold", "share", "Summarise when the chat is",
         "Share of the window from which on it is compacted, local models too; null: 0.8, and a local model's once "
         "verbatim text fills three quarters of its room.",
-        unit="% of the window", low=MIN_THRESHOLD, high=MAX_THRESHOLD, setting="COMPRESSION_THRESHOLD",
+        unit="% full", low=MIN_THRESHOLD, high=MAX_THRESHOLD, setting="COMPRESSION_THRESHOLD",
     ),
     PolicyField(
-        "target_ratio", "share", "Comes out at", "Share of the window to come out at; below the threshold.",
+        "target_ratio", "share", "Shrink it to about", "Share of the window to come out at; below the threshold.",
         unit="% of the window", low=0.1, high=MAX_THRESHOLD,
     ),
     PolicyField(
-        "target_tokens", "whole", "And at most", "The same in tokens.",
+        "target_tokens", "whole", "Shrink it to at most", "The same in tokens.",
         unit="tokens", low=200, high=10_000_000, unset="none", nullable=True,
     ),
     PolicyField(
-        "max_live_tokens", "whole", "Uses at most",
+        "max_live_tokens", "whole", "Never send more than",
         "Tokens that a request may use before it is compacted, however large the window: the window counts as no "
         "larger where it is compacted, where it comes out, and for the shares of summaries and recalled passages. "
         "What a model cannot read is told by its window alone.",
@@ -97,20 +97,20 @@ FIELDS = (
         setting="COMPRESSION_MAX_LIVE_TOKENS",
     ),
     PolicyField(
-        "keep_recent", "whole", "Latest kept", "Latest messages that stay word for word.",
+        "keep_recent", "whole", "Newest messages, never summarised", "Latest messages that stay word for word.",
         unit="messages", high=100, setting="COMPRESSION_KEEP_RECENT",
     ),
     PolicyField(
-        "keep_user_tokens", "whole", "Your words kept",
+        "keep_user_tokens", "whole", "Your own words, kept as typed",
         "Tokens of a person's latest compacted messages that stay word for word.",
         unit="tokens, or all", high=1_000_000, also="all",
     ),
     PolicyField(
-        "min_messages", "whole", "Fewest to compact", "Fewer are not worth a summary, unless they are long.",
+        "min_messages", "whole", "Summarise at least", "Fewer are not worth a summary, unless they are long.",
         unit="messages", low=1, high=1_000,
     ),
     PolicyField(
-        "cooldown", "whole", "Rests after", "Seconds between two automatic compactions.",
+        "cooldown", "whole", "Wait between summaries at least", "Seconds between two automatic compactions.",
         unit="seconds", high=86_400, setting="COMPRESSION_COOLDOWN_SECONDS",
     ),
     PolicyField(
@@ -170,7 +170,7 @@ FIELDS = (
         unit="tokens", low=MIN_HISTORY_TOKENS, high=10_000_000, unset="none",
     ),
     PolicyField(
-        "history_messages", "whole", "And more than",
+        "history_messages", "whole", "History, messages",
         "Messages that such a history may have, whatever they take. An agent's planner has 10.",
         unit="messages", low=1, high=1_000,
     ),
@@ -180,12 +180,12 @@ FIELDS = (
         unit="tokens", low=MIN_HISTORY_TOKENS, high=10_000_000,
     ),
     PolicyField(
-        f"{OF_EXECUTORS}history_messages", "whole", "And more than",
+        f"{OF_EXECUTORS}history_messages", "whole", "Executors' history, messages",
         "The same for its executors: 5 where nothing is set.",
         unit="messages", low=1, high=1_000,
     ),
     PolicyField(
-        f"{OF_EXECUTORS}keep_recent", "whole", "Executors' latest kept",
+        f"{OF_EXECUTORS}keep_recent", "whole", "Executors' newest messages",
         "Latest messages of an executor that stay word for word: 4 where nothing is set.",
         unit="messages", high=100,
     ),

@@ -62,7 +62,7 @@ class ModelProfileForm(forms.ModelForm):
             "price_output": "Output",
             "parameters_billion": "Parameters, in billions",
             "is_local": "On a server of your own",
-            "silence_seconds": "Waits silently up to",
+            "silence_seconds": "Give up after so long without an answer",
         }
         help_texts = {
             "name": "As people see it where they choose.",

@@ -76,7 +76,7 @@ class ImportForm(forms.Form):
 MAIN_FIELDS = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahead", "recall")
 """The policy's main settings, shown first."""
 PERCENT_FIELDS = tuple(field.name for field in FIELDS if field.kind == "share")
-LOCAL_THRESHOLD = "by its room"
+LOCAL_THRESHOLD = "automatic"
 """The default threshold of a local model, in words: see `core.policy.Policy`."""
 
 
@@ -85,7 +85,7 @@ def _form_field(field: PolicyField) -> TypedField:
     if field.kind == "template":
         return TypedField(widget=forms.Textarea({"rows": 8}), **options)
     if field.choices:
-        choices = [("", "As the site has it"), *field.choices.items()]
+        choices = [("", "Default"), *field.choices.items()]
         return TypedField(widget=KeepingSelect(choices=choices), **options)
     widget = forms.TextInput({"inputmode": "numeric", "autocomplete": "off"})
     return TypedField(help_text=field.unit, widget=widget, **options)
@@ -168,7 +168,7 @@ class PolicyForm(forms.Form):
         if isinstance(widget, forms.Select):
             choices: list[Any] = list(widget.choices)
             words = str(dict(choices).get(default, default)).partition(":")[0].lower()
-            widget.choices = [("", f"As the site has it ({words})"), *choices[1:]]
+            widget.choices = [("", f"Default ({words})"), *choices[1:]]
         else:
             widget.attrs["placeholder"] = default
 

@@ -43,7 +43,7 @@ def _system_prompt_field() -> TypedField:
         id="system-prompt",
         rows=3,
         maxlength=MAX_SYSTEM_PROMPT_CHARS,
-        placeholder="Who is it, and how is it to answer?",
+        placeholder="Instructions for this chat: who the model is, and how it should answer",
     )
     return TypedField(label="System prompt", required=False, widget=widget, described_by="system-prompt-cost")
 
@@ -205,7 +205,7 @@ class BeginningForm(PageForm):
         is_there = preference.model in models
         own["model"] = preference.model_id if is_there else ""
         super().__init__(data, initial=own, auto_id="beginning-%s")
-        unset = f"As the site has it ({site})" if site else "As the site has it"
+        unset = f"Default ({site})" if site else "Default"
         widget: Any = self.fields["model"].widget
         widget.choices = [("", unset), *_labelled(models)]
 

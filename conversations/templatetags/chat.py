@@ -22,6 +22,7 @@ from conversations.validation import visible
 
 register = template.Library()
 
+WITHOUT_MODEL = (Extractive.name, Truncation.name)
 STAGES = {
     "identify": "choosing what to compact",
     "prepare": "preparing the text",
@@ -84,6 +85,12 @@ def seen(name: str) -> str:
 @register.filter
 def thousands(number: int | None) -> str:
     return f"{number or 0:,}"
+
+
+@register.filter
+def written(summariser: str) -> str:
+    """The author of a summary, after the word "written"."""
+    return "without a model" if summariser in WITHOUT_MODEL else f"by {summariser}"
 
 
 @register.filter

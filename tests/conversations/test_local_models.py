@@ -58,13 +58,13 @@ def test_page_and_api_say_where_and_why(local: Conversation, user: User, client:
     assert 54 <= told["percent"] <= 70 and round(told["percent"]) == shown.threshold
     client.force_login(user)
     page = words_of(client.get(f"/c/{local.pk}/"))
-    assert f"Compacts at {shown.threshold} %" in page and "three quarters of its room" in page
-    assert 'placeholder="by its room"' in client.get(f"/c/{local.pk}/context").content.decode()
+    assert f"Summarises at {shown.threshold} %" in page and "three quarters of its room" in page
+    assert 'placeholder="automatic"' in client.get(f"/c/{local.pk}/context").content.decode()
     Api(user).patch(f"/api/conversations/{local.pk}", {"policy": {"threshold": 0.7}})
     told = Api(user).get(f"/api/conversations/{local.pk}/context").json()["compacts_at"]
     assert told == {"tokens": 4_874, "percent": 70.0, "reason": "threshold"}
     page = words_of(client.get(f"/c/{local.pk}/"))
-    assert "Compacts at 70 %" in page and "three quarters" not in page
+    assert "Summarises at 70 %" in page and "three quarters" not in page
     Api(user).patch(f"/api/conversations/{local.pk}", {"policy": {"enabled": False}})
     assert Api(user).get(f"/api/conversations/{local.pk}/context").json()["compacts_at"] is None
 

@@ -189,7 +189,7 @@ def test_a_summariser_that_failed_is_told_in_the_status_line_and_in_the_reader(
     assert "scripted did not answer (the provider has a fault, 500" in said
     assert "; selected from the text instead." in said
     told = pages.get("compaction", conversation.pk, row.pk, htmx=True).content.decode()
-    assert "How it went" in told and "scripted did not answer" in told and "Written by extractive." in told
+    assert "How it went" in told and "scripted did not answer" in told and "Written without a model." in told
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_summariser_that_failed_is_told_in_words(filled: Conversation, pages: 
     folds(filled)
     told = words_of(pages.get("timeline", filled.pk))
     assert "scripted did not answer (the provider has a fault, 500" in told
-    assert "Written by extractive" in told
+    assert "Written without a model" in told
 
 
 def test_a_compaction_that_came_to_nothing_says_why_and_has_no_bars(filled: Conversation, pages: Pages) -> None:

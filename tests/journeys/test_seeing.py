@@ -37,7 +37,7 @@ def test_open_all_shows_the_request_that_the_model_then_receives(alice: Person, 
     sees = alice.page.locator("#model-sees")
     expect(sees).to_contain_text("Summary, 1 checkpoint")
     expect(sees).to_contain_text("Live, 4 messages")
-    expect(sees).to_contain_text(re.compile(r"Compacts at \d\d\s+%, in about \d+\s+turns"))
+    expect(sees).to_contain_text(re.compile(r"Summarises at \d\d\s+%, in about \d+\s+turns"))
     sees.get_by_role("link", name="Open all").click()
     reader = alice.page.get_by_role("dialog")
     # What is recalled is looked for anew when a message is sent.
@@ -112,7 +112,7 @@ def test_the_timeline_says_what_a_summariser_did_that_failed_and_takes_the_fold_
     expect(alice.status).to_contain_text("did not answer (the provider has a fault, 500")
     alice.status.get_by_role("link", name="How it went").click()
     reader = alice.page.get_by_role("dialog")
-    expect(reader.locator("#story")).to_contain_text("Written by extractive")
+    expect(reader.locator("#story")).to_contain_text("Written without a model")
     reader.get_by_role("button", name="Close").click()
     alice.page.get_by_role("button", name="Menu").click()
     alice.page.get_by_role("link", name="Timeline").click()

@@ -130,22 +130,22 @@ def test_a_wrong_policy_is_told_beside_its_field_and_the_rest_stays(alice: Perso
     alice.begins()
     panel = context_of(alice)
     panel.get_by_text("More: lengths, pauses").click()
-    panel.get_by_label("Rests after").fill("45")
-    panel.get_by_label("Compacts at").fill("20")
+    panel.get_by_label("Wait between summaries at least").fill("45")
+    panel.get_by_label("Summarise when the chat is").fill("20")
     panel.locator("#policy-save").click()
-    expect(panel.get_by_label("Compacts at")).to_have_accessible_description(
+    expect(panel.get_by_label("Summarise when the chat is")).to_have_accessible_description(
         "% of the window Must be a number from 50 % to 95 %."
     )
-    expect(panel.get_by_label("Compacts at")).to_have_value("20")
-    expect(panel.get_by_label("Rests after")).to_have_value("45")
-    panel.get_by_label("Compacts at").fill("60")
-    panel.get_by_label("Compacts at").press("Enter")
+    expect(panel.get_by_label("Summarise when the chat is")).to_have_value("20")
+    expect(panel.get_by_label("Wait between summaries at least")).to_have_value("45")
+    panel.get_by_label("Summarise when the chat is").fill("60")
+    panel.get_by_label("Summarise when the chat is").press("Enter")
     expect(panel.locator("#policy-section")).to_contain_text("Saved.")
     alice.page.reload()
     panel = context_of(alice)
-    expect(panel.get_by_label("Compacts at")).to_have_value("60")
-    expect(panel.get_by_label("Rests after")).to_have_value("45")
-    expect(panel.get_by_label("Latest kept")).to_have_value("")
+    expect(panel.get_by_label("Summarise when the chat is")).to_have_value("60")
+    expect(panel.get_by_label("Wait between summaries at least")).to_have_value("45")
+    expect(panel.get_by_label("Newest messages, never summarised")).to_have_value("")
 
 
 CLIPPED = """() => {
