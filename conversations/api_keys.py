@@ -54,6 +54,13 @@ def revoke_key(user: AbstractBaseUser, key_id: int) -> ApiKey:
     return key
 
 
+def let_search(user: AbstractBaseUser, key_id: int, *, on: bool) -> ApiKey:
+    """Let models that answer calls of the key search compacted histories, or not. Raises NotFound."""
+    if not _mine(user).filter(pk=key_id, revoked_at=None).update(searches_history=on):
+        raise NotFound("You have no such key.")
+    return _mine(user).get(pk=key_id)
+
+
 def revoke_all(user: AbstractBaseUser) -> int:
     """Revoke all keys of a person, at once; returns how many were valid."""
     ended = _mine(user).filter(revoked_at=None).update(revoked_at=timezone.now())

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 
-from conversations.gateway import provider_stream, upstream
+from conversations.gateway import history_tools, provider_stream, upstream
 from conversations.gateway.anthropic import upstream as native
 from conversations.gateway.anthropic.compacted import with_summary
 from conversations.gateway.anthropic.protocol import MESSAGES
@@ -45,6 +45,8 @@ async def forwarded(
         own = with_summary(asked.given, asked.history, state) | {"max_tokens": limit}
         return await _by_messages(request, asked, state, own, call, held)
     call.uses(state, tokens=asked.usage(state).total, estimated=asked.estimated(state))
+    if state and history_tools.are_offered(asked, state, call):
+        return await _searched(asked, body, state, call, protocol)
     provider = await held.enter_async_context(upstream.ask_upstream(asked.profile, body, asking=call.asking))
     of = Asked(asked.given, call.before if state else None, call.before, identity_of(asked.profile))
     telling = COMPACTED_CHAT if protocol is CHAT and state else protocol
@@ -60,6 +62,24 @@ async def forwarded(
     if telling.events:
         events = telling.events(events, of)
     return _streamed(events, tally, call, kept, protocol)
+
+
+async def _searched(
+    asked: GatewayRequest, body: Json, state: State, call: Call, protocol: Protocol
+) -> HttpResponseBase:
+    """The answer of a model that may search the history, in one piece."""
+    call.estimated = 0  # the usage is of several requests
+    completion = await history_tools.answer(asked, body, state, call)
+    call.answered()
+    record_later(call)
+    of = Asked(asked.given, call.before, call.before, identity_of(asked.profile))
+    if protocol is not CHAT:
+        return await _whole(json.dumps(completion).encode(), of, call, protocol, is_stream=asked.is_stream)
+    told = COMPACTED_CHAT.whole(completion, of) if COMPACTED_CHAT.whole else completion
+    if not asked.is_stream:
+        return JsonResponse(told, headers=call.headers)
+    events = history_tools.as_chunks(told, with_usage=asked.wants_usage)
+    return HttpResponse(events, content_type=EVENT_STREAM, headers=call.headers)
 
 
 async def passed_on(request: HttpRequest, asked: GatewayRequest, call: Call, held: AsyncExitStack) -> HttpResponseBase:

@@ -29,6 +29,8 @@ class ApiKey(models.Model):
     hint = models.CharField(max_length=16, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     last_used = models.DateTimeField(null=True, editable=False)
+    searches_history = models.BooleanField(default=False, db_default=False)
+    """Whether models that answer its calls may search the compacted part of a history."""
     revoked_at = models.DateTimeField(null=True, editable=False)
 
     def __str__(self) -> str:

@@ -158,6 +158,23 @@ def test_the_examples_name_this_site_and_its_model(pages: Pages, profile: Any) -
     assert 'model="the \\"big\\" one",' in page
 
 
+def test_history_search_is_switched_for_a_key_by_its_owner_alone(pages: Pages, user: User) -> None:
+    make(pages, "agent")
+    key = user.api_keys.get()
+    html = pages.post("key_history", key.pk, on="1").content.decode()
+    assert "Models that answer “agent” may search compacted histories now." in html
+    assert "History search: on" in html
+    key.refresh_from_db()
+    assert key.searches_history
+    eve = Pages(User.objects.create_user("eve"))
+    assert eve.post("key_history", key.pk).status_code == 404
+    key.refresh_from_db()
+    assert key.searches_history
+    assert "History search: off" in pages.post("key_history", key.pk).content.decode()
+    api_keys.revoke_key(user, key.pk)
+    assert pages.post("key_history", key.pk, on="1").status_code == 404
+
+
 def test_the_page_takes_the_same_queries_however_many_keys_there_are(
     pages: Pages, user: User, profile: Any, django_assert_max_num_queries: Any
 ) -> None:

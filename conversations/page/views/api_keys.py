@@ -37,6 +37,18 @@ def revoke_key(request: Request, key_id: int) -> HttpResponse:
     return _keys_page(request, said=f"“{key.name}” lets nobody in any more.")
 
 
+@member
+@never_cache
+@require_POST
+def key_history(request: Request, key_id: int) -> HttpResponse:
+    """Let models that answer calls of the key search compacted histories (`on` given), or not."""
+    key = api_keys.let_search(request.user, key_id, on="on" in request.POST)
+    if not request.htmx:
+        return redirect("settings")
+    may = "may search compacted histories now" if key.searches_history else "search compacted histories no more"
+    return _keys_page(request, said=f"Models that answer “{key.name}” {may}.")
+
+
 def _keys_page(request: Request, *, status: int = 200, **more: Any) -> HttpResponse:
     """The section of API keys for an htmx request, else the whole settings page."""
     if request.htmx:
