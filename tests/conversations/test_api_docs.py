@@ -48,7 +48,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_no_script(db: None) -> None:
     response = Client().get("/api/docs")
     page = response.content.decode()
     assert "<script" not in page and "<style" not in page and " style=" not in page
-    assert all(address.startswith("/static/") for address in re.findall(r'<link[^>]* href="([^"]+)"', page))
+    assert all(re.match(r"/static/|/manifest\.json$", one) for one in re.findall(r'<link[^>]* href="([^"]+)"', page))
     assert "default-src 'self'" in response["Content-Security-Policy"]
 
 

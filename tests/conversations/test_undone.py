@@ -128,7 +128,7 @@ def test_the_page_offers_the_choices_and_leaves_it(user: User, conversation: Con
     shown = pages.get("chat", conversation.pk).content.decode()
     for words in ("You undid a compaction.", "Leave it", "Compact less", "Another model", "Compact by itself again"):
         assert words in shown
-    assert "Does not compact by itself" in shown
+    assert "Nothing is summarised by itself" in shown
     pages.post("later", conversation.pk)
     assert "You undid a compaction." not in pages.get("chat", conversation.pk).content.decode()
     Message.objects.filter(conversation=conversation).update(token_count=400)

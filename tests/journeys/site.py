@@ -87,7 +87,7 @@ class Site:
 class Town(Site):
     """A site with many people, each of whom has it for one test."""
 
-    PEOPLE = 100
+    PEOPLE = 200
     UNFINISHED = """
         SELECT count(*) FROM conversations_message WHERE status = 'streaming'
         UNION ALL SELECT count(*) FROM compression_compaction WHERE status IN ('pending', 'running')

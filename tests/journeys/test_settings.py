@@ -134,7 +134,7 @@ def test_a_wrong_policy_is_told_beside_its_field_and_the_rest_stays(alice: Perso
     panel.get_by_label("Summarise when the chat is").fill("20")
     panel.locator("#policy-save").click()
     expect(panel.get_by_label("Summarise when the chat is")).to_have_accessible_description(
-        "% of the window Must be a number from 50 % to 95 %."
+        "% full Must be a number from 50 % to 95 %."
     )
     expect(panel.get_by_label("Summarise when the chat is")).to_have_value("20")
     expect(panel.get_by_label("Wait between summaries at least")).to_have_value("45")
