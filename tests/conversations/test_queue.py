@@ -29,9 +29,9 @@ def words_of(conversation: Conversation) -> list[tuple[str, str]]:
     return list(Message.objects.filter(conversation=conversation).order_by("created_at").values_list("role", "content"))
 
 
-async def writing(chat: Chat, *texts: str) -> Any:
+async def writing(chat: Chat, *texts: str, seconds: float = 0.3) -> Any:
     """A reply that takes a while, and messages that wait for it."""
-    chat.llm.enqueue("One. " * 5, delay=0.3)
+    chat.llm.enqueue("One. " * 5, delay=seconds)
     begun = await chat.send("first")
     for text in texts:
         await sync_to_async(queued.add)(chat.conversation, content=text, shown=text)
@@ -57,13 +57,14 @@ async def test_what_waits_is_sent_in_order_after_the_reply(chat: Chat) -> None:
 
 
 async def test_after_stop_the_queue_waits_for_its_owner(chat: Chat) -> None:
-    begun = await writing(chat, "second")
+    begun = await writing(chat, "second", seconds=20)
     await sync_to_async(stop.stop)(chat.conversation)
     await chat.ended(begun.reply.pk)
     await chat.idle()
     await sync_to_async(queued.go_on_everywhere)()
     await chat.idle()
     assert await QueuedMessage.objects.acount() == 1
+    chat.llm.clear()  # the model may not have been asked before the stop
     assert await sync_to_async(queued.send_next)(chat.conversation.pk, anyway=True)
     await until_sent(chat)
 
