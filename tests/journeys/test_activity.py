@@ -64,6 +64,24 @@ def test_the_list_moves_as_things_happen_in_another_tab(alice: Person, llm: LlmS
     assert alice.complaints == []
 
 
+def test_asking_for_news_shows_no_alert_and_takes_none_away(alice: Person) -> None:
+    page, alert = alice.page, alice.page.locator("#alert")
+    alice.begins()
+    alice.says("Hello")
+    alice.is_answered("All right.")
+    page.context.set_offline(True)
+    with page.expect_event("requestfailed", lambda request: "/activity" in request.url):
+        pass
+    expect(alert).to_be_empty()
+    page.locator("#compact").click()
+    expect(alert).to_contain_text("cannot be reached")
+    page.context.set_offline(False)
+    with page.expect_response("**/activity"):
+        pass
+    page.wait_for_timeout(200)
+    expect(alert).to_contain_text("cannot be reached")
+
+
 def test_a_notification_comes_where_it_was_asked_for(alice: Person, llm: LlmServer) -> None:
     page = alice.page
     page.context.grant_permissions(["notifications"], origin=alice.site.url)
