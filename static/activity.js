@@ -50,9 +50,10 @@ if (stamp) {
   document.addEventListener("visibilitychange", soon);
   // Whoever leaves a chat has seen the replies in it; the next page asks soon, as this may arrive after its list is made.
   addEventListener("pagehide", () => {
-    if (!thread || find(".message[aria-busy]", thread)) return;
+    const at = chat();
+    if (!at || find(".message[aria-busy]", thread)) return;
     const seen = new FormData();
-    seen.set("at", location.pathname.split("/")[2]);
+    seen.set("at", at);
     seen.set("csrfmiddlewaretoken", JSON.parse(document.body.getAttribute("hx-headers"))["x-csrftoken"]);
     navigator.sendBeacon(list.dataset.activity, seen);
   });

@@ -265,7 +265,7 @@ def _holds(model: ModelSummariser, source: Transcript, policy: Policy, steering:
 def _summarised_lately(conversation_id: UUID) -> bool:
     """Whether fewer than CALLS_BETWEEN calls of the gateway used the conversation since a model last summarised it."""
     ended = Compaction.objects.filter(conversation_id=conversation_id, status=Compaction.Status.SUCCEEDED)
-    written = ended.exclude(summariser__in=(Extractive.name, Truncation.name)).order_by("-created_at")
+    written = ended.exclude(summariser__in=("", Extractive.name, Truncation.name)).order_by("-created_at")
     last = written.values_list("created_at", flat=True).first()
     if last is None:
         return False

@@ -9,6 +9,7 @@ import binascii
 import re
 from base64 import b64decode
 from collections.abc import Sequence
+from contextvars import ContextVar
 from hashlib import sha256
 from typing import Any
 
@@ -27,15 +28,21 @@ PASS = "pass"
 MAX_NAME_CHARS = 100
 _KEPT: BoundedCache[str, str] = BoundedCache(16)
 """The texts of the documents that were read last, by hash: programs send a document again with every call."""
+_owner: ContextVar[int | None] = ContextVar("owner of the documents", default=None)
 _DATA_URL = re.compile(r"data:([\w.+/-]*)[^,]*,", re.ASCII)
 _UNSAFE = re.compile(r"[\x00-\x1f<>\"]")
 _CLOSING = re.compile(r"</(?=document)", re.IGNORECASE)
 
 
+def read_for(owner_id: int) -> None:
+    """Have the documents of the call that is being parsed read in turn with those of other people."""
+    _owner.set(owner_id)
+
+
 def document_text(data: str, *, media_type: str = "", name: str = "") -> str:
     """The text of a document in Base64, in its tag; for data that cannot be read, a line that says why.
 
-    Raises TooMany and Busy if no document can be read now.
+    Raises TooMany if this person has too many documents read at once, and Busy if no document can be read now.
     """
     key = sha256(f"{name}\0{media_type}\0{data}".encode(errors="replace")).hexdigest()
     known = _KEPT.get(key)
@@ -71,7 +78,7 @@ def _read(data: str, media_type: str, name: str) -> str:
             return tagged(content.decode(errors="replace"), name=name)
         if not kind:
             return note
-        document = read_document(content, kind)
+        document = read_document(content, kind, by=_owner.get())
     except binascii.Error:
         return note
     except Invalid as refusal:

@@ -13,6 +13,7 @@ from conversations.gateway.anthropic.models import VERSION
 from conversations.gateway.anthropic.protocol import MESSAGES
 from conversations.gateway.call_log import Call
 from conversations.gateway.checkpoints import State
+from conversations.gateway.documents import read_for
 from conversations.gateway.protocol import CHAT, Protocol
 from conversations.gateway.request import GatewayRequest, parse_request
 from conversations.gateway.responses import Unauthenticated
@@ -46,6 +47,7 @@ def spoken_in(request: HttpRequest) -> Protocol:
 def parsed(request: HttpRequest, call: Call, protocol: Protocol) -> GatewayRequest:
     """The call of whoever's key it is. Raises Refused."""
     signed_in(request, call)
+    read_for(call.owner_id)
     if request.content_type != JSON:
         raise UnsupportedMediaType(MEDIA_TYPE)
     try:

@@ -55,6 +55,9 @@ async def answer(asked: GatewayRequest, body: Json, state: State, call: Call) ->
             messages += [await _result(toolbox, one, state) for one in searches]
     if searches:  # beside calls of the caller's tools, which the caller carries out now
         said["tool_calls"] = [one for one in calls if one not in searches]
+        if not said["tool_calls"]:  # the model went on searching without being offered to
+            del said["tool_calls"]
+            completion["choices"][0]["finish_reason"] = "stop"
     if usage := completion.get("usage"):
         usage["completion_tokens"] = completion_tokens
     return completion

@@ -43,12 +43,14 @@ def with_passages(asked: GatewayRequest, state: State) -> State:
     kept = set(state.kept)
     covered = sum(line.turn.tokens for at, line in enumerate(history.lines[: state.place]) if at not in kept)
     budget = min(asked.policy.recall_budget(window, covered=covered, summaries=state.tokens), room)
-    questions = [f"recalled:{state.digest}:{history.lines[int(turn.id)].digest}" for turn in _questions(live)]
+    place = f"recalled:{state.conversation_id}:{state.digest}"
+    questions = [f"{place}:{history.lines[int(turn.id)].digest}" for turn in _questions(live)]
     own, known = questions[0], cache.get_many(questions)
     notes: list[dict[str, Any]] = next((known[key] for key in questions if key in known), [])
     recalled = recall.all_put_together(state.conversation_id, notes)
     taken = sum(one.tokens for one in recalled)
-    if own in known and taken <= room:
+    is_gone = bool(notes) and not recalled  # a quoted message was deleted
+    if own in known and taken <= room and not is_gone:
         return replace(state, recalled=recalled)
     if taken > EARLIER_SHARE * budget or own in known:
         recalled, taken = (), 0

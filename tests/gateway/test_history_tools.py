@@ -101,6 +101,10 @@ def test_a_model_that_only_searches_has_to_answer(searching: Caller) -> None:
     assert searching.ask(messages).parse().choices[0].message.content == "Enough."
     assert len(searching.served.llm.chats) == 5
     assert offered(searching) == []
+    searching.served.llm.clear()
+    searching.served.llm.enqueue("", calls=[SEARCH], times=5)
+    (choice,) = searching.ask(messages).parse().choices
+    assert (choice.message.tool_calls, choice.finish_reason) == (None, "stop")
 
 
 @pytest.mark.parametrize("calls", [[("search_history", "{")], [("read_history", '{"first": 100000}')]])

@@ -105,3 +105,12 @@ def test_earlier_passages_leave_half_of_the_budget_to_the_latest_question(caller
         caller.ask(messages)
         found = passages(caller.sent)
         assert sum(len(text) for _, text in found) < 4 * 650, "18 % of 3,400 tokens"
+
+
+def test_equal_histories_of_two_people_have_their_own_passages(caller: Caller) -> None:
+    messages = about_services(caller)
+    caller.ask(messages)
+    assert "port 6104" in "".join(text for _, text in passages(caller.sent))
+    bob = Caller(caller.served, key=caller.key_of("bob-who-recalls"))
+    bob.ask(messages)
+    assert "port 6104" in "".join(text for _, text in passages(bob.sent))

@@ -27,7 +27,7 @@ from conversations.page.views.query_params import ids_of, moment
 from conversations.page.views.sidebar import sidebar, used_last
 from conversations.turns import slash_commands, turn
 
-MAX_UNDONE = 200
+MAX_UNDONE = 100
 """The most conversations in the trash for which the page offers Undo at once."""
 SAMPLE_RULES = ["And one rule for all of this: never restart anything on Fridays."]
 SAMPLE = Path(__file__).parents[2] / "sample" / "moving-a-service.json"
