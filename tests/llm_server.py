@@ -40,7 +40,8 @@ class LlmServer:
     (`tests.llm_windows`), bytes as they are, after `facts_delay` seconds; without one it answers 404,
     and with `redirects` it sends those who ask to that address. `reads` is how many tokens of a request its
     model reads, 0 for all: what is longer loses its front, and no error says so. `half_of_long`: only half of that is
-    left, as with Ollama. `repeats` is whether its model repeats the mark at the head of what it read.
+    left, as with Ollama. `ends_at` is how many tokens a request and its reply have room for together, 0 for any number:
+    longer replies end there, and longer requests are refused, as by llama.cpp. `repeats` is whether its model repeats the mark at the head of what it read.
     """
 
     def __init__(self, *, port: int = 0, default: Answer | None = None) -> None:
@@ -54,6 +55,7 @@ class LlmServer:
         self.redirects = ""
         self.reads = 0
         self.half_of_long = False
+        self.ends_at = 0
         self.repeats = True
         self.default = default or Answer()
         self.default_summary: Callable[[Request], str] = summary_of
@@ -125,7 +127,7 @@ class LlmServer:
         self.template = ""
         self.counts = 1.0
         self.facts_delay, self.redirects, self.asked_keys = 0.0, "", []
-        self.facts, self.asked, self.reads, self.half_of_long, self.repeats = {}, [], 0, False, True
+        self.facts, self.asked, self.reads, self.half_of_long, self.repeats, self.ends_at = {}, [], 0, False, True, 0
 
     def wait_for(self, done: Callable[[LlmServer], bool], *, seconds: float = 30.0) -> None:
         """Block until `done(self)`; fails after `seconds`."""
@@ -205,6 +207,7 @@ class LlmServer:
                 return refusal
             if not request.is_summary:
                 answer = self._chats.popleft() if self._chats else self.default
+                answer = llm_windows.cut_off(answer, request, self.ends_at) if self.ends_at else answer
                 return llm_windows.with_mark(answer, request, self._read(request)) if self.repeats else answer
             answer = self._summaries.popleft() if self._summaries else Answer("", delay=self.summary_delay)
         return answer if answer.text else replace(answer, text=self.default_summary(request))

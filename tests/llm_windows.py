@@ -62,6 +62,17 @@ def litellm(model: str, *lengths: Any) -> dict[str, Any]:
     return {"/model/info": {"data": rows}}
 
 
+def cut_off(answer: Answer, request: Request, room: int) -> Answer:
+    """The answer of a server with room for so many tokens of request and reply together."""
+    if request.tokens >= room:
+        words = "the request exceeds the available context size, try increasing it"
+        return Answer(status=400, code="exceed_context_size_error", message=words)
+    if request.tokens + answer.tokens <= room:
+        return answer
+    used = {"prompt_tokens": request.tokens, "completion_tokens": room - request.tokens}
+    return replace(answer, finish_reason="length", usage=used)
+
+
 def with_mark(answer: Answer, request: Request, read: int) -> Answer:
     """The answer of a model that has read the last `read` tokens: with the mark, if the order was among them."""
     left = read

@@ -44,6 +44,8 @@ class Call:
     estimated: int = 0
     """The request's tokens by our own count if all of it is text, for the correction to be learned from."""
     spent: Spent | None = None
+    is_cut: bool = False
+    """The answer ended at a limit of its length."""
     status: int = 200
     error: str = ""
     fallback: ModelProfile | None = None
@@ -145,6 +147,8 @@ def _store(call: Call, model: str, ended: float) -> None:
         window_reports.learn(
             call.profile, call.owner_id, thread=call.conversation_id, estimated=call.estimated, reported=spent.prompt
         )
+        if call.is_cut:
+            window_reports.learn_end(call.profile, prompt=spent.prompt, completion=spent.completion)
         windows.ask_if_unknown(call.profile)
 
 

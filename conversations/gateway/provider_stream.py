@@ -23,6 +23,7 @@ MAX_ANSWER_BYTES = 50_000_000
 """The most bytes of an answer in one piece."""
 _USAGE = re.compile(r'"usage":\s*\{')
 _FINISHED = re.compile(r'"finish_reason":\s*"')
+_CUT = re.compile(r'"finish_reason":\s*"length"')
 _ERROR = re.compile(r'\{\s*"error":')
 _ENDS = re.compile(rb"\r\n|\n|\r(?=.)", re.DOTALL)
 """The ends of lines. A CR at the very end is left open: an LF may follow."""
@@ -36,7 +37,7 @@ class Tally:
     def __init__(self, choices: int = 1) -> None:
         self.spent: Spent | None = None
         self.usage: dict[str, Any] = {}
-        self.is_done = False
+        self.is_done = self.is_cut = False
         self._unfinished = choices
 
     @property
@@ -46,6 +47,7 @@ class Tally:
 
     def take(self, data: str) -> None:
         self.is_done = self.is_done or data == DONE
+        self.is_cut = self.is_cut or _CUT.search(data) is not None
         self._unfinished -= len(_FINISHED.findall(data))
 
 

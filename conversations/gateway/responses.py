@@ -98,6 +98,7 @@ class Stream:
             if self._tally.is_done:
                 status, error = 200, ""  # who goes away then has all of it
             self._call.status, self._call.error, self._call.spent = status, error, self._tally.spent
+            self._call.is_cut = self._tally.is_cut
             self._is_over = True
             await self._close()
 

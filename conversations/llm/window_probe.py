@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 
 from compression.core.tokens import count_tokens
 from conversations.llm import canary, windows
-from conversations.llm.errors import ModelError
+from conversations.llm.errors import ContextTooLong, ModelError
 from conversations.llm.profiles import connect
 from conversations.llm.request import Prompt
 from conversations.llm.window_evidence import MIN_REPORTED
@@ -30,7 +30,8 @@ WHOLE_SHARE = 0.9
 async def check(profile_id: int, tokens: int) -> None:
     """Check whether a profile's server reads requests of `tokens` tokens whole; lower the window if it does not.
 
-    The requests have no words of people. A server that fails is checked again at the next suspicion.
+    The requests have no words of people. A server that refuses them as too long reads as much as its replies ended at,
+    if they did (`window_reports.learn_end`). A server that fails is checked again at the next suspicion.
     """
     profile = await ModelProfile.objects.filter(pk=profile_id).afirst()
     if profile is None or not is_own_server(profile):
@@ -38,6 +39,10 @@ async def check(profile_id: int, tokens: int) -> None:
     mark = windows.mark_for(profile)
     try:
         await (_check_mark(profile, mark, tokens) if mark else _check_counts(profile, tokens))
+    except ContextTooLong:
+        ended, _ = profile.window_evidence.get("ended", [0, 0])
+        if ended:
+            await sync_to_async(windows.lower)(profile, ended, source=windows.Source.COUNTED)
     except ModelError:
         await sync_to_async(windows.note)(profile, missed=None)
 

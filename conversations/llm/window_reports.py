@@ -4,7 +4,8 @@ What people send never lowers a window by itself: it only has the site check the
 
 `ModelProfile.window_evidence` keeps the following, and is written only when it changes. `low`: counts in a row that
 were too low. `usage`: the server counts tokens. `read`: the largest request, in tokens, that a check of the site has
-seen read whole. `missed`: for each person, replies in a row without the mark. `deaf`: the model never repeats the mark.
+seen read whole. `ended`: the tokens of the last request and reply together whose reply ended at a limit, and those of
+the request. `missed`: for each person, replies in a row without the mark. `deaf`: the model never repeats the mark.
 `by_hand`: the window that an administrator set, in tokens, before it was lowered. `found`: what the server was found to
 read, in tokens, if that is less than the half of `by_hand`.
 """
@@ -16,7 +17,7 @@ from dataclasses import replace
 
 from conversations.llm import windows
 from conversations.llm.profiles import learn_correction
-from conversations.llm.window_evidence import STRIKES, Evidence, Report, judged
+from conversations.llm.window_evidence import MIN_REPORTED, STRIKES, Evidence, Report, judged
 from conversations.llm.window_queries import is_own_server
 from conversations.llm.windows import Identity, Source, identity
 from conversations.models import ModelProfile
@@ -25,6 +26,8 @@ from conversations.runtime.bounded import BoundedCache
 
 GROWTH = 1.25
 """A request is suspected only above this many times the largest request that a check has seen read whole."""
+END_SHARE = 0.95
+"""A reply that ends above this share of the window ends where it should."""
 MAX_PEOPLE = 20
 """The most people whose missed marks are counted, the latest ones."""
 
@@ -57,6 +60,20 @@ def learn(profile: ModelProfile, owner_id: int, *, thread: Hashable, estimated: 
     windows.note(profile, low=list(now.low) or None, usage=counts)
     if is_true:
         learn_correction(profile, owner_id, estimated=estimated, reported=reported)
+
+
+def learn_end(profile: ModelProfile, *, prompt: int, completion: int) -> None:
+    """Learn from a reply that ended at a limit; both counts are the server's, in tokens.
+
+    A server without room for more ends every reply at the same sum. Two equal sums of different requests have the site
+    check the server by requests of its own.
+    """
+    total, last = prompt + completion, profile.window_evidence.get("ended", [0, 0])
+    if not is_own_server(profile) or total < MIN_REPORTED or total > END_SHARE * profile.window:
+        return
+    if last[0] == total and last[1] != prompt and GROWTH * total > profile.window_evidence.get("read", 0):
+        queue.enqueue("check_window", str(profile.pk), str(round(GROWTH * total)))
+    windows.note(profile, ended=[total, prompt])
 
 
 def learn_mark(profile: ModelProfile, owner_id: int, *, estimated: int, heard: bool) -> None:

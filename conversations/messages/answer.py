@@ -111,6 +111,8 @@ class Answer:
             window_reports.learn(
                 profile, head.owner_id, thread=head.id, estimated=estimated, reported=self.spent.prompt
             )
+            if self.finish_reason == "length":
+                window_reports.learn_end(profile, prompt=self.spent.prompt, completion=self.spent.completion)
         elif self.heard is not None and self.finish_reason == "stop":
             window_reports.learn_mark(profile, head.owner_id, estimated=estimated, heard=self.heard)
         if self.finish_reason:

@@ -15,7 +15,7 @@ from conversations.llm import canary, window_reports, window_words
 from conversations.llm.port import Delta
 from conversations.llm.request import Prompt
 from conversations.llm.window_evidence import Evidence, Report, judged
-from conversations.models import Message, ModelProfile
+from conversations.models import Conversation, Message, ModelProfile
 from conversations.page.meter import meter
 from tests import llm_windows
 from tests.conversations.chat import Chat, fill
@@ -157,6 +157,33 @@ async def test_requests_that_a_server_counts_low_on_purpose_lower_nothing(own: C
     assert (now.window, now.window_source) == (8_192, source)
     sent = [chat.text for chat in own.llm.chats]
     assert len(sent) == 2 and all("only for its length" in text for text in sent), "the site asked for itself, once"
+
+
+@pytest.mark.parametrize("source", [Source.HAND, Source.DEFAULT])
+async def test_a_server_that_ends_two_replies_at_the_same_sum_is_checked_and_has_that_window(
+    own: Chat, source: str
+) -> None:
+    await ModelProfile.objects.aupdate(window_source=source)
+    own.llm.ends_at, own.llm.default = 9_000, replace(own.llm.default, text="word " * 9_000)
+    await own.say("Write on.")
+    await own.idle()
+    assert (await profile_of(own)).window == 16_000, "one reply that ends early proves nothing"
+    own.conversation = await Conversation.objects.acreate(
+        owner_id=own.conversation.owner_id, model_id=own.conversation.model_id
+    )
+    await own.say("Write on, in another conversation.")
+    await own.idle()
+    profile = await profile_of(own)
+    assert (profile.window, profile.window_source, profile.window_replaced) == (9_000, "counted", 16_000)
+
+
+async def test_replies_that_end_at_the_same_sum_for_another_reason_lower_nothing(own: Chat) -> None:
+    for prompt in (2_000, 2_500):
+        profile = await profile_of(own)
+        await sync_to_async(window_reports.learn_end)(profile, prompt=prompt, completion=3_000 - prompt)
+        await own.idle()
+    now = await profile_of(own)
+    assert now.window == 16_000 and now.window_evidence["read"] >= 3_000, "the site saw longer requests read whole"
 
 
 async def test_a_mark_that_a_person_has_the_model_write_hides_nothing_from_others(own: Chat) -> None:
