@@ -79,6 +79,7 @@ urlpatterns = [
     path("c/<uuid:pk>/models", switcher.switcher, name="switcher"),
     path("c/<uuid:pk>/models/switch", switcher.switch, name="switch"),
     path("c/<uuid:pk>/models/favourite", switcher.favourite, name="favourite"),
+    path("c/<uuid:pk>/context/memory", context.memory, name="memory"),
     path("c/<uuid:pk>/context/model", context.model, name="model"),
     path("c/<uuid:pk>/context/effort", context.effort, name="effort"),
     path("c/<uuid:pk>/context/system-prompt", context.system_prompt, name="system_prompt"),

@@ -2,8 +2,11 @@
 // Listens to htmx:beforeRequest, beforeSwap, afterRequest, sendError and responseError, and to pageshow.
 import { find, panel, thread } from "./page.js";
 
-// A dialog covers the page, and the alerts on it.
-const alertPlace = () => find(panel.open ? "#panel-alert" : "#alert");
+// A dialog covers the page, and the Context panel may, with the alerts on it.
+const alertPlace = () => {
+  if (panel.open) return find("#panel-alert");
+  return find("#dock")?.contains(document.activeElement) ? find("#dock-alert") : find("#alert");
+};
 export const complain = (words) => {
   const line = document.createElement("p"), button = document.createElement("button");
   button.type = "button";

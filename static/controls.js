@@ -40,6 +40,7 @@ document.addEventListener("keydown", (event) => {
 let opener = null;
 document.addEventListener("htmx:afterSwap", (event) => {
   const { target } = event.detail;
+  if (target.id === "dock") import("./dock.js").then(({ open }) => open());
   if (target.id !== "reader") return;
   const menu = document.activeElement.closest("[popover]");
   if (!panel.open) { opener = menu && find(`[popovertarget="${menu.id}"]`); panel.showModal(); }

@@ -72,7 +72,7 @@ const rememberFocus = () => {
   wasInThread = Boolean(thread?.contains(at));
   heirs = [
     at.id, at.closest("[data-focus]")?.dataset.focus, at.closest("section")?.getAttribute("aria-labelledby"),
-    at.closest("dialog") && "reader-title",
+    at.closest("dialog") && "reader-title", at.closest("#dock") && "dock-title",
   ];
 };
 export const restoreFocus = () => {

@@ -41,7 +41,8 @@ class LlmServer:
     and with `redirects` it sends those who ask to that address. `reads` is how many tokens of a request its
     model reads, 0 for all: what is longer loses its front, and no error says so. `half_of_long`: only half of that is
     left, as with Ollama. `ends_at` is how many tokens a request and its reply have room for together, 0 for any number:
-    longer replies end there, and longer requests are refused, as by llama.cpp. `repeats` is whether its model repeats the mark at the head of what it read.
+    longer replies end there, and longer requests are refused, as by llama.cpp. `repeats` is whether its model repeats
+    the mark at the head of what it read.
     """
 
     def __init__(self, *, port: int = 0, default: Answer | None = None) -> None:

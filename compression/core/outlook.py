@@ -17,18 +17,26 @@ from compression.core.values import MESSAGE_OVERHEAD, Draft, Steering, Transcrip
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The next request after a compaction by hand.
+    """The next request after a compaction by hand, in tokens by our own count.
 
-    `tokens` is its size by our own count without recalled passages, `recall_budget` the most that these may take.
-    `cut` is the date of the last compacted message, `verbatim` the ids of kept messages before it, `tail` the messages
-    after it.
+    `system`, `summaries` and `live` (the messages that stay word for word) are its parts, `recall_budget` the most that
+    recalled passages may add. `condensed` is the number of messages that go into the new summary. `cut` is the date of
+    the last of them, `verbatim` the ids of kept messages before it, `tail` the messages after it.
     """
 
-    tokens: int
+    system: int
+    summaries: int
+    live: int
     recall_budget: int
+    condensed: int
     cut: datetime
     verbatim: tuple[str, ...]
     tail: tuple[Turn, ...]
+
+    @property
+    def kept(self) -> int:
+        """The number of messages that stay word for word."""
+        return len(self.verbatim) + len(self.tail)
 
 
 def after_compaction(
@@ -48,7 +56,10 @@ def after_compaction(
     summaries = min(FRAME_TOKENS + cost(draft.older) + newest, draft.room) + MESSAGE_OVERHEAD
     covered = draft.condensed_tokens + total_original_tokens(transcript.checkpoints)
     return Outlook(
-        tokens=transcript.system_tokens + summaries + total_tokens(draft.kept + draft.tail),
+        system=transcript.system_tokens,
+        summaries=summaries,
+        live=total_tokens(draft.kept + draft.tail),
+        condensed=len(draft.condensed),
         recall_budget=policy.recall_budget(transcript.window, covered=covered, summaries=summaries),
         cut=max(draft.condensed[-1].created_at, transcript.cut or draft.condensed[-1].created_at),
         verbatim=tuple(turn.id for turn in draft.kept),

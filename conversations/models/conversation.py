@@ -28,10 +28,10 @@ class Conversation(models.Model):
         EXECUTOR = "executor", "Executor"
 
     class Mode(models.TextChoices):
-        ASSISTANT = "assistant", "Assistant"
-        DEVELOPER = "developer", "Developer"
+        ASSISTANT = "assistant", "General"
+        DEVELOPER = "developer", "Coding"
         PLANNING = "planning", "Planning"
-        DEBUGGER = "debugger", "Debugger"
+        DEBUGGER = "debugger", "Debugging"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     owner = models.ForeignKey(

@@ -73,7 +73,7 @@ class ImportForm(forms.Form):
         return file
 
 
-MAIN_FIELDS = ("threshold", "target_ratio", "keep_recent", "strategy", "enabled", "ahead", "recall")
+MAIN_FIELDS = ("enabled", "threshold", "target_ratio", "keep_recent", "recall")
 """The policy's main settings, shown first."""
 PERCENT_FIELDS = tuple(field.name for field in FIELDS if field.kind == "share")
 LOCAL_THRESHOLD = "automatic"
@@ -145,17 +145,13 @@ class PolicyForm(forms.Form):
     def further(self) -> list[forms.BoundField]:
         return [field for field in self if field.name not in MAIN_FIELDS]
 
-    @property
-    def goes_further(self) -> bool:
-        """Whether a field beyond the main settings has a value or an error."""
-        return any(field.value() or field.errors for field in self.further)
-
-    def refuse(self, refusal: Invalid) -> None:
-        """Show the refusal of the policy as a whole beside the field that it names."""
+    def refuse(self, refusal: Invalid, *, beside: str) -> None:
+        """Show the refusal of the policy as a whole beside a field, with the label of another field that it names."""
         name = str(refusal.detail.get("field", "")).removeprefix("policy.")
         words = refusal.message.removeprefix(f"policy.{name}: ")
         words = _in_percent(words) if name in PERCENT_FIELDS else words
-        self.add_error(name if name in self.fields else None, words[:1].upper() + words[1:])
+        label = f"{self.fields[name].label}: " if name in self.fields and name != beside else ""
+        self.add_error(beside, f"{label}{words}" if label else words[:1].upper() + words[1:])
 
     def _offer_summarisers(self) -> None:
         names = list(enabled().values_list("name", flat=True))

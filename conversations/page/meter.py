@@ -62,6 +62,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class After:
+    """The next request after a compaction by hand: its tokens by kind, and how many messages it condenses and keeps."""
+
+    tokens: Mapping[str, int]
+    total: int
+    condensed: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
 class Meter:
     """The fill of a context window, in tokens unless stated otherwise.
 
@@ -98,8 +108,15 @@ class Meter:
     """That the model's server was found to read less than its window was, in words; "" if it was not."""
     breaks_even: int | None
     """Turns after which that compaction has paid for itself, at the model's prices; None: no prices, or never."""
-    left: int | None
-    """About how many tokens a compaction by hand would leave; None where it would find nothing to compact."""
+    after: After | None
+    """The next request after a compaction by hand; None where it would find nothing to compact."""
+    budgets: Mapping[str, int]
+    """The most tokens by kind that requests of this chat have room for."""
+
+    @property
+    def left(self) -> int | None:
+        """About how many tokens a compaction by hand would leave; None where it would find nothing to compact."""
+        return self.after.total if self.after else None
 
     @property
     def frees(self) -> int:
@@ -140,7 +157,8 @@ def meter(conversation: Conversation) -> Meter | None:
         room=max(0, window.budget - used.system),
         lowered=window_words.lowered(conversation.model),
         breaks_even=economy.break_even_turns(loaded.head, policy, due=due.tokens) if policy.enabled else None,
-        left=_left(conversation, loaded, policy, checkpoints),
+        after=_after(conversation, loaded, policy, checkpoints),
+        budgets=_budgets(policy, used),
     )
 
 
@@ -171,8 +189,18 @@ def shares(tokens: Mapping[str, int], window: int, labels: Mapping[str, str] = L
     return tuple(parts)
 
 
-def _left(conversation: Conversation, loaded: Loaded, policy: Policy, checkpoints: Sequence[Checkpoint]) -> int | None:
-    """About how many tokens the next request has after a compaction by hand, the passages for its question included."""
+def _budgets(policy: Policy, used: Usage) -> dict[str, int]:
+    """The most tokens by kind; system prompt and tools have what they take, live messages the rest."""
+    window = used.window
+    summary, recalled = window.corrected(policy.context_budget(window)), window.corrected(policy.recall_budget(window))
+    live = max(0, window.budget - used.system - summary - recalled)
+    return {"system": used.system, "summary": summary, "recalled": recalled, "live": live, "reply": window.reserve}
+
+
+def _after(
+    conversation: Conversation, loaded: Loaded, policy: Policy, checkpoints: Sequence[Checkpoint]
+) -> After | None:
+    """The next request after a compaction by hand, with the passages for its question."""
     transcript = replace(prompt.request_transcript(loaded), checkpoints=tuple(checkpoints))
     is_selected = _is_selected(conversation, policy)
     outlook = after_compaction(transcript, policy, is_selected=is_selected, count=count_tokens)
@@ -180,8 +208,16 @@ def _left(conversation: Conversation, loaded: Loaded, policy: Policy, checkpoint
         return None
     past = Past(conversation.pk, outlook.cut, outlook.verbatim)
     recalled = recall.found_in(past, outlook.tail, budget=outlook.recall_budget, catches_up=False)
-    tokens = outlook.tokens + (recalled.tokens if recalled else 0)
-    return min(transcript.window.corrected(tokens), transcript.window.budget)
+    tokens = {
+        "system": outlook.system,
+        "summary": outlook.summaries,
+        "recalled": recalled.tokens if recalled else 0,
+        "live": outlook.live,
+    }
+    window = transcript.window
+    total = min(window.corrected(sum(tokens.values())), window.budget)
+    by_kind = {kind: window.corrected(number) for kind, number in tokens.items()}
+    return After(by_kind, total, condensed=outlook.condensed, kept=outlook.kept)
 
 
 def _is_selected(conversation: Conversation, policy: Policy) -> bool:

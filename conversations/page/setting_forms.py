@@ -35,7 +35,7 @@ def _model_field(**options: Any) -> TypedField:
 
 
 def _mode_field(**options: Any) -> TypedField:
-    return TypedField(label="Mode", widget=KeepingSelect(choices=Conversation.Mode.choices), **options)
+    return TypedField(label="Style", widget=KeepingSelect(choices=Conversation.Mode.choices), **options)
 
 
 def _system_prompt_field() -> TypedField:
@@ -45,7 +45,7 @@ def _system_prompt_field() -> TypedField:
         maxlength=MAX_SYSTEM_PROMPT_CHARS,
         placeholder="Instructions for this chat: who the model is, and how it should answer",
     )
-    return TypedField(label="System prompt", required=False, widget=widget, described_by="system-prompt-cost")
+    return TypedField(label="Instructions", required=False, widget=widget, described_by="system-prompt-cost")
 
 
 def _labelled(models: Sequence[ModelProfile]) -> list[tuple[Any, str]]:

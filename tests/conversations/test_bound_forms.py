@@ -117,17 +117,6 @@ class Case(NamedTuple):
     """A field that other forms of the section have, and this form has not."""
 
 
-POLICY = {
-    "threshold": Field("60", "20"),
-    "target_ratio": Field("40 %", "many"),
-    "keep_recent": Field("6", "2000"),
-    "strategy": Field("rolling", "sideways"),
-    "enabled": Field("false", "perhaps"),
-    "cooldown": Field("45", "-1"),
-    "summariser": Field("extractive", "nobody"),
-    "preset": Field("planner", "none"),
-    "prompt": Field("", "a\0b"),
-}
 CASES = {
     "beginning": Case(
         "beginning",
@@ -147,7 +136,6 @@ CASES = {
     "changed rule": Case("rules", {"rule": Field("Use UTC", "v" * 1_100)}, {"was": "Never on Fridays"}),
     "summary": Case("edit_summary", {"summary": Field(KEPT, "\nPorts.\n")}),
     "cleared summary": Case("edit_summary", {"summary": Field(KEPT, "")}),
-    "policy": Case("policy", POLICY),
 }
 WAYS = [
     pytest.param(name, wrong, other, id=f"{name}-{wrong}-{other}")

@@ -122,8 +122,10 @@ def test_a_model_that_is_not_there_any_more_says_who_answers_instead(
 def test_the_panel_opens_at_the_model_where_a_notice_asks_for_another(pages: Pages, conversation: Conversation) -> None:
     opened = elements(pages.get("context", conversation.pk, htmx=True, at="model"))
     assert [one.get("id") for one in opened.with_attribute("autofocus")] == ["model-select"]
+    tabs = opened.with_attribute("aria-selected")
+    assert [tab["id"] for tab in tabs if tab["aria-selected"] == "true"] == ["tab-model"]
     usual = elements(pages.get("context", conversation.pk, htmx=True))
-    assert [one["class"] for one in usual.with_attribute("autofocus")] == ["soft"]
+    assert usual.with_attribute("autofocus") == []
 
 
 def test_a_system_prompt_is_saved_counted_and_part_of_the_meter(pages: Pages, conversation: Conversation) -> None:
@@ -133,7 +135,7 @@ def test_a_system_prompt_is_saved_counted_and_part_of_the_meter(pages: Pages, co
     assert "Saved" in response.content.decode()
     conversation.refresh_from_db()
     assert conversation.system_prompt == text
-    assert f"<b>{count_tokens(text)}</b> tokens" in response.content.decode()
+    assert f"<b>{count_tokens(text)}</b> tokens" in panel(pages, conversation)
     assert int(meter(pages, conversation)["data-used"]) > before
     pages.post("system_prompt", conversation.pk, system_prompt=" ")
     conversation.refresh_from_db()

@@ -37,8 +37,9 @@ def test_only_what_is_filled_in_is_the_conversations_own_policy(pages: Pages, co
         "target_tokens": "2,000", "keep_recent": "6", "keep_user_tokens": "ALL", "min_messages": "", "cooldown": "0",
         "summary_max_tokens": "", "level": "2", "summariser": "extractive", "prompt": "",
     }  # fmt: skip
-    response = pages.post("policy", conversation.pk, **form)
-    assert response.status_code == 200 and b"Saved." in response.content
+    for name, typed in form.items():
+        response = pages.post("policy", conversation.pk, **{name: typed})
+        assert response.status_code == 200 and b"Saved." in response.content
     conversation.refresh_from_db()
     assert conversation.policy == {
         "preset": "planner", "enabled": True, "strategy": "rolling", "threshold": 0.825, "target_ratio": 0.4,
@@ -47,8 +48,8 @@ def test_only_what_is_filled_in_is_the_conversations_own_policy(pages: Pages, co
     }  # fmt: skip
     shown = fields(pages.get("context", conversation.pk, htmx=True))
     assert (shown["threshold"], shown["target_ratio"], shown["keep_user_tokens"]) == ("82.5", "40", "all")
-    emptied = shown | dict.fromkeys(form, "")
-    pages.post("policy", conversation.pk, **emptied)
+    for name in form:
+        pages.post("policy", conversation.pk, **{f"initial-{name}": shown[f"initial-{name}"], name: ""})
     conversation.refresh_from_db()
     assert conversation.policy == {}
 
@@ -56,8 +57,9 @@ def test_only_what_is_filled_in_is_the_conversations_own_policy(pages: Pages, co
 def test_what_another_tab_saved_meanwhile_stays(pages: Pages, conversation: Conversation) -> None:
     Conversation.objects.update(policy={"threshold": 0.7, "cooldown": 30, "level": 2})
     one, other = (fields(pages.get("context", conversation.pk, htmx=True)) for _ in range(2))
-    pages.post("policy", conversation.pk, **one | {"threshold": "60", "keep_recent": "8", "level": ""})
-    pages.post("policy", conversation.pk, **other | {"cooldown": "45"})
+    for held, changed in ((one, {"threshold": "60", "keep_recent": "8", "level": ""}), (other, {"cooldown": "45"})):
+        for name, typed in changed.items():
+            pages.post("policy", conversation.pk, **{f"initial-{name}": held[f"initial-{name}"], name: typed})
     conversation.refresh_from_db()
     assert conversation.policy == {"threshold": 0.6, "cooldown": 45, "keep_recent": 8}
 
@@ -95,24 +97,25 @@ def test_an_empty_field_tells_what_holds_then(pages: Pages, conversation: Conver
         ("prompt", "Summarise.", "## Summary"),
     ],
 )
-def test_a_wrong_field_of_the_policy_names_its_limit_and_the_others_keep_their_input(
+def test_a_wrong_setting_names_its_limit_and_keeps_what_was_typed(
     pages: Pages, conversation: Conversation, name: str, value: str, limits: str
 ) -> None:
-    form = {"cooldown": "45", "threshold": "80"} | {name: value}
-    response = pages.post("policy", conversation.pk, **form)
-    assert response.status_code == 400 and response.headers["HX-Retarget"] == "#policy-section"
+    response = pages.post("policy", conversation.pk, **{name: value})
+    assert response.status_code == 400 and response.headers["HX-Retarget"] == f"#setting-{name}"
     complaint = response.content.decode().partition(f'id="policy-{name}_error"')[2].partition("</p>")[0]
     assert limits in complaint
     assert elements(response).by_id(f"policy-{name}")["aria-invalid"] == "true"
-    if name != "cooldown":
-        assert fields(response)["cooldown"] == "45"
+    assert (fields(response)[name] or "Summarise.") == value
     conversation.refresh_from_db()
     assert conversation.policy == {}
 
 
-def test_several_wrong_fields_are_all_told_at_once(pages: Pages, conversation: Conversation) -> None:
-    response = pages.post("policy", conversation.pk, threshold="10", keep_recent="1000")
-    assert b'id="policy-threshold_error"' in response.content and b'id="policy-keep_recent_error"' in response.content
+def test_a_setting_that_another_one_forbids_names_that_one(pages: Pages, conversation: Conversation) -> None:
+    pages.post("policy", conversation.pk, target_ratio="70")
+    response = pages.post("policy", conversation.pk, threshold="60")
+    assert response.status_code == 400
+    assert b"Shrink it to about: must be below the threshold, which is 60 %." in response.content
+    assert pages.post("policy", conversation.pk).status_code == 400
 
 
 def test_enabled_models_are_offered_and_one_that_is_gone_is_called_so(

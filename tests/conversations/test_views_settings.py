@@ -185,7 +185,7 @@ def test_the_mode_is_chosen(pages: Pages, conversation: Conversation) -> None:
     assert chosen(response, "mode-select") == "debugger"
     conversation.refresh_from_db()
     assert conversation.mode == "debugger"
-    assert b"Debugger mode" in pages.get("chat", conversation.pk).content
+    assert b"Debugging mode" in pages.get("chat", conversation.pk).content
 
 
 def test_a_snapshot_is_taken_and_restored(pages: Pages, conversation: Conversation) -> None:

@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.journeys.site import Person, long_conversation
+from tests.journeys.test_settings import context_of
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
@@ -156,13 +157,15 @@ def _opens_what_there_is(alice: Person, check: Checked) -> None:
     page.locator("#meter-button").click()
     check("what the model sees")
     page.keyboard.press("Escape")
-    for name in ("Context", "Timeline"):
-        if name == "Timeline":
-            page.get_by_role("button", name="Menu").click()
-        page.locator(".head").get_by_role("link", name=name).click()
-        expect(page.get_by_role("dialog")).to_be_visible()
-        check(name)
-        page.keyboard.press("Escape")
+    for tab in ("Instructions", "Model", "Memory", "Rules", "Advanced"):
+        context_of(alice, tab)
+        check(f"Context, {tab}")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Menu").click()
+    page.locator(".head").get_by_role("link", name="Timeline").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    check("Timeline")
+    page.keyboard.press("Escape")
     page.locator("#meter-button").click()
     page.get_by_role("link", name="Open all").click()
     expect(page.get_by_role("dialog")).to_be_visible()

@@ -18,7 +18,7 @@ def button(place: Locator, name: str) -> Locator:
 
 def test_the_focus_stays_among_the_rules_and_steps_that_it_changes(alice: Person) -> None:
     alice.begins()
-    panel = context_of(alice)
+    panel = context_of(alice, "Rules")
     for rule in ("Use UTC", "Never on Fridays", "Always ask"):
         panel.get_by_label("A further rule").fill(rule)
         panel.get_by_label("A further rule").press("Enter")
@@ -33,9 +33,10 @@ def test_the_focus_stays_among_the_rules_and_steps_that_it_changes(alice: Person
     expect(button(panel, "Remove rule 1: Never on Fridays")).to_be_focused()
     button(panel, "Remove rule 1").press("Enter")
     expect(panel.get_by_label("A further rule")).to_be_focused()
+    context_of(alice, "Instructions")
     panel.get_by_label("What this conversation is to reach").fill("Move alpha")
     button(panel, "Set goal").press("Enter")
-    expect(panel.locator("#goal-save")).to_be_focused()
+    expect(panel.get_by_role("heading", name="Goal")).to_be_focused()
     panel.get_by_label("A further checkpoint").fill("Copy the archive")
     panel.get_by_label("A further checkpoint").press("Enter")
     button(panel, "Remove Copy the archive").press("Enter")

@@ -32,14 +32,14 @@ def rewriting(page: Page) -> Locator:
 def test_a_network_error_is_told_in_the_dialog_that_covers_the_page(alice: Person, llm: LlmServer) -> None:
     alice.begins()
     answered(alice, llm)
-    panel = context_of(alice)
+    panel = context_of(alice, "Advanced")
     alice.page.context.set_offline(True)
     panel.get_by_role("button", name="Take a snapshot").click()
-    expect(panel.locator("#panel-alert")).to_contain_text(UNREACHABLE)
+    expect(panel.locator("#dock-alert")).to_contain_text(UNREACHABLE)
     alice.page.context.set_offline(False)
     panel.get_by_role("button", name="Take a snapshot").click()
     expect(panel.locator("#snapshots-section")).to_contain_text("By hand")
-    expect(panel.locator("#panel-alert")).to_be_empty()
+    expect(panel.locator("#dock-alert")).to_be_empty()
     panel.get_by_role("button", name="Close").click()
     alice.page.context.set_offline(True)
     for act in ("Context", "Edit"):
@@ -55,15 +55,15 @@ def test_a_refusal_is_told_in_the_dialog_and_goes_with_the_next_success(alice: P
     alice.imports(long_conversation(30))
     alice.page.locator("#compact").click()
     expect(alice.page.locator(".compaction-divider")).to_have_count(1)
-    panel = context_of(alice)
+    panel = context_of(alice, "Memory")
     other = alice.page.context.new_page()
     other.goto(alice.page.url)
     other.locator(".compaction-divider").get_by_role("button", name="Undo").click()
     expect(other.locator(".compaction-divider")).to_have_count(0)
     panel.get_by_role("button", name="Start fresh").click()
-    expect(panel.locator("#panel-alert")).to_contain_text("Nothing is compacted")
-    panel.get_by_role("button", name="Take a snapshot").click()
-    expect(panel.locator("#panel-alert")).to_be_empty()
+    expect(panel.locator("#dock-alert")).to_contain_text("Nothing is compacted")
+    context_of(alice, "Advanced").get_by_role("button", name="Take a snapshot").click()
+    expect(panel.locator("#dock-alert")).to_be_empty()
 
 
 def test_an_undo_clicked_twice_is_done_once_and_nothing_is_complained_of(alice: Person) -> None:
@@ -102,7 +102,7 @@ def test_two_clicks_on_start_fresh_begin_one_conversation(alice: Person) -> None
     alice.page.locator("#compact").click()
     expect(alice.page.locator(".compaction-divider")).to_have_count(1)
     here = alice.page.url
-    context_of(alice).get_by_role("button", name="Start fresh").dblclick()
+    context_of(alice, "Memory").get_by_role("button", name="Start fresh").dblclick()
     alice.page.wait_for_url(lambda url: "/c/" in url and url != here)
     expect(alice.page.locator("#conversations .entry a")).to_have_count(2)
 

@@ -199,10 +199,9 @@ def test_what_is_recalled_is_seen_with_its_source_and_can_be_switched_off(alice:
     expect(meter).to_have_count(1)
     bars = alice.page.locator(".meter rect").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fill)")
     assert len(set(bars)) == len(bars) > 3
-    panel = context_of(alice)
+    panel = context_of(alice, "Memory")
     panel.get_by_role("combobox", name="Recall", exact=True).select_option("false")
-    panel.locator("#policy-save").click()
-    expect(panel.locator("#policy-section")).to_contain_text("Saved.")
+    expect(panel.locator("#setting-recall")).to_contain_text("Saved.")
     alice.page.keyboard.press("Escape")
     llm.enqueue("I do not know.")
     alice.says("Which port has service-8?")

@@ -17,10 +17,13 @@ pytestmark = pytest.mark.browser
 IN_FORCE = "#rules-section li[data-state=in_force]"
 
 
-def context_of(alice: Person) -> Locator:
-    alice.page.get_by_role("link", name="Context", exact=True).click()
-    panel = alice.page.get_by_role("dialog", name="Context")
-    expect(panel).to_be_visible()
+def context_of(alice: Person, tab: str = "Instructions") -> Locator:
+    """The Context panel at one of its tabs, opened if it is not."""
+    panel = alice.page.get_by_role("complementary", name="Context")
+    if not panel.is_visible():
+        alice.page.get_by_role("link", name="Context", exact=True).click()
+    panel.get_by_role("tab", name=tab).click()
+    expect(panel.get_by_role("tabpanel", name=tab)).to_be_visible()
     return panel
 
 
@@ -34,6 +37,7 @@ def test_goal_and_rules_set_in_the_page_reach_the_next_request(alice: Person, ll
     panel.get_by_label("A further checkpoint").press("Enter")
     panel.get_by_label("Status of Copy the archive").select_option("completed")
     expect(panel.locator(".steps [data-status=completed]")).to_have_count(1)
+    context_of(alice, "Rules")
     for rule in ("Never on Fridays", "Use UTC"):
         panel.get_by_label("A further rule").fill(rule)
         panel.get_by_label("A further rule").press("Enter")
@@ -43,7 +47,8 @@ def test_goal_and_rules_set_in_the_page_reach_the_next_request(alice: Person, ll
     expect(panel.get_by_role("button", name="Remove rule 2: Always use UTC")).to_be_visible()
     panel.get_by_role("button", name="Remove rule 1: Never on Fridays").click()
     expect(panel.locator(IN_FORCE)).to_have_count(1)
-    panel.get_by_role("combobox", name="Mode", exact=True).select_option("planning")
+    context_of(alice, "Instructions")
+    panel.get_by_role("combobox", name="Style", exact=True).select_option("planning")
     expect(panel.locator("#mode-section")).to_contain_text("Saved.")
     alice.page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
@@ -58,6 +63,67 @@ def test_goal_and_rules_set_in_the_page_reach_the_next_request(alice: Person, ll
     assert alice.complaints == []
 
 
+def test_the_panel_stands_beside_the_chat_and_says_what_compacting_does(alice: Person, llm: LlmServer) -> None:
+    alice.imports(long_conversation(30))
+    panel, page = context_of(alice, "Memory"), alice.page
+    card = panel.locator(".card-now")
+    expect(card).to_contain_text("26 messages go into the summary")
+    expect(panel.locator(".budgets tfoot")).to_contain_text("Without the reply")
+    alice.box.fill("The chat can be used beside it.")
+    panel.get_by_label("Keep in mind").fill("every port number")
+    card.get_by_role("button", name="Compact").click()
+    expect(page.locator(".compaction-divider")).to_have_count(1)
+    expect(panel.locator(".budgets .summary + td")).not_to_have_text("0")
+    expect(card).to_contain_text("There is nothing to compact yet.")
+    expect(panel.get_by_label("Keep in mind")).to_have_value("every port number")
+    assert "every port number" in llm.summaries[-1].text
+    expect(alice.box).to_have_value("The chat can be used beside it.")
+    panel.get_by_role("tab", name="Memory").press("ArrowRight")
+    expect(panel.get_by_role("tab", name="Rules")).to_be_focused()
+    expect(panel.get_by_role("tabpanel", name="Rules")).to_be_visible()
+    page.keyboard.press("End")
+    expect(panel.get_by_role("tabpanel", name="Advanced")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(alice.box).to_be_focused()
+    opener = page.get_by_role("link", name="Context", exact=True)
+    opener.click()
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    opener.click()
+    expect(panel).to_be_hidden()
+    assert alice.complaints == []
+
+
+def test_the_panel_docks_within_a_tenth_of_a_second(alice: Person) -> None:
+    alice.imports(long_conversation(200))
+    context_of(alice)
+    alice.page.keyboard.press("Escape")
+    took = alice.page.evaluate("""async () => {
+      const began = performance.now(), dock = document.querySelector("#dock");
+      document.querySelector("#to-dock").click();
+      while (dock.hidden || !dock.querySelector(".shown")?.checkVisibility()) await new Promise(requestAnimationFrame);
+      return performance.now() - began;
+    }""")
+    assert took < 300, f"{took:.0f} ms"  # 100 on an idle machine
+
+
+def test_instructions_are_kept_while_they_are_typed(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    panel = context_of(alice)
+    field = panel.get_by_role("textbox", name="Instructions for this chat")
+    field.press_sequentially("Greet in Latin")
+    expect(panel.locator("#system-prompt-kept")).to_contain_text("Saved")
+    field.press_sequentially(", always.")
+    expect(field).to_have_value("Greet in Latin, always.")
+    field.press("Escape")
+    expect(panel).to_be_hidden()
+    llm.enqueue("Salve.")
+    alice.says("Hello.")
+    alice.is_answered("Salve.")
+    assert "Greet in Latin, always." in llm.chats[-1].messages[0]["content"]
+    assert alice.complaints == []
+
+
 def test_what_was_noted_is_made_a_rule_and_a_rule_is_superseded_and_put_in_force_again(
     alice: Person, llm: LlmServer
 ) -> None:
@@ -68,7 +134,7 @@ def test_what_was_noted_is_made_a_rule_and_a_rule_is_superseded_and_put_in_force
     llm.enqueue("Gut.")
     alice.says("Always answer in German.")
     alice.is_answered("Gut.")
-    panel = context_of(alice)
+    panel = context_of(alice, "Rules")
     rules = panel.locator("#rules-section")
     expect(panel.locator(IN_FORCE)).to_have_count(1)
     expect(rules.locator("[data-state=superseded]")).to_contain_text("Always answer in French.")
@@ -88,7 +154,7 @@ def test_what_was_noted_is_made_a_rule_and_a_rule_is_superseded_and_put_in_force
     system = llm.chats[-1].messages[0]["content"]
     assert "- Always answer in French." in system and "- I'd rather read a table than a list." in system
     assert "German" not in system and "5433" not in system
-    context_of(alice)
+    context_of(alice, "Rules")
     rules.get_by_role("link", name=re.compile(r"\d+ \w+ \d{4}")).first.click()
     alice.page.wait_for_url(lambda url: "/around" in url)
     expect(alice.page.locator(".near[data-here]")).to_contain_text("Always answer in French.")
@@ -108,7 +174,7 @@ def test_an_order_that_is_pasted_among_the_words_is_no_rule_and_stays_none_when_
     expect(alice.box).to_have_value("No emojis. What does this want?\nAlways answer in Latin.")
     alice.page.locator("#send").click()
     alice.is_answered("An order.")
-    panel = context_of(alice)
+    panel = context_of(alice, "Rules")
     expect(panel.locator(IN_FORCE)).to_have_count(1)
     expect(panel.locator("#rules-section")).not_to_contain_text("Latin")
     alice.page.keyboard.press("Escape")
@@ -128,21 +194,22 @@ def test_an_order_that_is_pasted_among_the_words_is_no_rule_and_stays_none_when_
 
 def test_a_wrong_policy_is_told_beside_its_field_and_the_rest_stays(alice: Person) -> None:
     alice.begins()
-    panel = context_of(alice)
-    panel.get_by_text("More: lengths, pauses").click()
+    panel = context_of(alice, "Advanced")
     panel.get_by_label("Wait between summaries at least").fill("45")
+    context_of(alice, "Memory")
     panel.get_by_label("Summarise when the chat is").fill("20")
-    panel.locator("#policy-save").click()
+    panel.get_by_label("Shrink it to about").focus()
     expect(panel.get_by_label("Summarise when the chat is")).to_have_accessible_description(
         "% full Must be a number from 50 % to 95 %."
     )
     expect(panel.get_by_label("Summarise when the chat is")).to_have_value("20")
     expect(panel.get_by_label("Wait between summaries at least")).to_have_value("45")
     panel.get_by_label("Summarise when the chat is").fill("60")
-    panel.get_by_label("Summarise when the chat is").press("Enter")
-    expect(panel.locator("#policy-section")).to_contain_text("Saved.")
+    panel.get_by_label("Summarise when the chat is").press("Tab")
+    expect(panel.locator("#setting-threshold")).to_contain_text("Saved.")
+    expect(panel.get_by_label("Shrink it to about")).to_be_focused()
     alice.page.reload()
-    panel = context_of(alice)
+    panel = context_of(alice, "Memory")
     expect(panel.get_by_label("Summarise when the chat is")).to_have_value("60")
     expect(panel.get_by_label("Wait between summaries at least")).to_have_value("45")
     expect(panel.get_by_label("Newest messages, never summarised")).to_have_value("")
@@ -155,8 +222,9 @@ CLIPPED = """() => {
     pen.font = getComputedStyle(select).font;
     return all(`#${select.id} option`).some((option) => pen.measureText(option.text).width > select.clientWidth - 20);
   };
-  const words = all("#panel p, #panel label:not(.unseen)").filter((one) => one.scrollWidth > one.clientWidth + 1);
-  return [...words.filter((one) => one.clientWidth), ...all("#panel select").filter(isTooNarrow)].map((one) => one.id);
+  const words = all("#dock p, #dock label:not(.unseen)").filter((one) => one.scrollWidth > one.clientWidth + 1);
+  const selects = all("#dock select").filter((one) => one.checkVisibility());
+  return [...words.filter((one) => one.clientWidth), ...selects.filter(isTooNarrow)].map((one) => one.id);
 }"""
 """Of the panel, what shows less than its words."""
 
@@ -164,8 +232,9 @@ CLIPPED = """() => {
 def test_nothing_in_the_panel_is_cut_off_on_a_phone(alice: Person) -> None:
     alice.begins()
     alice.page.set_viewport_size({"width": 390, "height": 844})
-    context_of(alice)
-    assert alice.page.evaluate(CLIPPED) == []
+    for tab in ("Instructions", "Model", "Memory", "Rules", "Advanced"):
+        context_of(alice, tab)
+        assert alice.page.evaluate(CLIPPED) == []
 
 
 def test_a_message_is_edited_in_place_and_asked_again(alice: Person, llm: LlmServer) -> None:
@@ -229,7 +298,7 @@ def test_a_reply_is_written_anew_after_a_word_of_warning_and_a_fork_opens(alice:
 
 def test_a_snapshot_is_restored_and_the_thread_follows(alice: Person) -> None:
     alice.imports(long_conversation(30))
-    panel = context_of(alice)
+    panel = context_of(alice, "Advanced")
     panel.get_by_role("button", name="Take a snapshot").click()
     expect(panel.locator("#snapshots-section")).to_contain_text("By hand")
     panel.get_by_role("button", name="Close").click()
@@ -237,7 +306,7 @@ def test_a_snapshot_is_restored_and_the_thread_follows(alice: Person) -> None:
     expect(alice.page.locator(".compaction-divider")).to_have_count(1)
     expect(alice.page.locator(".message[data-state=live]")).to_have_count(4)
     alice.page.on("dialog", lambda dialog: dialog.accept())
-    panel = context_of(alice)
+    panel = context_of(alice, "Advanced")
     panel.get_by_role("button", name="Restore the snapshot by hand").click()
     expect(panel).to_contain_text("The conversation is as it was in that snapshot.")
     panel.get_by_role("button", name="Close").click()

@@ -1,4 +1,4 @@
-"""The panel of a conversation's settings: model, system prompt, goal, tools, mode, rules, policy and snapshots."""
+"""The Context panel of a conversation: its instructions, model, memory, rules and advanced settings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import reswap, retarget, trigger_client_event
@@ -25,7 +26,9 @@ from conversations.models import Conversation
 from conversations.models.conversation import MAX_SYSTEM_PROMPT_CHARS
 from conversations.page import fragments, ledger_view, model_outlook, tool_offer
 from conversations.page.bound_forms import refuse_in
+from conversations.page.budgets import budgets
 from conversations.page.forms import PolicyForm
+from conversations.page.meter import meter
 from conversations.page.setting_forms import (
     GoalForm,
     ModeChoice,
@@ -38,6 +41,7 @@ from conversations.page.views.guard import Request, View, member
 from conversations.page.views.query_params import id_of
 from conversations.page.views.sidebar import sidebar
 
+TABS = ("instructions", "model", "memory", "rules", "advanced")
 SHOWN = 50
 """The most snapshots in the panel's list, the newest."""
 STATE_NOTICES = {
@@ -53,6 +57,7 @@ def parts(conversation: Conversation) -> dict[str, Any]:
     progress = goals.progress_of(goal) if goal else Progress()
     return {
         "conversation": conversation,
+        "tabs": TABS,
         "profile": partial(settings.profile_of, conversation),
         "outlook": partial(model_outlook.outlook, conversation),
         "prompt_tokens": partial(count_tokens, conversation.system_prompt),
@@ -78,15 +83,19 @@ def shown(request: Request, conversation: Conversation, name: str, *, status: in
     return _in_place(request, name, parts(conversation) | more, status=status)
 
 
-def _in_place(request: Request, name: str, context: dict[str, Any], *, status: int) -> HttpResponse:
-    response = render(request, f"conversations/_{name}.html", context, status=status)
-    return reswap(retarget(response, f"#{name}-section"), "outerHTML")
+def _in_place(
+    request: Request, template: str, context: dict[str, Any], *, name: str = "", status: int = 200
+) -> HttpResponse:
+    response = render(request, f"conversations/_{template}.html", context, status=status)
+    place = f"#{template}-{name}" if name else f"#{template}-section"
+    return reswap(retarget(response, place), "outerHTML")
 
 
-def changes(name: str, *, form: str = "") -> Callable[[Callable[..., str]], View]:
+def changes(name: str, *, form: str = "", answers: str = "") -> Callable[[Callable[..., str]], View]:
     """Decorate a function that changes the section `name` and returns a notice, as a view.
 
-    `form` is the name, in `parts`, of the posted form: after a refusal it shows what was typed.
+    `form` is the name, in `parts`, of the posted form: after a refusal it shows what was typed. `answers` is the only
+    part that is shown again after a success, so that a field keeps what is typed into it meanwhile; "": the section.
     """
 
     def decorate(act: Callable[..., str]) -> View:
@@ -101,6 +110,8 @@ def changes(name: str, *, form: str = "") -> Callable[[Callable[..., str]], View
                 context = parts(conversation)
                 refuse_in(context, form, request.POST, refusal)
                 return _in_place(request, name, context, status=refusal.status)
+            if answers:
+                return HttpResponse(render_to_string(f"conversations/_{answers}.html", {"said": notice}))
             return shown(request, conversation, name, said=notice)
 
         return view
@@ -114,7 +125,7 @@ def changes(name: str, *, form: str = "") -> Callable[[Callable[..., str]], View
 def context(request: Request, pk: UUID) -> HttpResponse:
     conversation = get_conversation(request.user, pk)
     at = request.GET.get("at", "")
-    panel = parts(conversation) | {"at": at}
+    panel = parts(conversation) | {"at": at if at in TABS else "instructions"}
     panel["model_form"] = partial(ModelChoice, conversation, autofocus=at == "model")
     if request.htmx:
         return render(request, "conversations/_context.html", panel)
@@ -137,7 +148,7 @@ def effort(request: Request, conversation: Conversation) -> str:
     return "Saved: the next request has it."
 
 
-@changes("system_prompt", form="system_prompt_form")
+@changes("system_prompt", form="system_prompt_form", answers="kept")
 def system_prompt(request: Request, conversation: Conversation) -> str:
     settings.change(conversation, system_prompt=request.POST.get("system_prompt", ""))
     return "Saved: the next request has it."
@@ -202,16 +213,34 @@ def decide(request: Request, pk: UUID, entry_id: UUID) -> HttpResponse:
 @member
 @require_POST
 def policy(request: Request, pk: UUID) -> HttpResponse:
+    """Change one setting of the policy; a preset is shown with the settings that it changes the defaults of."""
     conversation = get_conversation(request.user, pk)
     form = PolicyForm(conversation, request.POST)
+    name = next((name for name in form.fields if name in request.POST), "")
+    if not name:
+        raise Invalid("policy: there is no setting in the request.", field="policy")
     if form.is_valid():
         try:
             settings.change(conversation, policy=form.values)
         except Invalid as refusal:
-            form.refuse(refusal)
+            form.refuse(refusal, beside=name)
     if form.errors:
-        return shown(request, conversation, "policy", status=400, policy_form=form)
-    return shown(request, conversation, "policy", said="Saved.")
+        return _in_place(request, "setting", {"conversation": conversation, "field": form[name]}, name=name, status=400)
+    if name == "preset":
+        return shown(request, conversation, "policy", said="Saved.")
+    field = PolicyForm(conversation)[name]
+    return _in_place(request, "setting", {"conversation": conversation, "field": field, "said": "Saved."}, name=name)
+
+
+@member
+@never_cache
+@require_GET
+def memory(request: Request, pk: UUID) -> HttpResponse:
+    """The room of the chat's requests, as it is and as a compaction would make it."""
+    conversation = get_conversation(request.user, pk)
+    figures = meter(conversation)
+    context = {"conversation": conversation, "meter": figures, "budgets": budgets(figures) if figures else None}
+    return render(request, "conversations/_memory.html", context)
 
 
 @changes("snapshots")
@@ -231,5 +260,6 @@ def restore(request: Request, pk: UUID) -> HttpResponse:
         compaction.rollback(conversation, snapshot_id=snapshot_id)
     except Refused as refusal:
         return shown(request, conversation, "snapshots", status=refusal.status, refusal=refusal)
-    response = shown(request, conversation, "context", said="The conversation is as it was in that snapshot.")
+    notice = "The conversation is as it was in that snapshot."
+    response = shown(request, conversation, "context", said=notice, at="advanced")
     return trigger_client_event(response, "converge")
