@@ -82,8 +82,12 @@ def _measures_dialogs(page: Page, measure: Measured) -> None:
         link = page.locator(place).get_by_role("link", name=name).first
         address = link.get_attribute("href")
         link.click()
-        expect(page.get_by_role("dialog")).to_be_visible()
-        measure(f"{name}, as a dialog")
+        panel = page.locator("#dock" if name == "Context" else "#panel")
+        expect(panel).to_be_visible()
+        for tab in panel.get_by_role("tab").all():
+            tab.click()
+            measure(f"{name}, {tab.text_content()}")
+        measure(f"{name}, as a panel")
         page.keyboard.press("Escape")
         page.goto(here.split("/c/")[0] + str(address))
         measure(f"{name}, as a page")
