@@ -5,9 +5,12 @@ from django.views.generic import RedirectView
 
 from chatsite import metrics
 from conversations.admin.analytics import analytics
+from conversations.admin.overview import overview, site_page
 
 urlpatterns = [
     path("metrics", metrics.view, name="metrics"),
+    path("admin/", admin.site.admin_view(overview), name="overview"),
+    path("admin/site/", admin.site.admin_view(site_page), name="admin_site"),
     path("admin/analytics/", admin.site.admin_view(analytics), name="analytics"),
     path("admin/", admin.site.urls),
     # The admin's pages name no icon, so browsers request this one.

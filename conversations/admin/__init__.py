@@ -11,6 +11,7 @@ from conversations.admin.templates import PromptTemplateAdmin
 from conversations.admin.tool_servers import ToolServerAdmin
 
 admin.site.site_header = admin.site.site_title = "chatsite administration"
+admin.site.enable_nav_sidebar = False
 
 __all__ = [
     "AgentRunAdmin",

@@ -80,7 +80,8 @@ def test_a_model_is_added_and_tested_then_chosen_and_answers_with_the_prompt_tha
 ) -> None:
     page, name = alice.page, f"{alice.name}-2"
     page.get_by_role("link", name="Admin").click()
-    page.locator(".model-modelprofile").get_by_role("link", name="Add").first.click()
+    page.get_by_role("navigation", name="Administration").get_by_role("link", name="Models").click()
+    page.get_by_role("link", name="Add model profile").click()
     page.get_by_label("Name:").fill(name)
     page.get_by_label("Provider:").select_option("anthropic")
     page.get_by_label("Base URL:").fill(llm.url)
