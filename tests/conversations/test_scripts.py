@@ -41,7 +41,7 @@ def linked_modules(page: str) -> list[str]:
 def pages(client: Client, conversation: Conversation) -> dict[str, str]:
     """Some whole pages, by their addresses."""
     client.force_login(conversation.owner, backend=BACKEND)
-    addresses = reverse("home"), reverse("settings"), reverse("chat", args=[conversation.pk])
+    addresses = reverse("home"), reverse("settings"), reverse("import"), reverse("chat", args=[conversation.pk])
     return {address: client.get(address).content.decode() for address in addresses}
 
 

@@ -84,7 +84,7 @@ def test_a_new_chat_uses_the_default_model_and_is_not_made_twice(pages: Pages, p
 def test_a_conversation_is_imported_and_opens(pages: Pages, profile: ModelProfile) -> None:
     response = pages.post("import", file=file_of(TALK))
     conversation = Conversation.objects.get()
-    assert response.headers["HX-Redirect"] == f"/c/{conversation.pk}/"
+    assert response.json()["place"] == f"/c/{conversation.pk}/"
     assert (conversation.title, conversation.model, conversation.messages.count()) == ("Ports", profile, 1)
 
 

@@ -156,7 +156,8 @@ class Person:
             "mimeType": "application/json",
             "buffer": json.dumps(conversation).encode(),
         }
-        self.page.locator("#side input[name=file]").set_input_files(file)  # type: ignore[arg-type]
+        self.page.goto(f"{self.site.url}/import")
+        self.page.locator("#import-files").set_input_files(file)  # type: ignore[arg-type]
         self.page.wait_for_url("**/c/**")
 
     def chooses(self, message: Locator, name: str, *, role: Literal["button", "link"] = "button") -> None:

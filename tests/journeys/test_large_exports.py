@@ -1,10 +1,12 @@
-"""The zip that ChatGPT hands out, with its images and sounds, comes in: the browser sends what is read of it."""
+"""Exports of real size come in: the browser reads the conversations of a file and sends them in parts."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import pytest
@@ -16,32 +18,114 @@ from tests.journeys.site import Person
 pytestmark = pytest.mark.browser
 
 
+def talks(shard: int, count: int, *, words: int = 1) -> list[dict[str, Any]]:
+    return [
+        chatgpt(told("user", f"Shard {shard}, question {n}" + " words" * words), conversation_id=f"c{shard}-{n}")
+        for n in range(count)
+    ]
+
+
 def export(path: Path, *, mebibytes: int) -> None:
     noise = os.urandom(1 << 20)
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         for number in range(mebibytes // 2):
             archive.writestr(f"file-{number:04}.dat", noise, compress_type=ZIP_STORED)
         for shard in range(2):
-            talks = [
-                chatgpt(told("user", f"Shard {shard}, question {number}"), conversation_id=f"c{shard}-{number}")
-                for number in range(3)
-            ]
-            archive.writestr(f"export/conversations-{shard:03}.json", json.dumps(talks))
+            archive.writestr(f"export/conversations-{shard:03}.json", json.dumps(talks(shard, 3)))
         for number in range(mebibytes // 2):
             archive.writestr(f"audio/sound-{number:04}.wav", noise, compress_type=ZIP_STORED)
+
+
+def chooses(alice: Person, *paths: Path) -> None:
+    alice.page.goto(f"{alice.site.url}/import")
+    alice.page.locator("#import-files").set_input_files(paths)
 
 
 def test_a_zip_of_80_megabytes_comes_in_where_a_request_has_at_most_25(alice: Person, tmp_path: Path) -> None:
     path = tmp_path / "export.zip"
     export(path, mebibytes=80)
-    alice.page.locator("#side input[name=file]").set_input_files(path)
-    expect(alice.page.locator("#conversations .entry")).to_have_count(6, timeout=30_000)
+    chooses(alice, path)
+    report = alice.page.locator("#import-report")
+    expect(report).to_contain_text("6 conversations came in, with 6 messages.", timeout=30_000)
+    expect(alice.page.locator("#conversations .entry")).to_have_count(6)
+    chooses(alice, path)
+    expect(report).to_contain_text("0 conversations came in, with 0 messages. 6 were here already.", timeout=30_000)
+    with ZipFile(outer := tmp_path / "outer.zip", "w") as archive:
+        archive.write(path, "User Online Activity/export.zip", compress_type=ZIP_STORED)
+        archive.writestr("readme.txt", "x")
+    chooses(alice, outer)
+    expect(report).to_contain_text("6 were here already.", timeout=30_000)
     assert alice.complaints == []
 
 
+def test_a_file_of_40_megabytes_is_cancelled_and_goes_on_and_names_what_it_cannot_read(
+    alice: Person, tmp_path: Path
+) -> None:
+    page, path = alice.page, tmp_path / "conversations.json"
+    odd: list[Any] = [7, chatgpt(told("user", "x"), title="Broken") | {"mapping": {"n0": 5}}]
+    path.write_text(json.dumps([*talks(0, 120, words=30_000), *odd, *talks(1, 120, words=30_000)]))
+    chooses(alice, path)
+    expect(page.locator("#importing")).to_contain_text("so far")
+    expect(page.locator("#importing")).not_to_contain_text(" 0 so far", timeout=60_000)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#import-report")).to_contain_text("Cancelled. Choose the same file to go on.")
+    came = int(str(page.locator("#import-report p").text_content()).split("go on. ")[1].split()[0])
+    assert 0 < came < 240
+    page.locator("#import-files").set_input_files(path)
+    report = page.locator("#import-report")
+    expect(report).to_be_hidden()
+    expect(report).to_contain_text("were here already", timeout=90_000)
+    now, _, again = str(report.locator("p").text_content()).partition(" conversations came in")
+    assert int(now) + int(again.split("messages. ")[1].split()[0]) == 240
+    named = report.locator("#import-unread li")
+    expect(named).to_have_count(2)
+    expect(named.first).to_contain_text("conversations.json, conversation 121: ")
+    expect(named.last).to_contain_text("conversations.json, conversation 122 (Broken): mapping.n0")
+    assert [line for line in alice.complaints if "400" not in line] == []
+
+
 def test_a_large_file_without_conversations_is_refused_with_its_reason(alice: Person, tmp_path: Path) -> None:
-    path = tmp_path / "photos.zip"
+    path, text = tmp_path / "photos.zip", tmp_path / "notes.zip"
     with ZipFile(path, "w") as archive:
         archive.writestr("a.dat", os.urandom(6 << 20))
-    alice.page.locator("#side input[name=file]").set_input_files(path)
-    expect(alice.page.locator("#alert")).to_contain_text("no conversations.json", timeout=20_000)
+    text.write_text("no zip")
+    chooses(alice, path, text)
+    unread = alice.page.locator("#import-unread")
+    expect(unread).to_contain_text("photos.zip: The zip file has no conversations.json.", timeout=20_000)
+    expect(unread).to_contain_text("notes.zip: This zip file cannot be read.")
+
+
+SPLIT = """async ([address, texts, size]) => {
+    const { values } = await import(address);
+    const found = [];
+    for (const text of texts) {
+        const bytes = new TextEncoder().encode(text), all = [];
+        const stream = new ReadableStream({ start(to) {
+            for (let at = 0; at < bytes.length; at += size) to.enqueue(bytes.slice(at, at + size));
+            to.close();
+        } });
+        for await (const value of values(stream)) all.push((await value.text()).trim());
+        found.push(all);
+    }
+    return found;
+}"""
+
+
+def texts() -> Iterator[tuple[str, list[str]]]:
+    values = [{"a": 'x"]},[{\\'}, ["[", {"b": 'é\\"'}], 7, "a,b", None, {}, []]
+    yield json.dumps(values), [json.dumps(one) for one in values]
+    yield "\ufeff [ ]", []
+    yield '{"a": [1, 2]}', ['{"a": [1, 2]}']
+    yield "no json", ["no json"]
+    yield '[{"a": 1}, {"b', ['{"a": 1}', '{"b']
+    yield "", []
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 10_000])
+def test_a_list_is_taken_apart_wherever_its_pieces_end(alice: Person, size: int) -> None:
+    alice.page.goto(f"{alice.site.url}/import")
+    address = alice.page.evaluate("[...document.scripts].find((one) => one.src.includes('/import')).src")
+    address = address.rpartition("/")[0] + "/importing.js"
+    given = dict(texts())
+    found = alice.page.evaluate(SPLIT, [address, [*given], size])
+    assert found == [*given.values()]

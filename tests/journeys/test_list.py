@@ -104,7 +104,7 @@ def test_files_dropped_on_the_page_come_in_one_after_the_other_and_a_bad_one_is_
     page = alice.page
     talks = [(f"{n}.json", json.dumps(long_conversation(4) | {"title": f"Talk {n}"})) for n in range(3)]
     drop(alice, ".main", *talks[:2], ("bad.json", "no json"))
-    expect(page.get_by_role("alert").first).to_contain_text("bad.json: Nothing came in. Not valid JSON")
+    expect(page.get_by_role("alert").first).to_contain_text("bad.json: Not valid JSON")
     expect(page.locator("#conversations .entry a")).to_have_text(["Talk 1", "Talk 0"])
     drop(alice, "#side", talks[2])
     page.wait_for_url("**/c/**")

@@ -21,6 +21,7 @@ ADDRESSES = [
     "search?q=service",
     "help/",
     "trash",
+    "import",
     "models/connect?preset=ollama",
     "api/docs",
     "admin/",

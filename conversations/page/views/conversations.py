@@ -8,24 +8,21 @@ from collections.abc import Sequence
 from typing import Unpack
 from uuid import UUID
 
-from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
-from django.http import HttpResponse, QueryDict, StreamingHttpResponse
-from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
+from django.http import HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import render
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from conversations.access import get_conversation, own_conversations, trashed_conversation
 from conversations.context import settings
 from conversations.errors import Invalid
 from conversations.exchange import exports, imports, markdown
-from conversations.exchange.document import Unread
 from conversations.exchange.everything import everything
 from conversations.models import Conversation
 from conversations.page import fragments
@@ -36,8 +33,6 @@ from conversations.turns import conversations
 
 MAX_TRASHED = 500
 """The most conversations that the page of the trash lists."""
-MAX_NAMED_UNREAD = 5
-"""The most unread conversations of a file that the notice of an import names."""
 
 
 @member
@@ -146,20 +141,32 @@ def as_zip(user: AbstractBaseUser, only: Sequence[Conversation] | None = None) -
 
 
 @member
-@require_POST
+@never_cache
+@require_http_methods(["GET", "POST"])
 def import_(request: Request) -> HttpResponse:
-    """Import a file as new conversations. A single conversation opens; for several, the list shows their number."""
+    """The page of imports. A file that its script posts comes in; the answer tells what became of its conversations."""
+    if request.method == "GET":
+        return render(request, "conversations/import.html", {"sidebar": sidebar(request.user)})
     file = cleaned(ImportForm(request.POST, request.FILES))["file"]
     try:
         imported = imports.import_conversations(request.user, file.read())
     except Invalid as refusal:
         raise Invalid(_refusal_with_place(refusal)) from None
-    if len(imported.conversations) == 1 and not (imported.updated or imported.unread):
-        target = reverse("chat", args=[imported.conversations[0].pk])
-    else:
-        target = reverse("home")
-        messages.success(request, _import_notice(imported))
-    return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
+    first = next(iter(imported.conversations), None)
+    return JsonResponse(
+        {
+            "made": len(imported.conversations),
+            "messages": sum(imported.messages),
+            "updated": len(imported.updated),
+            "unchanged": imported.unchanged,
+            "skipped": imported.skipped,
+            "unread": [
+                {"number": int(one.place.strip("[]") or 0), "title": one.title[:60], "reason": one.reason}
+                for one in imported.unread
+            ],
+            "place": reverse("chat", args=[first.pk]) if first else "",
+        }
+    )
 
 
 def _change_and_list(request: Request, pk: UUID, **changes: Unpack[settings.Changes]) -> HttpResponse:
@@ -185,35 +192,9 @@ def _shown_at(path: str, user: AbstractBaseUser) -> Conversation | None:
 
 
 def _refusal_with_place(refusal: Invalid) -> str:
-    """The reason of a refused import, with the number of the faulty conversation in the file."""
-    reason = refusal.message.removeprefix("file: ")
-    reason = re.sub(r"\A\[(\d+)\][.:] ?", lambda place: f"conversation {int(place[1]) + 1} of the file: ", reason)
-    return f"Nothing came in. {reason[:1].upper()}{reason[1:]}"
-
-
-def _import_notice(imported: imports.Imported) -> str:
-    came, carried, left_out = len(imported.conversations), sum(imported.messages), imported.skipped
-    sentences = [f"{came:,} conversation{pluralize(came)} came in, with {carried:,} message{pluralize(carried)}."]
-    if imported.updated:
-        count, new = len(imported.updated), sum(new for _, new in imported.updated)
-        sentences.append(f"{count:,} of an earlier import got {new:,} new message{pluralize(new)}.")
-    if imported.unchanged:
-        sentences.append(f"{imported.unchanged:,} {pluralize(imported.unchanged, 'was,were')} here already.")
-    sentences += [_unread_notice(one) for one in imported.unread[:MAX_NAMED_UNREAD]]
-    if (more := len(imported.unread) - MAX_NAMED_UNREAD) > 0:
-        sentences.append(f"{more:,} more could not be read.")
-    if left_out:
-        sentences.append(f"{left_out:,} without a message {pluralize(left_out, 'was,were')} left out.")
-    if came:
-        sentences.append("The list has them by the date of their last change.")
-    return " ".join(sentences)
-
-
-def _unread_notice(one: Unread) -> str:
-    """The reason why a conversation of a file did not come in, with its number in the file and its title."""
-    number = int(one.place.strip("[]") or 0) + 1
-    title = f" ({one.title[:60]})" if one.title else ""
-    return f"Conversation {number:,} of the file{title} did not: {one.reason}"
+    """The reason of a refused import, without the number of the conversation in the part that was sent."""
+    reason = re.sub(r"\A\[\d+\][.:] ?", "", refusal.message.removeprefix("file: "))
+    return f"{reason[:1].upper()}{reason[1:]}"
 
 
 def is_open(request: Request, pk: UUID) -> bool:

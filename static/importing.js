@@ -1,0 +1,167 @@
+// Imports files of conversations: the browser reads them and sends them in parts, so that their size does not matter.
+// What was imported before is not imported again, so that an import that was broken off goes on where it was.
+// Listens to the abort of its signal.
+import { find } from "./page.js";
+import { conversationsIn } from "./zips.js";
+
+const PART = 4_000_000, MOST_IN_PART = 300;
+const MOST = 24_000_000; // bytes of one conversation, as much as a request may have
+const BUSY = [429, 502, 503, 504];
+const PAUSE = 2; // seconds before a part is sent again
+const SPACE = new Set([9, 10, 13, 32, 44, 0xef, 0xbb, 0xbf]); // blanks, commas, and the mark of UTF-8
+const [QUOTE, BACKSLASH, OPENING, CLOSING, COMMA] = ['"', "\\", "[{", "]}", ","].map((letters) => [...letters].map((one) => one.charCodeAt(0)));
+
+const pause = (seconds, signal) => new Promise((resolve) => {
+  setTimeout(resolve, 1000 * seconds);
+  signal.addEventListener("abort", resolve, { once: true });
+});
+
+// Yields the values of a JSON list as blobs; of a document that is no list, the whole. A value larger than MOST is null.
+export async function* values(stream, onBytes = () => {}) {
+  const reader = stream.getReader();
+  let held = [], size = 0, depth = 0, isList = null, isBlank = true, isText = false, isEscaped = false, isOver = false;
+  const hold = (piece) => {
+    size += piece.length;
+    if (size <= MOST) held.push(piece); else held = [];
+  };
+  const take = () => {
+    const value = size > MOST ? null : new Blob(held);
+    held = []; size = 0; isBlank = true;
+    return value;
+  };
+  for (;;) {
+    const { done, value: chunk } = await reader.read();
+    if (done) break;
+    onBytes(chunk.length);
+    let from = 0;
+    for (let at = 0; at < chunk.length && isList !== false && !isOver; at += 1) {
+      const byte = chunk[at];
+      if (isText) {
+        if (isEscaped) isEscaped = false;
+        else if (byte === BACKSLASH[0]) isEscaped = true;
+        else if (byte === QUOTE[0]) isText = false;
+        continue;
+      }
+      if (isList === null) {
+        if (SPACE.has(byte)) continue;
+        isList = byte === OPENING[0];
+        from = isList ? at + 1 : 0;
+        continue;
+      }
+      if (depth === 0 && (byte === COMMA[0] || byte === CLOSING[0])) {
+        hold(chunk.subarray(from, at));
+        from = at + 1;
+        if (!isBlank) yield take(); else { held = []; size = 0; }
+        isOver = byte === CLOSING[0];
+        continue;
+      }
+      if (!SPACE.has(byte)) isBlank = false;
+      if (byte === QUOTE[0]) isText = true;
+      else if (OPENING.includes(byte)) depth += 1;
+      else if (CLOSING.includes(byte)) depth -= 1;
+    }
+    if (!isOver) hold(chunk.subarray(from));
+  }
+  if (!isOver && (isList === false || !isBlank || size > 0 && isList === null)) yield take();
+}
+
+// Returns the answer to a part, or the reason of a refusal. A part that cannot be sent now is sent again until it can.
+const send = async (body, { address, signal, onWait }) => {
+  const headers = { ...JSON.parse(document.body.getAttribute("hx-headers")), "HX-Request": "true" };
+  for (;;) {
+    const form = new FormData();
+    form.append("file", body, "conversations.json");
+    const answer = await fetch(address, { method: "POST", body: form, headers, signal }).catch((fault) => { if (signal.aborted) throw fault; });
+    if (answer?.ok) return answer.json();
+    if (answer && !BUSY.includes(answer.status)) {
+      if (!answer.headers.has("HX-Retarget")) throw new Error(`The server answered with an error (${answer.status}).`);
+      const refusal = new DOMParser().parseFromString(await answer.text(), "text/html");
+      return { refused: find("p", refusal).firstChild.textContent.trim(), status: answer.status };
+    }
+    onWait(true);
+    await pause(Number(answer?.headers.get("Retry-After")) || PAUSE, signal);
+    if (signal.aborted) throw new Error("cancelled");
+    onWait(false);
+  }
+};
+
+// Adds what became of the values, the first of which has a number in its file. Where a part is refused as a whole, each
+// half is sent by itself, until it is known which of the conversations is at fault.
+const sendPart = async (part, result, to) => {
+  const { file, number, isList, blobs } = part;
+  if (!blobs.length || to.signal.aborted) return;
+  const body = isList ? new Blob(["[", ...blobs.flatMap((blob, at) => at ? [",", blob] : [blob]), "]"]) : blobs[0];
+  const answer = await send(body, to);
+  if (answer.status === 413) throw new Error(answer.refused);
+  if (answer.refused && blobs.length > 1) {
+    const half = blobs.length >> 1;
+    await sendPart({ ...part, blobs: blobs.slice(0, half) }, result, to);
+    await sendPart({ ...part, number: number + half, blobs: blobs.slice(half) }, result, to);
+  } else if (answer.refused) {
+    result.unread.push({ file, number: isList ? number : 0, title: "", reason: answer.refused });
+  } else {
+    for (const name of ["made", "messages", "updated", "unchanged", "skipped"]) result[name] += answer[name];
+    result.place ||= answer.place;
+    for (const one of answer.unread) result.unread.push({ file, number: isList ? number + one.number : 0, title: one.title, reason: one.reason });
+  }
+};
+
+const partsOf = async (file) => {
+  if (!/\.zip$/i.test(file.name)) return [{ name: file.name, size: file.size, stream: () => file.stream() }];
+  const found = await conversationsIn(file).catch(() => { throw new Error("This zip file cannot be read."); });
+  if (!found.length) throw new Error("The zip file has no conversations.json.");
+  return found;
+};
+const firstLetter = async (source) => {
+  const reader = source.stream().getReader(), { value } = await reader.read();
+  reader.cancel();
+  return value?.find((byte) => !SPACE.has(byte));
+};
+
+const importOne = async (file, result, to) => {
+  const sources = await partsOf(file), total = sources.reduce((sum, { size }) => sum + size, 0) || 1;
+  let read = 0;
+  for (const source of sources) {
+    const isList = await firstLetter(source) === OPENING[0];
+    let number = 1, blobs = [], size = 0;
+    const flush = async () => {
+      await sendPart({ file: file.name, number, isList, blobs }, result, to);
+      number += blobs.length; blobs = []; size = 0;
+      to.onProgress({ file, share: Math.min(1, read / total), result });
+    };
+    for await (const value of values(source.stream(), (bytes) => { read += bytes; })) {
+      if (to.signal.aborted) return;
+      if (value === null || blobs.length && size + value.size > PART || blobs.length === MOST_IN_PART) await flush();
+      if (value === null) {
+        result.unread.push({ file: file.name, number: isList ? number : 0, title: "", reason: "It has more than 24 MB." });
+        number += 1;
+      } else { blobs.push(value); ({ size } = { size: size + value.size }); }
+    }
+    await flush();
+  }
+};
+
+// Imports the files one after the other. `onProgress` hears of each part, `onWait` whether the server is waited for.
+export const importFiles = async (files, { address, signal = new AbortController().signal, onProgress = () => {}, onWait = () => {} }) => {
+  const result = { made: 0, messages: 0, updated: 0, unchanged: 0, skipped: 0, unread: [], place: "", isCancelled: false };
+  for (const file of files) {
+    onProgress({ file, share: 0, result });
+    try { await importOne(file, result, { address, signal, onProgress, onWait }); } catch (fault) {
+      if (!signal.aborted) result.unread.push({ file: file.name, number: 0, title: "", reason: fault.message });
+    }
+    if (signal.aborted) break;
+  }
+  result.isCancelled = signal.aborted;
+  return result;
+};
+
+const count = (number, one, several) => `${number.toLocaleString("en")} ${number === 1 ? one : several}`;
+export const inWords = (result) => [
+  `${count(result.made, "conversation", "conversations")} came in, with ${count(result.messages, "message", "messages")}.`,
+  result.updated && `${count(result.updated, "chat", "chats")} of an earlier import got new messages.`,
+  result.unchanged && `${count(result.unchanged, "was", "were")} here already.`,
+  result.skipped && `${count(result.skipped, "was", "were")} without a message.`,
+].filter(Boolean).join(" ");
+export const reasonInWords = ({ file, number, title, reason }) => (
+  `${file}${number ? `, conversation ${number.toLocaleString("en")}` : ""}${title ? ` (${title})` : ""}: ${reason}`
+);
