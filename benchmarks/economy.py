@@ -30,7 +30,7 @@ from benchmarks.talk import turns as talk
 
 if TYPE_CHECKING:
     from benchmarks.caching import Cache, Tally
-    from compression.core.policy import Policy
+    from compression.core.plan.policy import Policy
     from compression.core.ports import Summariser
     from compression.core.values import Draft, Passage, Turn, Written
     from conversations.context.transcript import Loaded
@@ -164,7 +164,7 @@ class Place:
         self.checkpoints: tuple[Any, ...] = ()
 
     def say(self, role: Any, content: str) -> Turn:
-        from compression.core.index_terms import index_terms
+        from compression.core.text.index_terms import index_terms
         from compression.core.tokens import count_tokens
         from compression.core.values import MESSAGE_OVERHEAD, Turn
 
@@ -179,9 +179,9 @@ class Place:
 
     def recall(self) -> None:
         """Quote passages for the question as a turn does, by an index in memory."""
-        from compression.core import recall
-        from compression.core.ranking import rarity
-        from compression.core.recall import PastMessage
+        from compression.core.recall import recall
+        from compression.core.recall.ranking import rarity
+        from compression.core.recall.recall import PastMessage
         from compression.core.tokens import count_tokens
         from conversations.context.recall import MAX_ASSUMED, RECENT_MESSAGES, room_for
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from benchmarks import systems
 from benchmarks.conversations import Conversation
 from compression.core.context import FRAME_TOKENS
-from compression.core.counted_facts import GATE_FACTS
-from compression.core.facts import CRITICAL, find_facts, is_critical, kept_facts
-from compression.core.kept_facts import with_facts
-from compression.core.retention import REPAIR_SHARE, repaired
-from compression.core.statements import Statement, statements_of
+from compression.core.facts.counted import GATE_FACTS
+from compression.core.facts.find import CRITICAL, find_facts, is_critical, kept_facts
+from compression.core.facts.kept import with_facts
+from compression.core.plan.retention import REPAIR_SHARE, repaired
+from compression.core.text.statements import Statement, statements_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Fact, Transcript, Window
 

@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from benchmarks.conversations import Conversation
-from compression.core.extractive.dates import written
-from compression.core.extractive.stemming import stem
-from compression.core.extractive.stopwords import ENGLISH
+from compression.core.text.relative_dates import written
+from compression.core.text.stemming import stem
+from compression.core.text.stopwords import ENGLISH
 from compression.core.values import Turn
 
 _WORD = re.compile(r"[^\W_]+")

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.measures import content
 from compression.core.extractive.summariser import extract
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Turn, Window
 

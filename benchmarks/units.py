@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from benchmarks.conversations import Conversation
 from benchmarks.measures import content
-from compression.core.extractive.dates import written
-from compression.core.extractive.sentences import clean, one_line
+from compression.core.text.relative_dates import written
+from compression.core.text.sentences import clean, one_line
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
 

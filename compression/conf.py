@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from compression.core.policy import PRESETS, STRATEGIES, Policy
+from compression.core.plan.policy import PRESETS, STRATEGIES, Policy
 from compression.models import PromptTemplate
 from compression.policy_fields import FIELDS
 

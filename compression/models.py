@@ -168,7 +168,7 @@ class Checkpoint(models.Model):
 
     `birth_tokens` is the summary's size at age 0 (0: its present size). `stragglers` are the ids of messages from
     before its run that it covers too. `facts` are (kind, text, was kept) of the most important facts of its messages;
-    null: not looked for yet. `citations` are the sources of its statements (`core.citations.values.as_json`); null: not
+    null: not looked for yet. `citations` are the sources of its statements (`core.citation_values.as_json`); null: not
     looked for yet.
     """
 

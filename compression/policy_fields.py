@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from compression.core.instructions import MAX_TEMPLATE_CHARS
-from compression.core.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD
+from compression.core.plan.policy import MAX_THRESHOLD, MIN_HISTORY_TOKENS, MIN_THRESHOLD
 
 MAX_NAME = 200
 MAX_SUMMARY_TOKENS = 4_000

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Max
 
-from compression.core.citations.values import as_json, from_json
+from compression.core.citation_values import as_json, from_json
 from compression.core.values import Checkpoint as CheckpointValue
 from compression.core.values import CountedFact, Draft
 from compression.models import Checkpoint, Compaction

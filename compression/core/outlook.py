@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from compression.core.aging import cost, total_original_tokens
 from compression.core.context import FRAME_TOKENS
 from compression.core.errors import CompactionSkipped
-from compression.core.policy import Policy
+from compression.core.plan.aging import cost, total_original_tokens
+from compression.core.plan.policy import Policy
 from compression.core.stages.identify import identify
 from compression.core.stages.prepare import USUAL_DENSITY, summary_limit, summary_tokens
 from compression.core.tokens import TokenCounter

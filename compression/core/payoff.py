@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compression.core.errors import CompactionSkipped
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.stages.identify import identify
 from compression.core.stages.prepare import summary_limit, summary_tokens
 from compression.core.tokens import TokenCounter

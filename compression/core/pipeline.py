@@ -5,11 +5,11 @@ from __future__ import annotations
 from asyncio import to_thread
 from dataclasses import replace
 
-from compression.core.aging import MAX_REREAD_TOKENS, total_original_tokens
-from compression.core.counted_facts import counted
-from compression.core.policy import Policy
+from compression.core.facts.counted import counted
+from compression.core.plan.aging import MAX_REREAD_TOKENS, total_original_tokens
+from compression.core.plan.policy import Policy
+from compression.core.plan.retention import repaired
 from compression.core.ports import OnStage, Originals, PartWatch, Summariser, no_originals
-from compression.core.retention import repaired
 from compression.core.stages.checkpoint import checkpoint, originals_of
 from compression.core.stages.identify import identify
 from compression.core.stages.prepare import prepare

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from math import ceil
 from typing import Literal, NamedTuple
 
-from compression.core.citations.values import Citations
+from compression.core.citation_values import Citations
 from compression.core.goal import Progress
 from compression.core.merging import Merging
 

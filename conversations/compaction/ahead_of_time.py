@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from compression.core import goal
-from compression.core.citations.values import as_json, from_json
+from compression.core.citation_values import as_json, from_json
 from compression.core.context import render_context
 from compression.core.values import MESSAGE_OVERHEAD, Checkpoint, Draft, Transcript
 from compression.leases import expiry

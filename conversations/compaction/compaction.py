@@ -17,7 +17,7 @@ from django.utils import timezone
 from compression.core import pipeline
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.ports import Originals, Summariser
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Steering, Transcript

@@ -9,12 +9,12 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Max
 
+from compression.core.citation_values import Citations, as_json
 from compression.core.citations.check import marked
 from compression.core.citations.marks import without_marks
-from compression.core.citations.values import Citations, as_json
 from compression.core.context import render_context
 from compression.core.errors import CompactionFailed
-from compression.core.summary_text import clean, require_headings
+from compression.core.text.summary_text import clean, require_headings
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
 from compression.core.values import Checkpoint as CheckpointValue

@@ -19,10 +19,10 @@ from compression.core.context import join_summaries
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
-from compression.core.facts import kept_facts, normalised
-from compression.core.policy import Policy
+from compression.core.facts.find import kept_facts, normalised
+from compression.core.ledger.rules import find_rules
+from compression.core.plan.policy import Policy
 from compression.core.ports import Summariser
-from compression.core.rules import find_rules
 from compression.core.stages.identify import identify
 from compression.core.stages.prepare import prepare
 from compression.core.tokens import count_tokens

@@ -11,7 +11,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from compression.core.pace import Pace
+from compression.core.plan.pace import Pace
 from compression.core.ports import Summariser
 from compression.core.stages.summarise import FROM_PERCENT, TO_PERCENT
 from compression.models import Compaction

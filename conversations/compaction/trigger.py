@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from compression.core.error_codes import ErrorCode
 from compression.core.payoff import pays
-from compression.core.policy import Due
+from compression.core.plan.policy import Due
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering, Usage
 from compression.ids import uuid7

@@ -10,11 +10,11 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from compression.core.aging import MAX_REREAD_TOKENS, SELECTING
+from compression.core.citation_values import Citations, as_json, from_json
 from compression.core.citations.check import cited, doubted_in, unfound_in
 from compression.core.citations.claims import claims_in
 from compression.core.citations.marks import without_marks
-from compression.core.citations.values import Citations, as_json, from_json
+from compression.core.plan.aging import MAX_REREAD_TOKENS, SELECTING
 from compression.core.values import Checkpoint as CheckpointValue
 from compression.core.values import Turn
 from compression.models import Checkpoint, Compaction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compression.core.economy import Compacting, Prices, max_live_tokens
-from compression.core.policy import Policy
+from compression.core.plan.economy import Compacting, Prices, max_live_tokens
+from compression.core.plan.policy import Policy
 from compression.core.values import Window
 from conversations.context.head import Head
 from conversations.models import ModelProfile

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from uuid import UUID
 
-from compression.core.aging import MAX_REREAD_TOKENS
-from compression.core.counted_facts import FactsKept, facts_in, kept_now, request_text
+from compression.core.facts.counted import FactsKept, facts_in, kept_now, request_text
+from compression.core.plan.aging import MAX_REREAD_TOKENS
 from compression.core.values import CountedFact
 from compression.models import Checkpoint, Compaction
 from compression.records import facts_of

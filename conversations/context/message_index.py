@@ -20,7 +20,7 @@ from uuid import UUID
 from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
-from compression.core import index_terms
+from compression.core.text import index_terms
 from conversations.access import CHATS
 from conversations.context import index_schema
 from conversations.context.index_schema import INDEXED, STATE, TERMS, UNINDEXED

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from compression import conf
 from compression.core.extractive.summariser import Extractive
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.models import Compaction
 from conversations.context.economy import ECONOMY, economical, prices_of
 from conversations.context.head import Head

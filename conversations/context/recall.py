@@ -17,9 +17,9 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
-from compression.core import recall
-from compression.core.ranking import rarity
-from compression.core.recall import PastMessage, Quote, Recalled
+from compression.core.recall import recall
+from compression.core.recall.ranking import rarity
+from compression.core.recall.recall import PastMessage, Quote, Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
 from conversations.context import message_index, prompt, transcript

@@ -18,7 +18,7 @@ from django.db.models import Q, QuerySet
 from django.template.defaultfilters import pluralize
 
 from compression.core.context import render_context
-from compression.core.recall import Recalled
+from compression.core.recall.recall import Recalled
 from compression.core.values import Role, ToolUse, Turn, Window
 from compression.models import Checkpoint
 from compression.records import value_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from compression.core.recall import Quote, Recalled
+from compression.core.recall.recall import Quote, Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, Turn, Window
 from conversations.context import request_log

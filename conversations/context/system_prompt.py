@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from compression.core.tiers import tier
+from compression.core.plan.tiers import tier
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD
 from conversations.llm.known_models import UNKNOWN_WINDOW

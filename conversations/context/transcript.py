@@ -15,10 +15,10 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 
-from compression.core import rebuild as rebuilding
 from compression.core.context import render_context
 from compression.core.measure import usage
-from compression.core.recall import Recalled
+from compression.core.plan import rebuild as rebuilding
+from compression.core.recall.recall import Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript, Turn, Usage, Window
 from compression.core.window import groups

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from compression.core.citation_values import Citations
 from compression.core.citations.claims import claims_in
 from compression.core.citations.marks import without_marks
-from compression.core.citations.values import Citations
 from conversations.exchange.fields import read_list, read_number, read_object, read_text
 
 MAX_STATEMENTS = 100_000

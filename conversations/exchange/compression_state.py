@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from compression.core.digest import extend_digest
-from compression.core.policy import STRATEGIES
+from compression.core.plan.policy import STRATEGIES
 from compression.core.values import ToolUse, Turn
 from compression.models import Checkpoint
 from conversations.context.transcript import BEGINNING, images_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from compression.core.citations.values import Citations
+from compression.core.citation_values import Citations
 from compression.core.goal import Progress
 from compression.core.values import Image, ToolUse
 from conversations.messages.pastes import Pasted

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from compression.core import goal as core_goal
-from compression.core.citations.values import as_json
+from compression.core.citation_values import as_json
 from compression.core.context import FRAME
 from compression.core.tokens import count_tokens
 from compression.core.values import ToolUse

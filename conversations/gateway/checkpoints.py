@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 
 from compression.core.measure import usage
-from compression.core.recall import Recalled
+from compression.core.recall.recall import Recalled
 from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
 from conversations.compaction.shared_states import Asker, SharedState, covering, current

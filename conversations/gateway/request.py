@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import Case, Q, When
 
 from compression import conf
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.values import Usage, Window, total_tokens
 from conversations.context.usage import too_large, too_large_detail
 from conversations.errors import Invalid, NotFound, TooLarge

@@ -6,7 +6,7 @@ import re
 
 from django.db.models import Q
 
-from compression.core.extractive.stemming import stem
+from compression.core.text.stemming import stem
 
 MARKS = re.compile(r"```\w*|`|\*\*(?=\S)|(?<=\S)\*\*|^#{1,6} ", re.MULTILINE)
 """Signs of Markdown that are left out where a text is shown on one line."""

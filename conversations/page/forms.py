@@ -77,7 +77,7 @@ MAIN_FIELDS = ("enabled", "threshold", "target_ratio", "keep_recent", "recall")
 """The policy's main settings, shown first."""
 PERCENT_FIELDS = tuple(field.name for field in FIELDS if field.kind == "share")
 LOCAL_THRESHOLD = "automatic"
-"""The default threshold of a local model, in words: see `core.policy.Policy`."""
+"""The default threshold of a local model, in words: see `core.plan.policy.Policy`."""
 
 
 def _form_field(field: PolicyField) -> TypedField:

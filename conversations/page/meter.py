@@ -12,7 +12,7 @@ from django.template.defaultfilters import pluralize
 
 from compression.core.extractive.summariser import Extractive
 from compression.core.outlook import after_compaction
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.tokens import count_tokens
 from compression.core.values import Checkpoint, FlowUsage, Usage
 from compression.records import active_checkpoints

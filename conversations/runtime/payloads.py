@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compression.core.citations.values import Citations
-from compression.core.policy import Due
+from compression.core.citation_values import Citations
+from compression.core.plan.policy import Due
 from compression.core.values import FlowUsage, Usage
 from compression.models import Compaction
 from conversations.models import (

@@ -10,7 +10,7 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
-from compression.core.citations.values import Citations
+from compression.core.citation_values import Citations
 from compression.core.extractive.summariser import Extractive
 from compression.core.truncation import Truncation
 from compression.models import Compaction

@@ -22,7 +22,7 @@ from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.payoff import pays
 from compression.core.pipeline import compact
-from compression.core.policy import PRESETS, STRATEGIES, Policy
+from compression.core.plan.policy import PRESETS, STRATEGIES, Policy
 from compression.core.ports import Summariser
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation

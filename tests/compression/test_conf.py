@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from compression import conf
-from compression.core.policy import STRATEGIES
+from compression.core.plan.policy import STRATEGIES
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from compression.core.extractive.summariser import Extractive
-from compression.core.policy import STRATEGIES, Policy, Strategy
+from compression.core.plan.policy import STRATEGIES, Policy, Strategy
 from compression.core.truncation import Truncation
 from compression.core.values import Checkpoint as Value
 from compression.core.values import Draft, Transcript, Window

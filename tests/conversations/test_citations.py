@@ -13,7 +13,7 @@ from compression.core.citations.check import cited
 from compression.core.citations.claims import claims_in
 from compression.core.citations.source_matching import sources_of
 from compression.core.extractive.summariser import extract
-from compression.core.extractive.terms import terms_of
+from compression.core.text.terms import terms_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
 from conversations.page.markup import citations

@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 
-from compression.core.rules import find_rules
+from compression.core.ledger.rules import find_rules
 from conversations.context import transcript
 from conversations.context.transcript import CONTINUE
 from conversations.errors import Conflict, Invalid, NotFound

@@ -12,7 +12,7 @@ from django.apps import apps
 
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
-from compression.core.summary_text import require_headings
+from compression.core.text.summary_text import require_headings
 from compression.models import Compaction
 from conversations.analytics import ledger
 from conversations.llm.fault_mapping import Endpoint, error_of_status, explain

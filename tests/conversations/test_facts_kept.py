@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
-from compression.core.counted_facts import kept_now
+from compression.core.facts.counted import kept_now
 from compression.core.values import CountedFact
 from compression.models import Checkpoint, Compaction
 from compression.records import active_checkpoints

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from compression.core import recall
 from compression.core.citations.check import cited, marked, unfound_in
-from compression.core.index_terms import index_terms
+from compression.core.recall import recall
+from compression.core.text.index_terms import index_terms
 from compression.core.values import Turn
 from conversations.agents.tools import calculator
 from conversations.errors import Invalid

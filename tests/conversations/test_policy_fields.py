@@ -12,7 +12,7 @@ from django.conf import settings as site
 from pydantic import ValidationError
 
 from compression import conf
-from compression.core.policy import PRESETS, STRATEGIES, Policy
+from compression.core.plan.policy import PRESETS, STRATEGIES, Policy
 from compression.policy_fields import BY_NAME, FIELDS, OF_EXECUTORS, PolicyField
 from conversations.api.schemas.policies import PolicySettings
 from conversations.errors import Invalid

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from compression import conf
-from compression.core.quoting import escaped
+from compression.core.text.quoting import escaped
 from compression.models import Compaction, PromptTemplate
 from conversations.compaction import compaction
 from conversations.errors import Invalid

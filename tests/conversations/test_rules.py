@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from compression.core.tiers import TIERS, tier_budget
+from compression.core.plan.tiers import TIERS, tier_budget
 from conversations.context import system_prompt
 from conversations.context.settings import change
 from conversations.context.system_prompt import Instructions

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compression.core.index_terms import index_terms
+from compression.core.text.index_terms import index_terms
 from conversations.agents.tools.history import search_history
 from conversations.context import index_schema, message_index, recall, transcript
 from conversations.messages import search

@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from itertools import product
 
-from compression.core import answered, goal, index_terms, recall, rules, statements, substance, summary_text, trimming
+from compression.core import goal
 from compression.core.citations import check, claims
-from compression.core.extractive import dates, segmentation, sentences, summary_notes, terms
+from compression.core.extractive import segmentation, summary_notes, trimming
 from compression.core.extractive.summariser import extract
-from compression.core.facts import find_facts
-from compression.core.ledger import own_words, topics, withdrawals
+from compression.core.facts import substance
+from compression.core.facts.find import find_facts
+from compression.core.ledger import own_words, rules, topics, withdrawals
 from compression.core.ledger.find import find_entries
-from compression.core.summary_text import clean
+from compression.core.recall import recall
+from compression.core.stages import answered
+from compression.core.text import index_terms, sentences, statements, summary_text, terms
+from compression.core.text import relative_dates as dates
+from compression.core.text.summary_text import clean
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, Turn
 

@@ -4,8 +4,8 @@ import random
 import tracemalloc
 
 from compression.core.caching import cached_texts, cached_words
-from compression.core.extractive.terms import terms_of
-from compression.core.index_terms import index_terms
+from compression.core.text.index_terms import index_terms
+from compression.core.text.terms import terms_of
 
 
 def test_texts_are_kept_up_to_so_many_characters_the_latest_used_last() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compression.core.policy import AHEAD_BY, Policy
+from compression.core.plan.policy import AHEAD_BY, Policy
 from compression.core.values import Usage, Window
 
 LOCAL = [(3_481, 870), (6_963, 1_000), (13_926, 1_000), (27_852, 1_000)]

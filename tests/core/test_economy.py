@@ -7,8 +7,8 @@ from math import inf
 
 import pytest
 
-from compression.core.economy import Compacting, Prices, cost_a_turn, max_live_tokens
-from compression.core.policy import PRESETS, Policy
+from compression.core.plan.economy import Compacting, Prices, cost_a_turn, max_live_tokens
+from compression.core.plan.policy import PRESETS, Policy
 from compression.core.values import Usage, Window
 
 ECONOMY = Policy(**PRESETS["economy"])

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.counted_facts import facts_in, kept_now
-from compression.core.extractive.dates import resolve
 from compression.core.extractive.segmentation import pieces_of
-from compression.core.extractive.sentences import whole
 from compression.core.extractive.summariser import Extractive, extract
-from compression.core.facts import find_facts, kept_facts
+from compression.core.facts.counted import facts_in, kept_now
+from compression.core.facts.find import find_facts, kept_facts
 from compression.core.sections import SECTIONS
-from compression.core.statements import speaker_of
+from compression.core.text.relative_dates import resolve
+from compression.core.text.sentences import whole
+from compression.core.text.statements import speaker_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Passage, ToolUse, Turn
 from tests.core.conversations import dialogue, real, turn

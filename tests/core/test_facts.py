@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compression.core.extractive.summariser import extract
-from compression.core.facts import find_facts, kept_facts
-from compression.core.kept_facts import repair, with_facts
+from compression.core.facts.find import find_facts, kept_facts
+from compression.core.facts.kept import repair, with_facts
 from compression.core.tokens import count_tokens
 from compression.core.values import Fact
 from tests.core.conversations import real

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.counted_facts import GATE_FACTS, most_important
-from compression.core.facts import find_facts, is_critical, kept_facts
-from compression.core.kept_facts import with_facts
-from compression.core.retention import REPAIR_SHARE, repaired
-from compression.core.statements import Statement
+from compression.core.facts.counted import GATE_FACTS, most_important
+from compression.core.facts.find import find_facts, is_critical, kept_facts
+from compression.core.facts.kept import with_facts
+from compression.core.plan.retention import REPAIR_SHARE, repaired
+from compression.core.text.statements import Statement
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Fact, Transcript, Window
 from tests.timing import cpu_seconds

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from compression.core import goal, summary_text
+from compression.core import goal
 from compression.core.goal import Decision, Progress, Step
+from compression.core.text import summary_text
 from tests.growth import growth, repeated
 
 HEADED = "## Summary\nA port.\n\n## State\n- Done: all\n"

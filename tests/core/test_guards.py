@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from compression.core import recall
 from compression.core.citations.said import Said
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
-from compression.core.recall import PastMessage
-from compression.core.summary_text import accepted
+from compression.core.recall import recall
+from compression.core.recall.recall import PastMessage
+from compression.core.text.summary_text import accepted
 from compression.core.tokens import count_tokens
 from compression.core.values import Written
 

@@ -8,7 +8,7 @@ import pytest
 
 from compression.core.digest import digest_after, extend_digest
 from compression.core.extractive.summariser import extract
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.stages.prepare import prepare, render_transcript
 from compression.core.tokens import count_tokens
 from compression.core.values import Draft, Image, Steering, ToolUse, Transcript, Turn, Window

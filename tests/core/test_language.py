@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from compression.core.extractive.language import differs, language
+from compression.core.text.language import differs, language
 
 TEXTS = {
     "English": "The service listens on the port that was agreed, and it is not to be restarted on Fridays because the "

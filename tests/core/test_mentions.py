@@ -1,10 +1,10 @@
 from compression.core.extractive.mentions import with_mentions
 from compression.core.extractive.notes import MENTIONED, phrase_of
-from compression.core.extractive.patterns import CHUNK, kind_of
 from compression.core.extractive.segmentation import Kind
 from compression.core.extractive.summariser import extract
 from compression.core.extractive.summary_notes import notes_of_summary
-from compression.core.extractive.terms import terms_of
+from compression.core.text.patterns import CHUNK, kind_of
+from compression.core.text.terms import terms_of
 from compression.core.tokens import count_tokens
 from compression.core.values import Turn
 from tests.core.conversations import turn

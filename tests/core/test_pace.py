@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 import pytest
 
 from compression.core.merging import Merging, Size, weight
-from compression.core.pace import Pace
+from compression.core.plan.pace import Pace
 
 
 class Clock:

@@ -16,7 +16,7 @@ from compression.core.errors import CompactionFailed
 from compression.core.instructions import MERGE_REQUEST, summary_request
 from compression.core.merging import HEADER_TOKENS, MIN_PART_TOKENS, Merging, Size
 from compression.core.pipeline import compact
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.ports import Unwatched
 from compression.core.stages.prepare import WORDING_TOKENS
 from compression.core.tokens import count_tokens

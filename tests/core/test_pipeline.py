@@ -16,7 +16,7 @@ from compression.core.digest import extend_digest
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.pipeline import compact
-from compression.core.policy import PRESETS, STRATEGIES, Policy, Strategy
+from compression.core.plan.policy import PRESETS, STRATEGIES, Policy, Strategy
 from compression.core.ports import Originals, no_originals
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation

@@ -7,7 +7,7 @@ from math import ceil
 
 import pytest
 
-from compression.core.policy import PRESETS, Policy
+from compression.core.plan.policy import PRESETS, Policy
 from compression.core.reliability import reliability, warns_after
 from compression.core.values import Usage, Window
 

@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from compression.core.facts import find_facts, kept_facts
+from compression.core.facts.find import find_facts, kept_facts
+from compression.core.facts.kept import with_facts
 from compression.core.goal import parse_marks
-from compression.core.kept_facts import with_facts
-from compression.core.quoting import escaped
-from compression.core.statements import LABELS, Statement, speaker_of, statements_in_summary, statements_of
+from compression.core.text.quoting import escaped
+from compression.core.text.statements import LABELS, Statement, speaker_of, statements_in_summary, statements_of
 from compression.core.values import ToolUse, Turn
 
 WHEN = datetime(2026, 11, 20, 9, tzinfo=UTC)

@@ -3,10 +3,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compression.core.facts import find_facts
+from compression.core.extractive.trimming import trimmed
+from compression.core.facts.find import find_facts
 from compression.core.sections import SECTIONS
 from compression.core.tokens import count_tokens
-from compression.core.trimming import trimmed
 
 SUMMARY = """## Summary
 Alpha moves to node-7.

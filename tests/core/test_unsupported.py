@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compression.core.citation_values import as_json, from_json
 from compression.core.citations.check import cited, marked, unfound_in, unsupported, without_unsupported
 from compression.core.citations.claims import claims_in
 from compression.core.citations.marks import MARK, without_marks
-from compression.core.citations.values import as_json, from_json
 from compression.core.errors import CompactionFailed
 from compression.core.extractive.summariser import Extractive, extract
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.tokens import count_tokens
 from compression.core.values import Checkpoint, Draft, Passage, Transcript, Turn, Written
 from tests.core.conversations import dialogue, real, turn

@@ -18,9 +18,9 @@ from compression.core.digest import extend_digest
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.extractive.summariser import Extractive
 from compression.core.pipeline import compact
-from compression.core.policy import STRATEGIES, Policy
+from compression.core.plan.policy import STRATEGIES, Policy
 from compression.core.ports import Summariser
-from compression.core.summary_text import require_headings
+from compression.core.text.summary_text import require_headings
 from compression.core.tokens import count_tokens
 from compression.core.truncation import Truncation
 from compression.core.values import (

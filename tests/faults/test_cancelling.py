@@ -13,7 +13,7 @@ from django.test import Client
 
 from compression.core import pipeline
 from compression.core.extractive.summariser import Extractive
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.tokens import count_tokens
 from compression.core.values import Steering
 from compression.models import Checkpoint, Compaction, Snapshot

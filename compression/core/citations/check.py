@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from compression.core.citation_values import Citations
 from compression.core.citations.claims import Claim, claims_in
 from compression.core.citations.hard_facts import hard_facts, kinds_in
 from compression.core.citations.marks import with_marks, without_marks, without_statements
 from compression.core.citations.said import Said
 from compression.core.citations.source_matching import sources_of
-from compression.core.citations.values import Citations
-from compression.core.statements import speaker_of
+from compression.core.text.statements import speaker_of
 from compression.core.tokens import TokenCounter
 from compression.core.truncation import is_note
 from compression.core.values import Checkpoint, Turn

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from compression.core.caching import cached_texts
-from compression.core.extractive.dates import MONTHS, WEEKDAYS
-from compression.core.extractive.language import language
-from compression.core.facts import find_facts, normalised, stands, words_in
+from compression.core.facts.find import find_facts, normalised, stands, words_in
 from compression.core.sections import SECTIONS
-from compression.core.statements import LABELS
+from compression.core.text.language import language
+from compression.core.text.relative_dates import MONTHS, WEEKDAYS
+from compression.core.text.statements import LABELS
 
 KINDS = frozenset({"error", "path", "url", "email", "date", "number", "identifier", "quoted", "name"})
 STEERED_KINDS = KINDS - {"quoted", "name"}

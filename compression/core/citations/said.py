@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import cached_property
 
-from compression.core.citations import numbers
-from compression.core.citations.dates import Days
 from compression.core.citations.hard_facts import HardFact
-from compression.core.extractive.dates import resolve
+from compression.core.text import numbers
+from compression.core.text.dates import Days
+from compression.core.text.relative_dates import resolve
 
 LOOKED_FOR = 1_000
 """So many texts are looked for letter by letter; what a longer summary has beyond them counts as said."""

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from math import log
 
-from compression.core.extractive.dates import MONTHS
-from compression.core.extractive.terms import Sort, terms_of
-from compression.core.facts import normalised
+from compression.core.facts.find import normalised
+from compression.core.text.relative_dates import MONTHS
+from compression.core.text.terms import Sort, terms_of
 
 MAX_SOURCES = 2
 """The most sources of one statement."""

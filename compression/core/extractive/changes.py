@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from compression.core.extractive.notes import Note, phrase_of
-from compression.core.extractive.patterns import CHUNK, kind_of
 from compression.core.extractive.segmentation import TECHNICAL, Kind
-from compression.core.extractive.terms import terms_of
 from compression.core.sections import FILES
+from compression.core.text.patterns import CHUNK, kind_of
+from compression.core.text.terms import terms_of
 from compression.core.tokens import TokenCounter
 
 _COMMANDS = (

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from compression.core.caching import cached_texts
 from compression.core.extractive.notes import MUST_WEIGHT, Note, Phrase, phrase_of
-from compression.core.extractive.patterns import CHUNK, kind_of, parts_of
 from compression.core.extractive.segmentation import Kind
-from compression.core.extractive.stopwords import ENGLISH
-from compression.core.extractive.terms import parts
 from compression.core.sections import CONTEXT
+from compression.core.text.patterns import CHUNK, kind_of, parts_of
+from compression.core.text.stopwords import ENGLISH
+from compression.core.text.terms import parts
 from compression.core.tokens import TokenCounter
 
 _JOINT = re.compile(r"[a-z]+\.(?:" + "|".join(word.capitalize() for word in sorted(ENGLISH) if word.isalpha()) + ")")

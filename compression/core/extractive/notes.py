@@ -10,14 +10,14 @@ from functools import lru_cache
 from itertools import pairwise
 
 from compression.core.caching import cached_texts
-from compression.core.extractive.dates import resolve
 from compression.core.extractive.section_cues import section_of
 from compression.core.extractive.segmentation import TECHNICAL, Kind, Piece, pieces_of
-from compression.core.extractive.sentences import clean, one_line, split_long, whole
-from compression.core.extractive.terms import Term, terms_of
-from compression.core.rules import find_rules
+from compression.core.ledger.rules import find_rules
 from compression.core.sections import CONTEXT
-from compression.core.statements import QUOTED, TOOL, label_in, speaker_of
+from compression.core.text.relative_dates import resolve
+from compression.core.text.sentences import clean, one_line, split_long, whole
+from compression.core.text.statements import QUOTED, TOOL, label_in, speaker_of
+from compression.core.text.terms import Term, terms_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import ToolUse, Turn
 

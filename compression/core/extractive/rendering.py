@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from compression.core.extractive.dates import written
 from compression.core.extractive.notes import MENTIONED, PROMPT, Note
 from compression.core.extractive.section_cues import STATES
 from compression.core.extractive.segmentation import TECHNICAL, Kind
-from compression.core.extractive.sentences import stopped
-from compression.core.quoting import QUOTE, disarmed
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SECTIONS, STATE, SUMMARY
-from compression.core.statements import USER
+from compression.core.text.quoting import QUOTE, disarmed
+from compression.core.text.relative_dates import written
+from compression.core.text.sentences import stopped
+from compression.core.text.statements import USER
 
 NOTHING = "-"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from compression.core.extractive.sentences import clean, one_line, sentences, split_long
+from compression.core.text.sentences import clean, one_line, sentences, split_long
 
 
 class Kind(StrEnum):

@@ -11,14 +11,14 @@ from compression.core.extractive.notes import MUST_WEIGHT, Note, notes_of, phras
 from compression.core.extractive.recency import current
 from compression.core.extractive.segmentation import Kind
 from compression.core.extractive.selection import MUSTS_SHARE, fitted
-from compression.core.extractive.sentences import clean, one_line
 from compression.core.extractive.summary_notes import notes_of_summary
-from compression.core.extractive.terms import terms_of
 from compression.core.extractive.weighing import FACT_FACTOR, STANDING_FACT_FACTOR
-from compression.core.facts import normalised
-from compression.core.rules import find_rules
+from compression.core.facts.find import normalised
+from compression.core.ledger.rules import find_rules
 from compression.core.sections import CONTEXT, DECISIONS, FILES, SUMMARY
-from compression.core.statements import speaker_of
+from compression.core.text.sentences import clean, one_line
+from compression.core.text.statements import speaker_of
+from compression.core.text.terms import terms_of
 from compression.core.tokens import TokenCounter, count_tokens
 from compression.core.values import CountedFact, Fact, Passage, Turn, Written
 

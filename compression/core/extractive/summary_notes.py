@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from compression.core.extractive.dates import MONTHS
 from compression.core.extractive.notes import MENTIONED, MUST_WEIGHT, PROMPT, Note, phrase_of
 from compression.core.extractive.section_cues import STATES
 from compression.core.extractive.segmentation import Kind
-from compression.core.extractive.sentences import clean, one_line, sentences, split_long
-from compression.core.quoting import QUOTE
-from compression.core.rules import find_rules
+from compression.core.ledger.rules import find_rules
 from compression.core.sections import CONTEXT, DECISIONS, FILES, KEPT_FACTS, STATE, SUMMARY
-from compression.core.statements import LABELS, USER, Statement, label_in, parse_kept_line
+from compression.core.text.quoting import QUOTE
+from compression.core.text.relative_dates import MONTHS
+from compression.core.text.sentences import clean, one_line, sentences, split_long
+from compression.core.text.statements import LABELS, USER, Statement, label_in, parse_kept_line
 from compression.core.tokens import TokenCounter
 
 PREFERENCE = 1.5

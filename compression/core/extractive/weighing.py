@@ -11,11 +11,11 @@ from compression.core.extractive.coverage import Candidate, Coverage
 from compression.core.extractive.mentions import is_row_of_figures
 from compression.core.extractive.notes import Note
 from compression.core.extractive.segmentation import TECHNICAL, Kind
-from compression.core.extractive.stemming import stem
-from compression.core.extractive.stopwords import GENERIC
-from compression.core.extractive.terms import parts
 from compression.core.sections import CONTEXT
-from compression.core.statements import LABELS
+from compression.core.text.statements import LABELS
+from compression.core.text.stemming import stem
+from compression.core.text.stopwords import GENERIC
+from compression.core.text.terms import parts
 
 KIND_WEIGHTS = {
     Kind.FIRST_PERSON: 1.0,

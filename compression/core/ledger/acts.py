@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from compression.core.extractive.stopwords import words
+from compression.core.text.stopwords import words
 
 VERBS: Final = words(
     "abbreviate abstract accept acknowledge adapt add address adhere adjust admit alert align alter analyse analyze "

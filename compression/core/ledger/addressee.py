@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import re
 
-from compression.core.extractive.stopwords import ENGLISH
 from compression.core.ledger.acts import ANSWERING, WORKING, WRITING, is_act
 from compression.core.ledger.own_words import MASK
+from compression.core.text.stopwords import ENGLISH
 
 _AUXILIARY = (
     r"(?:are|were|be|do|don['’]?t|did|didn['’]?t|have|haven['’]?t|had|can|can['’]?t|cannot|could|will|won['’]?t|"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from compression.core.extractive.stopwords import words
 from compression.core.ledger.acts import SOFT, VERBS, WRITING, base_of_gerund
 from compression.core.ledger.addressee import is_addressed, is_for_anybody
 from compression.core.ledger.patterns import Pattern
+from compression.core.text.stopwords import words
 
 _OUTPUT = (
     r"(?:answers?|repl(?:y|ies)|responses?|messages?|sentences?|paragraphs?|outputs?|explanations?|summar(?:y|ies)|"

@@ -6,9 +6,9 @@ import re
 from hashlib import blake2b
 from typing import Final
 
-from compression.core.extractive.stemming import stem
-from compression.core.extractive.stopwords import ENGLISH, words
 from compression.core.ledger.values import Topic
+from compression.core.text.stemming import stem
+from compression.core.text.stopwords import ENGLISH, words
 
 _LANGUAGE_NAMES: Final = {
     "english": r"english|englisch|anglais|inglés|ingles|inglese|inglês|английск\w+|по-английски|英文|英语|英語",

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from compression.core.caching import cached_texts
-from compression.core.extractive.stopwords import ENGLISH
 from compression.core.ledger.own_words import Sentence, own_sentences
 from compression.core.ledger.topics import EMPTY_WORDS, languages_of, subjects_of
 from compression.core.ledger.values import MAX_ENTRIES, Topic
+from compression.core.text.stopwords import ENGLISH
 
 Form = Literal["ends", "bans", "permits"]
 """What a sentence does. It `ends` any rule, `bans` what a rule orders, or `permits` what a rule forbids."""

@@ -6,10 +6,10 @@ from asyncio import to_thread
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compression.core.aging import SEPARATOR_TOKENS, Shortening, planned, shortened
 from compression.core.citations.check import cited
 from compression.core.context import FRAME
 from compression.core.digest import extend_digest
+from compression.core.plan.aging import SEPARATOR_TOKENS, Shortening, planned, shortened
 from compression.core.ports import Originals, Summariser
 from compression.core.tokens import TokenCounter
 from compression.core.values import Checkpoint, Draft, Turn

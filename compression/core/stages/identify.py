@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import accumulate
 
-from compression.core.aging import cost
 from compression.core.context import FRAME_TOKENS
 from compression.core.errors import CompactionFailed, CompactionSkipped
 from compression.core.measure import usage_of
-from compression.core.policy import Policy
+from compression.core.plan.aging import cost
+from compression.core.plan.policy import Policy
 from compression.core.values import Draft, Group, Steering, Transcript, Turn, total_tokens
 from compression.core.window import groups, is_protected
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from compression.core.aging import LEAST_TOKENS, SEPARATOR_TOKENS, cost, least_cost, total_original_tokens
 from compression.core.citations.marks import without_marks
 from compression.core.context import FRAME, FRAME_TOKENS, join_summaries
-from compression.core.counted_facts import most_important
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed, CompactionSkipped
-from compression.core.facts import find_facts
+from compression.core.facts.counted import most_important
+from compression.core.facts.find import find_facts
 from compression.core.merging import MIN_PARTS, Merging, packed
-from compression.core.policy import Policy
+from compression.core.plan.aging import LEAST_TOKENS, SEPARATOR_TOKENS, cost, least_cost, total_original_tokens
+from compression.core.plan.policy import Policy
+from compression.core.plan.retention import REPAIR_SHARE
 from compression.core.ports import Summariser
-from compression.core.quoting import escaped, is_plain, quoted
-from compression.core.retention import REPAIR_SHARE
-from compression.core.statements import Statement, label_of, speaker_of, statements_in_summary, statements_of
+from compression.core.text.quoting import escaped, is_plain, quoted
+from compression.core.text.statements import Statement, label_of, speaker_of, statements_in_summary, statements_of
 from compression.core.tokens import TokenCounter
 from compression.core.values import MESSAGE_OVERHEAD, Draft, Passage, Steering, Turn
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from asyncio import to_thread
 from dataclasses import dataclass, replace
 
-from compression.core.answered import without_answered
+from compression.core.citation_values import Unsupported
 from compression.core.citations.check import doubted_in, marked_within, unfound_in, without_unsupported
 from compression.core.citations.marks import without_marks
-from compression.core.citations.values import Unsupported
-from compression.core.counted_facts import GATE_FACTS
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
-from compression.core.extractive.language import differs
+from compression.core.extractive.trimming import trimmed
+from compression.core.facts.counted import GATE_FACTS
+from compression.core.facts.substance import require_substance
 from compression.core.goal import Progress, parse_marks, unmarked, without_quoted_marks
 from compression.core.merging import weight
 from compression.core.ports import OnStage, PartWatch, Summariser, Unwatched
-from compression.core.quoting import marks_of
+from compression.core.stages.answered import without_answered
 from compression.core.stages.parts import merged
-from compression.core.substance import require_substance
-from compression.core.summary_text import accepted, require_headings
+from compression.core.text.language import differs
+from compression.core.text.quoting import marks_of
+from compression.core.text.summary_text import accepted, require_headings
 from compression.core.tokens import TokenCounter
-from compression.core.trimming import trimmed
 from compression.core.values import Draft, Fact, Passage, Turn
 
 FROM_PERCENT, TO_PERCENT = 20, 85

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
-from compression.core.summary_text import require_headings
+from compression.core.text.summary_text import require_headings
 from compression.core.values import MESSAGE_OVERHEAD, Draft
 
 

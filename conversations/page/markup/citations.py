@@ -10,10 +10,10 @@ from urllib.parse import quote
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it.token import Token
 
+from compression.core.citation_values import Citations
 from compression.core.citations.claims import Claim, claims_in
 from compression.core.citations.marks import without_marks
-from compression.core.citations.values import Citations
-from compression.core.statements import BY_ORIGIN, IMPORTED_USER, USER
+from compression.core.text.statements import BY_ORIGIN, IMPORTED_USER, USER
 from conversations.page.markup import markdown
 from conversations.page.markup.markdown import MAX_MARKDOWN, clean, parser
 

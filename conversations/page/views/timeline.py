@@ -13,8 +13,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from compression.core.citations.values import Citations
-from compression.core.counted_facts import FactsKept
+from compression.core.citation_values import Citations
+from compression.core.facts.counted import FactsKept
 from compression.models import Compaction
 from conversations.access import get_conversation
 from conversations.context.citations import citations_of

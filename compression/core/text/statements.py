@@ -12,9 +12,9 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from compression.core.extractive.sentences import clean
-from compression.core.quoting import QUOTE
 from compression.core.sections import DECISIONS, KEPT_FACTS
+from compression.core.text.quoting import QUOTE
+from compression.core.text.sentences import clean
 from compression.core.values import Turn
 
 USER, ASSISTANT, SYSTEM, TOOL = "User", "Assistant", "System", "Tool"

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from compression.core.index_terms import folded, index_terms, says_little
-from compression.core.quoting import marked
-from compression.core.ranking import bm25, occurrences, rarity
-from compression.core.statements import message_speaker
+from compression.core.recall.ranking import bm25, occurrences, rarity
+from compression.core.text.index_terms import folded, index_terms, says_little
+from compression.core.text.quoting import marked
+from compression.core.text.statements import message_speaker
 from compression.core.tokens import TokenCounter
 from compression.core.values import MESSAGE_OVERHEAD, Turn, split_quotations
 

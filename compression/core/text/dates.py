@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from compression.core.extractive.patterns import DATE
+from compression.core.text.patterns import DATE
 
 NEAR_DAYS = 21
 """A day within so many of a message may be its "yesterday" or "in three weeks": it needs no message that has it."""

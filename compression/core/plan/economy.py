@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, inf
 
-from compression.core.policy import Policy
+from compression.core.plan.policy import Policy
 from compression.core.values import Window
 
 QUESTION_TOKENS, REPLY_TOKENS = 100, 200

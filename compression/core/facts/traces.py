@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from compression.core.extractive.stopwords import ENGLISH
-from compression.core.facts import kept_facts
+from compression.core.facts.find import kept_facts
+from compression.core.text.stopwords import ENGLISH
 from compression.core.values import Fact
 
 _UNSPACED = "\u0e00-\u0fff\u2e80-\ud7ff\uf900-\ufaff"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from compression.core.facts import WEIGHTS, find_facts, kept_facts, normalised
-from compression.core.statements import SUMMARY, statements_of
+from compression.core.facts.find import WEIGHTS, find_facts, kept_facts, normalised
+from compression.core.text.statements import SUMMARY, statements_of
 from compression.core.values import Checkpoint, CountedFact, Draft, Fact, Turn
 
 GATE_FACTS = 50

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 
-from compression.core.extractive.stopwords import words
+from compression.core.text.stopwords import words
 
 SAMPLE_CHARS = 20_000
 """Only this many characters of a text are examined."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compression.core.extractive.summariser import extract
-from compression.core.facts import kept_facts
+from compression.core.facts.find import kept_facts
 from compression.core.tokens import TokenCounter
 from compression.core.values import Fact
 

@@ -7,8 +7,8 @@ import unicodedata
 from functools import cache
 
 from compression.core.caching import cached_words
-from compression.core.extractive.stemming import stem
-from compression.core.extractive.stopwords import ENGLISH
+from compression.core.text.stemming import stem
+from compression.core.text.stopwords import ENGLISH
 
 VERSION = 1
 """The version of these rules: an index of another version is made anew."""

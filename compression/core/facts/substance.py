@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 from compression.core.errors import CompactionFailed
-from compression.core.extractive.stopwords import ENGLISH
-from compression.core.fact_traces import holds_any
-from compression.core.facts import find_facts
+from compression.core.facts.find import find_facts
+from compression.core.facts.traces import holds_any
 from compression.core.goal import parse_marks
-from compression.core.statements import statements_in_summary, statements_of
+from compression.core.text.statements import statements_in_summary, statements_of
+from compression.core.text.stopwords import ENGLISH
 from compression.core.values import Fact, Passage
 
 _HEADING = re.compile(r"^#.*$", re.MULTILINE)

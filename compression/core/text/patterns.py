@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from compression.core.caching import cached_words
-from compression.core.extractive.stopwords import words
+from compression.core.text.stopwords import words
 
 MONTHS = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
-from compression.core.extractive.sentences import clean, one_line
-from compression.core.facts import is_critical, normalised, stands, words_in
-from compression.core.quoting import disarmed, escaped
-from compression.core.rules import find_rules
+from compression.core.facts.find import is_critical, normalised, stands, words_in
+from compression.core.ledger.rules import find_rules
 from compression.core.sections import KEPT_FACTS
-from compression.core.statements import USER, kept_line_start
+from compression.core.text.quoting import disarmed, escaped
+from compression.core.text.sentences import clean, one_line
+from compression.core.text.statements import USER, kept_line_start
 from compression.core.tokens import TokenCounter
 from compression.core.values import Fact
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from math import log
 
-from compression.core.index_terms import is_unspaced, terms_of_word
+from compression.core.text.index_terms import is_unspaced, terms_of_word
 
 K1, B = 1.2, 0.75
 """The constants of BM25 (Robertson and Zaragoza, 2009)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compression.core.caching import cached_texts
-from compression.core.extractive.stopwords import words
+from compression.core.text.stopwords import words
 
 MAX_RULE_CHARS = 240
 """A longer rule is cut at a word, so that its text still occurs in its source."""

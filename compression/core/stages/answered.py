@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from compression.core.extractive.sentences import sentences
-from compression.core.extractive.terms import terms_of
+from compression.core.text.sentences import sentences
+from compression.core.text.terms import terms_of
 from compression.core.values import Turn
 
 MIN_SHARE = 0.7

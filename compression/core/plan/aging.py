@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from compression.core.citations.check import cited, doubted_in, marked_within
 from compression.core.citations.marks import without_marks
-from compression.core.counted_facts import merged as merged_facts
 from compression.core.extractive.summariser import Extractive, extract
+from compression.core.facts.counted import merged as merged_facts
 from compression.core.sections import DECISIONS, SUMMARY
 from compression.core.tokens import TokenCounter
 from compression.core.truncation import Truncation, merge_notes

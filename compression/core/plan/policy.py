@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal, get_args
 
-from compression.core.citations.values import Unsupported
+from compression.core.citation_values import Unsupported
 from compression.core.context import FRAME_TOKENS
-from compression.core.tiers import tier_budget
+from compression.core.plan.tiers import tier_budget
 from compression.core.values import MESSAGE_OVERHEAD, Usage, Window
 
 Strategy = Literal["checkpoints", "rolling", "continuation", "truncate"]
@@ -86,8 +86,8 @@ A flow with its own budget is checked before each of its requests, which follow 
 a minimum number of messages would let it exceed the budget; both are off. Nothing is
 recalled for it: it has tools to search its history.
 
-`economy` is no flow: `max_live_tokens` come from the model's prices (`core.economy`), few compactions are wide apart,
-and passages, which no cache has, are not recalled.
+`economy` is no flow: `max_live_tokens` come from the model's prices (`core.plan.economy`), few compactions are wide
+apart, and passages, which no cache has, are not recalled.
 """
 
 

@@ -6,9 +6,9 @@ import re
 from typing import Literal, NamedTuple
 
 from compression.core.caching import cached_words
-from compression.core.extractive.patterns import kind_of, parts_of
-from compression.core.extractive.stemming import stem
-from compression.core.extractive.stopwords import ENGLISH
+from compression.core.text.patterns import kind_of, parts_of
+from compression.core.text.stemming import stem
+from compression.core.text.stopwords import ENGLISH
 
 Sort = Literal["word", "name", "number", "identifier", "path"]
 

@@ -6,8 +6,8 @@ import re
 
 from compression.core.error_codes import ErrorCode
 from compression.core.errors import CompactionFailed
-from compression.core.quoting import disarmed
 from compression.core.sections import SECTIONS, SUMMARY
+from compression.core.text.quoting import disarmed
 from compression.core.values import Written
 
 _REASONING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)

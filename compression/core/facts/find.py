@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import log
 
-from compression.core.extractive.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
-from compression.core.extractive.stopwords import ENGLISH
-from compression.core.rules import find_rules
-from compression.core.statements import Statement
+from compression.core.ledger.rules import find_rules
+from compression.core.text.patterns import CHUNK, DATE, EMAIL, MEASURE, QUOTED, URL, kind_of
+from compression.core.text.statements import Statement
+from compression.core.text.stopwords import ENGLISH
 from compression.core.values import Fact
 
 WEIGHTS = {

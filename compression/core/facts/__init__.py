@@ -1,0 +1,1 @@
+"""The facts of messages: found, counted, traced, and kept."""

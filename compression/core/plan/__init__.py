@@ -1,0 +1,1 @@
+"""Decides when to compact, how much, and what becomes of older summaries."""

@@ -1,0 +1,1 @@
+"""Finds passages of compacted messages for a question."""

@@ -1,0 +1,1 @@
+"""Words, sentences, dates and numbers of a text, in nine languages."""
