@@ -20,7 +20,7 @@ from compression.core.tokens import count_tokens
 from compression.core.values import Steering, Usage
 from compression.ids import uuid7
 from compression.models import Compaction
-from conversations.compaction import ahead_of_time, compaction, emergency, lease, taking_over, undone
+from conversations.compaction import ahead_of_time, compaction, emergency, lease, undone
 from conversations.context import recall
 from conversations.context.policy import policy_of
 from conversations.context.transcript import Loaded
@@ -72,7 +72,6 @@ def prepare_ahead(conversation_id: UUID) -> None:
         or loaded.head.undone_at
         or not policy.is_near(usage, local=bool(loaded.head.is_local))
         or _is_resting(loaded, max(policy.cooldown, MIN_PAUSE_SECONDS), attempts=True)
-        or taking_over.is_known(loaded)
     ):
         return
     growth = policy.due_at(usage, local=bool(loaded.head.is_local)).tokens - usage.total
@@ -96,13 +95,12 @@ def _as_left(loaded: Loaded, *, overflowed: bool) -> Loaded:
 
 
 async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:
-    """Compact the conversation: by a prepared summary if that is enough, which is waited for, or by one that another
-    conversation has of the same beginning, else by a new compaction.
+    """Compact the conversation: by a prepared summary if that is enough, which is waited for, else by a new compaction.
 
     Returns the conversation, and whether the compaction was cancelled.
     """
     loaded = await _settled(conversation_id)
-    if await sync_to_async(_put_in_force)(loaded):
+    if await sync_to_async(ahead_of_time.put_in_force)(conversation_id):
         loaded = await sync_to_async(recall.load_for_request)(conversation_id)
         if not await sync_to_async(is_full)(loaded):
             return loaded, False
@@ -113,11 +111,6 @@ async def _compressed(conversation_id: UUID) -> tuple[Loaded, bool]:
         status = await _compress_now(conversation_id)
         loaded = await _settled(conversation_id)
     return loaded, status == Compaction.Status.CANCELLED
-
-
-def _put_in_force(loaded: Loaded) -> bool:
-    """Put in force a summary that is there already, if there is one."""
-    return ahead_of_time.put_in_force(loaded.head.id) or taking_over.take_over(loaded)
 
 
 async def _relieved(loaded: Loaded) -> tuple[Loaded, bool]:

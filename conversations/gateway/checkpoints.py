@@ -1,4 +1,4 @@
-"""Finds the summary that stands for the longest known beginning of a history, by digest: a caller's or a chat's."""
+"""The summary that stands for the longest known beginning of a caller's history, and the request with it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from compression.core.measure import usage
 from compression.core.recall.recall import Recalled
 from compression.core.values import Turn, Usage, Window
 from compression.models import Checkpoint, Snapshot
-from conversations.compaction.shared_states import Asker, SharedState, covering, current
 from conversations.compaction.snapshots import Superseded
 from conversations.context.elisions import Elision, elision, of_callers
 from conversations.context.transcript import HISTORY
 from conversations.gateway.history import History
 from conversations.gateway.messages import Raw, text_of
+from conversations.gateway.summaries import StoredSummary, covering, current
 from conversations.models import Conversation, Message
 from conversations.runtime.bounded import BoundedCache
 
@@ -30,8 +30,8 @@ _hints: BoundedCache[tuple[int, str], UUID] = BoundedCache(10_000)
 class State:
     """A summary that stands for the first `place` lines of a history, except the `kept` ones, which are sent too.
 
-    It is the present summary of a conversation that the gateway keeps, or else one that the gateway goes on from in a
-    copy (`is_current` false): from before a later compaction, or of a chat. Lines that are `elided` are sent without
+    It is the present summary of a conversation that the gateway keeps, or one from before a later compaction, which the
+    gateway goes on from in a copy (`is_current` false). Lines that are `elided` are sent without
     their tools' results, or with excerpts of them, at their reduced tokens. What is `recalled` of the compacted lines
     is quoted before the lines whose numbers it names. If leaving out results alone made room, there is no summary:
     `digest` and `context` are "", and `place` is 0.
@@ -73,9 +73,9 @@ class State:
 def find_checkpoint(owner_id: int, history: History) -> State | None:
     """The state that covers most of the history; None if none of it was ever compacted."""
     places = history.places
-    for shared in covering(Asker(owner_id), list(places)):
-        if found := _shared(shared, places[shared.digest]):
-            _hints.put((owner_id, shared.digest), found.conversation_id)
+    for stored in covering(owner_id, list(places)):
+        if found := _stored(stored, places[stored.digest]):
+            _hints.put((owner_id, stored.digest), found.conversation_id)
             return found
     return None
 
@@ -85,8 +85,8 @@ def known(owner_id: int, history: History) -> State | None:
     for place in range(len(history.lines), 0, -1):
         digest = history.lines[place - 1].digest
         if id := _hints.get((owner_id, digest)):
-            shared = current(Asker(owner_id), id, digest)
-            return _shared(shared, place) if shared else None
+            stored = current(owner_id, id, digest)
+            return _stored(stored, place) if stored else None
     return None
 
 
@@ -154,8 +154,8 @@ def _last_checkpoint(conversation_id: UUID) -> Checkpoint | None:
     return active.order_by("-last_message_at", "-number").first()
 
 
-def _shared(shared: SharedState, place: int) -> State | None:
-    return _state(shared.conversation, shared.state, shared.digest, place, is_current=shared.is_current)
+def _stored(stored: StoredSummary, place: int) -> State | None:
+    return _state(stored.conversation, stored.state, stored.digest, place, is_current=stored.is_current)
 
 
 def _state(
@@ -179,7 +179,7 @@ def _state(
         of.compressed_tokens,
         of.compressed_at,
         place,
-        is_current and row.kind == Conversation.Kind.GATEWAY,
+        is_current,
         tuple(sorted(kept)),
         _numbered(row, elided or {}),
         tuple(of.verbatim_ids),

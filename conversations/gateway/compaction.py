@@ -132,12 +132,7 @@ def _conversation(owner_id: int, history: History, state: State | None) -> Conve
     if state.is_current:
         return conversation
     last = Message.objects.get(conversation=conversation, created_at=state.cut)
-    copy = forks.fork(conversation, last.pk, kind=Conversation.Kind.GATEWAY)
-    if conversation.kind != Conversation.Kind.GATEWAY:
-        # A chat's own policy and mode are its person's for the chat: the gateway compacts by the site's.
-        copy.policy, copy.mode = {}, Conversation.Mode.ASSISTANT
-        copy.save(update_fields=["policy", "mode"])
-    return copy
+    return forks.fork(conversation, last.pk, kind=Conversation.Kind.GATEWAY)
 
 
 def _append(conversation: Conversation, lines: Sequence[Line]) -> None:

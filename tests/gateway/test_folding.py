@@ -196,22 +196,6 @@ def chat_of(caller: Caller, messages: Messages) -> str:
     return str(made["id"])
 
 
-def test_a_chat_s_summary_stands_for_the_same_history_of_a_caller(caller: Caller) -> None:
-    messages = caller.history(LONG)
-    chat = chat_of(caller, messages[1:])
-    stored = caller.served.ask("GET", f"/api/conversations/{chat}/export")
-    summaries = caller.summaries
-    assert checkpoint(caller.ask(goes_on(messages))) == "hit"
-    assert represented(caller, goes_on(messages)) > 30
-    assert caller.summaries == summaries
-    longer = goes_on(messages)[:-1] + caller.history(LONG, part="b")[1:]
-    assert checkpoint(caller.ask(longer)) == "made"
-    assert checkpoint(caller.ask(goes_on(longer))) == "hit"
-    assert caller.served.ask("GET", f"/api/conversations/{chat}/export")["messages"] == stored["messages"]
-    kinds = caller.rows("SELECT kind FROM conversations_conversation WHERE title LIKE 'T%' ORDER BY created_at")
-    assert [row["kind"] for row in kinds][-2:] == ["chat", "gateway"]
-
-
 def test_a_chat_with_a_rule_keeps_its_summary_to_itself(caller: Caller) -> None:
     """Its rules stand in its system prompt and in no summary: a caller's model would not know them."""
     messages = caller.history(LONG)
