@@ -23,7 +23,7 @@ import openai
 
 from benchmarks.goals import end, note, sized
 from compression.core.tokens import count_tokens
-from tests.faults.serving import UvicornSite
+from tests.faults.serving import LoudSite
 from tests.furnishing import furnish
 from tests.llm_server import LlmServer
 
@@ -62,7 +62,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder, LlmServer() as llm:
         llm.default_summary = lambda request: NOTHING
         key, _ = furnish(Path(folder))
-        site = UvicornSite(Path(folder), llm_url=llm.url, window=WINDOW, COMPRESSION_COOLDOWN_SECONDS="0")
+        site = LoudSite(Path(folder), llm_url=llm.url, window=WINDOW, COMPRESSION_COOLDOWN_SECONDS="0")
         with site:
             for name, ask in CLIENTS.items():
                 told(name, lived(ask(f"{site.url}/v1", key), llm, seed=name))

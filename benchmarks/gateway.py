@@ -16,7 +16,6 @@ import httpx2
 
 from benchmarks.goals import end, note, sized
 from benchmarks.live import model
-from tests.faults.serving import DaphneSite, UvicornSite
 from tests.furnishing import furnish
 from tests.journeys.site import Site
 
@@ -26,14 +25,13 @@ TARGET_MS = 15
 
 
 def main() -> None:
-    for kind in sized((DaphneSite, UvicornSite), small=(DaphneSite,)):
-        with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder, model() as url:
-            key, _ = furnish(Path(folder))
-            with kind(Path(folder), llm_url=url, window=8_000, COMPRESSION_COOLDOWN_SECONDS="0") as site:
-                measure(kind.__name__.removesuffix("Site").lower(), site, key, url)
+    with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder, model() as url:
+        key, _ = furnish(Path(folder))
+        with Site(Path(folder), llm_url=url, window=8_000, COMPRESSION_COOLDOWN_SECONDS="0") as site:
+            measure(site, key, url)
 
 
-def measure(server: str, site: Site, key: str, model_url: str) -> None:
+def measure(site: Site, key: str, model_url: str) -> None:
     with httpx2.Client(timeout=60) as client:
         folded, short = history(MESSAGES, words=40), history(20, words=40)
         ask(client, f"{site.url}/v1", key, folded)
@@ -44,7 +42,7 @@ def measure(server: str, site: Site, key: str, model_url: str) -> None:
                 took, headers = ask(client, f"{site.url}/v1", key, messages)
                 assert headers["x-chatsite-checkpoint"] == checkpoint
                 through.append(took)
-            told(f"{server}, {len(messages)} messages, {name}", direct, through)
+            told(f"{len(messages)} messages, {name}", direct, through)
 
 
 def told(name: str, direct: list[float], through: list[float]) -> None:

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 
 from chatsite.request_threads import wait_for_threads
 from chatsite.single_server import CannotStart, only_server
@@ -44,7 +45,7 @@ def _begin(held: ExitStack) -> None:
     require_settings()
     require_migrated()
     maintenance.begin(alone=held.enter_context(only_server()))
-    if invitation := first_account.invitation(""):
+    if not settings.LISTENS_AT and (invitation := first_account.invitation("")):
         print(invitation, file=sys.stderr, flush=True)
 
 

@@ -60,6 +60,7 @@ BEHIND_TLS = switch("BEHIND_TLS", False)
 FORWARDED_ALLOW_IPS = read("FORWARDED_ALLOW_IPS", [], networks, "addresses or networks, with commas between them")
 # Set by `manage.py serve`, the only server that knows its address here.
 LISTENS_ON_LOOPBACK = False
+LISTENS_AT = ""  # the address that `serve` announces; "" under another command
 DATA_DIR = Path(read("DATA_DIR", BASE_DIR / "var")).resolve()
 with contextlib.suppress(OSError):
     DATA_DIR.mkdir(parents=True, exist_ok=True)

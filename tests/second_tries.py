@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-STARTERS = frozenset({"Cluster", "Site", "Town", "DaphneSite", "UvicornSite", "serving", "fleet", "command_of"})
+STARTERS = frozenset({"Cluster", "Site", "Town", "LoudSite", "serving", "fleet", "command_of"})
 """Names of what starts processes: a test or a fixture that uses one of these starts some."""
 
 

@@ -17,8 +17,6 @@ from tests.needs import POSTGRESQL, require
 from tests.servers import free_port, listens, postgres, redis, wait_until
 
 DATABASES = sized(("SQLite", "PostgreSQL"), small=("SQLite",))
-SITES = sized((("PostgreSQL", "uvicorn"), ("SQLite", "daphne")), small=(("SQLite", "daphne"),))
-"""Databases, each with the server that is measured on it."""
 OWN = ("OPENAI_", "ANTHROPIC_", "COMPRESSION_", "DATABASE_", "REDIS_", "CELERY_", "DATA_DIR")
 
 
@@ -31,7 +29,7 @@ class Filled:
 
 
 class Server(Child):
-    """`daphne` or `uvicorn` on a port of its own, or a `worker` without one; its hub can be fed."""
+    """A `web` process on a port of its own, or a `worker` without one; its hub can be fed."""
 
     def __init__(self, kind: str, environment: dict[str, str], folder: Path) -> None:
         self.port = free_port()

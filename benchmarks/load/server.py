@@ -1,6 +1,6 @@
 """A process of the site whose hub writes tokens by itself when it is told to: `… server KIND PORT`.
 
-It serves as `manage.py serve` does (daphne), or as `compose.yaml` starts uvicorn, or it is a worker without pages.
+It is a `web` process, as `compose.yaml` starts it, or a `worker` without pages.
 It is asked in lines of JSON: so many `streams` of `rate` tokens a second for `seconds`.
 """
 
@@ -21,24 +21,10 @@ def main() -> None:
     import django
 
     django.setup()
-    {"daphne": daphne, "uvicorn": uvicorn, "worker": worker}[sys.argv[1]](int(sys.argv[2]))
+    {"web": web, "worker": worker}[sys.argv[1]](int(sys.argv[2]))
 
 
-def daphne(port: int) -> None:
-    from chatsite.management.commands import serve
-    from conversations.ops import maintenance
-
-    maintenance.begin(alone=True)
-
-    def ready() -> None:
-        from daphne.server import twisted_loop
-
-        listen(twisted_loop)
-
-    serve.run("127.0.0.1", port, ready=ready)
-
-
-def uvicorn(port: int) -> None:
+def web(port: int) -> None:
     from uvicorn import run
 
     from chatsite.asgi import application

@@ -6,7 +6,7 @@ import time
 
 from benchmarks.goals import held, note, sized
 from benchmarks.load.figures import row, table
-from benchmarks.load.place import SITES, place
+from benchmarks.load.place import DATABASES, place
 
 SOCKETS = sized(5_000, small=60)
 KB_EACH = 40
@@ -14,12 +14,12 @@ KB_EACH = 40
 
 def main() -> None:
     table("server", "sockets", "opened in", "before", "with them", "each", "generator CPU")
-    for database, kind in SITES:
-        hold(database, kind)
+    for database in DATABASES:
+        hold(database)
 
 
-def hold(database: str, kind: str) -> None:
-    with place(database) as site, site.server(kind) as server, site.pages() as first, site.pages() as second:
+def hold(database: str) -> None:
+    with place(database) as site, site.server("web") as server, site.pages() as first, site.pages() as second:
         filled = site.fill(SOCKETS)
         opening = {"do": "open", "port": server.port, "cookie": filled.cookie}
         first.ask(**opening, ids=filled.conversations[:20])  # what the first ones load is not theirs
@@ -33,12 +33,12 @@ def hold(database: str, kind: str) -> None:
         after = server.memory
         held_open = sum(pages.ask(do="heard")["open"] for pages in (first, second))
         row(
-            f"{kind}, {database}",
-            f"{held_open:,}" + note(held_open == SOCKETS, f"{kind}: {held_open:,} of {SOCKETS:,} sockets are open"),
+            database,
+            f"{held_open:,}" + note(held_open == SOCKETS, f"{database}: {held_open:,} of {SOCKETS:,} sockets are open"),
             f"{took:.0f} s",
             f"{before / 1e6:.0f} MB",
             f"{after / 1e6:.0f} MB",
-            held((after - before) / 1e3 / (SOCKETS - 20), KB_EACH, "{:.0f} KB", what=f"{kind}, memory of a socket"),
+            held((after - before) / 1e3 / (SOCKETS - 20), KB_EACH, "{:.0f} KB", what=f"{database}, memory of a socket"),
             f"{first.cpu + second.cpu:.0f} s",
         )
 

@@ -29,13 +29,12 @@ FEW, MANY = Load(sized(200, small=10), 50, cores=0.5), Load(sized(1_000, small=2
 
 def main() -> None:
     table("streams", "tokens/s", "p50", "p99", "frames/s", "arrived", "site, cores", "CPU a token", "generator")
-    for kind in sized(("daphne", "uvicorn"), small=("daphne",)):
-        with place("SQLite") as site, site.server(kind) as server:
-            measure(site, kind, {FEW: LATE, MANY: 0.3 if kind == "daphne" else LATE}, server)
+    with place("SQLite") as site, site.server("web") as server:
+        measure(site, "one process", {FEW: LATE, MANY: LATE}, server)
     if IS_SMALL:
         return
-    with place("PostgreSQL", processes=2) as site, site.server("uvicorn") as server, site.server("worker") as worker:
-        measure(site, "uvicorn, fed over Redis", {FEW: LATE, MANY: LATE}, server, worker)
+    with place("PostgreSQL", processes=2) as site, site.server("web") as server, site.server("worker") as worker:
+        measure(site, "fed over Redis", {FEW: LATE, MANY: LATE}, server, worker)
 
 
 def measure(site: Place, name: str, loads: dict[Load, float], server: Server, feeder: Server | None = None) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 from django.conf import settings
@@ -14,13 +15,20 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
-from chatsite.servers.tcp_timeout import give_up_unread
 from conversations.runtime import shutdown
 
 MAX_HEAD_BYTES = 65_536
 """The most bytes of a request's first line and headers."""
 MAX_FRAGMENTS = 1_000
 """The most fragments of a message: empty ones add nothing to its size."""
+TCP_USER_TIMEOUT = getattr(socket, "TCP_USER_TIMEOUT", None)
+"""Linux has this option. Elsewhere a peer that does not read is dropped when it answers no ping."""
+
+
+def give_up_unread(connection: Any) -> None:
+    """Have the kernel end a connection whose peer has read nothing of the waiting data for UNREAD_SECONDS."""
+    if TCP_USER_TIMEOUT is not None:
+        connection.setsockopt(socket.IPPROTO_TCP, TCP_USER_TIMEOUT, int(settings.UNREAD_SECONDS * 1000))
 
 
 class Http(HttpToolsProtocol):

@@ -1,6 +1,6 @@
 """The site, which writes the names of the modules that it has loaded to DATA_DIR/modules.json when it is sent SIGUSR2.
 
-`python -m tests.faults.loaded serve …`, or `python -m tests.faults.loaded uvicorn …`.
+`python -m tests.faults.loaded serve …`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,6 @@ def write_modules(*_: object) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGUSR2, write_modules)
-    if sys.argv[1] == "uvicorn":
-        from uvicorn import main
+    from django.core.management import execute_from_command_line
 
-        sys.argv.pop(1)
-        main()
-    else:
-        from django.core.management import execute_from_command_line
-
-        execute_from_command_line(sys.argv)
+    execute_from_command_line(sys.argv)

@@ -1,6 +1,6 @@
 """The site with one more address, where a test has it tell a conversation as much as no model would.
 
-`python -m tests.faults.loud serve …`, or `uvicorn tests.faults.loud:application`.
+`python -m tests.faults.loud serve …`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ import json
 import sys
 from typing import Any
 from uuid import UUID
-
-if __name__ == "__main__":
-    import daphne.server  # noqa: F401 - it takes the reactor of whoever imports it first
 
 from chatsite import asgi
 from conversations.runtime.events import hub, publish

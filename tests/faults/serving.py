@@ -1,4 +1,4 @@
-"""A site behind each of its two servers, and what tests say to it over real connections."""
+"""A site behind its server, and what tests say to it over real connections."""
 
 from __future__ import annotations
 
@@ -22,12 +22,9 @@ from tests.journeys.site import ROOT, Site
 from tests.llm_server import LlmServer
 from tests.servers import listens, wait_until
 
-SERVERS = ("daphne", "uvicorn")
-UVICORN = ["--http", "chatsite.servers.uvicorn:Http", "--ws", "chatsite.servers.uvicorn:Socket"]
 
-
-class DaphneSite(Site):
-    """The site by `manage.py serve`."""
+class LoudSite(Site):
+    """The site by `manage.py serve`, with the address of `tests.faults.loud`."""
 
     def start(self, *, wait: bool = True) -> Self:
         return self.run("tests.faults.loud", "serve", "--port", str(self.port))
@@ -44,14 +41,6 @@ class DaphneSite(Site):
     def _is_up(self) -> bool:
         assert self.process.poll() is None, (self.data / "serve.log").read_text()
         return listens(self.port)
-
-
-class UvicornSite(DaphneSite):
-    """The same by `uvicorn`, as one process, whose database is there already."""
-
-    def start(self, *, wait: bool = True) -> Self:
-        how = ["--port", str(self.port), "--log-level", "warning", "--timeout-graceful-shutdown", "2"]
-        return self.run("uvicorn", *UVICORN, *how, "tests.faults.loud:application")
 
 
 @dataclass
@@ -104,11 +93,10 @@ class Served:
 
 
 @contextmanager
-def serving(server: str, folder: Path, *, may_fail: bool = False, **settings: str) -> Iterator[Served]:
+def serving(folder: Path, *, may_fail: bool = False, **settings: str) -> Iterator[Served]:
     """Fails at the end where the server's log has a traceback, unless it `may_fail`."""
-    kind = DaphneSite if server == "daphne" else UvicornSite
     key, cookie = furnish(folder)
-    with LlmServer() as llm, kind(folder, llm_url=llm.url, **settings) as site:
+    with LlmServer() as llm, LoudSite(folder, llm_url=llm.url, **settings) as site:
         served = Served(site, llm, key, cookie)
         served.id = served.ask("POST", "/api/conversations", {"title": "t"})["id"]
         yield served

@@ -20,7 +20,7 @@ NINE = ("calculate", '{"expression": "4 + 5"}')
 
 
 def test_a_run_goes_on_after_a_kill(tmp_path: Path) -> None:
-    with serving("daphne", tmp_path) as served:
+    with serving(tmp_path) as served:
         with closing(sqlite3.connect(served.site.data / "chatsite.sqlite3")) as database, database:
             database.execute("UPDATE conversations_modelprofile SET calls_tools = 1")
         agent = served.ask("POST", "/api/conversations", {"kind": "agent"})["id"]

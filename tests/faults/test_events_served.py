@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cluster import Cluster
-from tests.faults.serving import SERVERS, Served, serving
+from tests.faults.serving import Served, serving
 from tests.furnishing import key_of_alice
 from tests.llm_server import LlmServer
 from tests.servers import postgres, redis, wait_until
@@ -24,10 +24,10 @@ REQUESTS, STREAMS = 4, 20
 WORDS = "".join(f"word{number} " for number in range(80))
 
 
-@pytest.fixture(scope="module", params=SERVERS)
-def served(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     limits = {"MAX_REQUESTS": str(REQUESTS), "MAX_SOCKETS_PER_USER": str(STREAMS)}
-    with serving(request.param, tmp_path_factory.mktemp(request.param), **limits) as served:
+    with serving(tmp_path_factory.mktemp("site"), **limits) as served:
         yield served
 
 

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
-from tests.faults.serving import SERVERS, Served, answer_of, serving
+from tests.faults.serving import Served, answer_of, serving
 from tests.furnishing import TOKEN
 
 FORM = "application/x-www-form-urlencoded"
@@ -22,16 +21,16 @@ WRONG_A_MINUTE = 30
 QUICK = {"DJANGO_SETTINGS_MODULE": "tests.faults.quick_hashing"}
 
 
-@pytest.fixture(scope="module", params=SERVERS)
-def served(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(request.param, tmp_path_factory.mktemp(request.param), FORWARDED_ALLOW_IPS="127.0.0.1") as served:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("site"), FORWARDED_ALLOW_IPS="127.0.0.1") as served:
         yield served
 
 
-@pytest.fixture(params=SERVERS)
-def counting(request: Any, tmp_path: Path) -> Iterator[Served]:
+@pytest.fixture
+def counting(tmp_path: Path) -> Iterator[Served]:
     """A site on which an attempt to sign in takes no time."""
-    with serving(request.param, tmp_path, FORWARDED_ALLOW_IPS="127.0.0.1", **QUICK) as served:
+    with serving(tmp_path, FORWARDED_ALLOW_IPS="127.0.0.1", **QUICK) as served:
         yield served
 
 
@@ -123,7 +122,7 @@ def test_a_stranger_sends_no_large_body(served: Served, cookie: str) -> None:
 
 
 def test_a_header_of_a_proxy_that_is_not_named_is_not_believed(tmp_path: Path) -> None:
-    with serving("uvicorn", tmp_path, **QUICK) as served:
+    with serving(tmp_path, **QUICK) as served:
         all_in_one_minute()
         found = [sign_in(served, f"name-{n}", address=f"192.0.2.{n}")[0] for n in range(WRONG_A_MINUTE + 1)]
         assert found[-1] == 429

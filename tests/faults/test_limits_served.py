@@ -18,7 +18,7 @@ from django.conf import settings
 from websockets.exceptions import ConnectionClosed
 
 from chatsite.fair_places import MAX_WAITING, SHARE
-from tests.faults.serving import SERVERS, Served, answer_of, serving
+from tests.faults.serving import Served, answer_of, serving
 from tests.servers import wait_until
 
 HEAD, BODY, UNREAD, REQUESTS, SOCKETS = 1.5, 2.5, 2.5, 3, 4
@@ -35,8 +35,8 @@ UPGRADE = {
 }
 
 
-@pytest.fixture(scope="module", params=SERVERS)
-def served(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     limits = {
         "HEAD_SECONDS": HEAD,
         "BODY_SECONDS": BODY,
@@ -44,8 +44,8 @@ def served(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         "MAX_REQUESTS": REQUESTS,
         "MAX_SOCKETS_PER_USER": SOCKETS,
     }
-    folder = tmp_path_factory.mktemp(request.param)
-    with serving(request.param, folder, **{name: str(value) for name, value in limits.items()}) as served:
+    folder = tmp_path_factory.mktemp("site")
+    with serving(folder, **{name: str(value) for name, value in limits.items()}) as served:
         served.llm.enqueue("hello")
         served.ask("POST", f"/api/conversations/{served.id}/messages", {"content": "what is loaded once is loaded now"})
         yield served

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 import pytest
 
-from tests.faults.serving import UVICORN, DaphneSite
+from tests.faults.serving import LoudSite
 from tests.furnishing import furnish
 from tests.servers import wait_until
 
@@ -32,14 +31,11 @@ UNUSED = {
         "pygments",
     ),
     *("celery", "kombu", "redis", "psycopg", "structlog", "rest_framework", "drf_spectacular"),
-    *("OpenSSL", "cryptography.x509", "cffi", "pycparser"),
-    *("autobahn.wamp.message", "autobahn.wamp.interfaces", "autobahn.twisted.wamp", "autobahn.asyncio"),
+    *("daphne.server", "twisted", "autobahn", "OpenSSL", "cffi", "pycparser"),
 }
-OF_DAPHNE = {"daphne.server", "twisted", "autobahn"}
-OF_UVICORN = {"uvicorn", "httptools"}
 
 
-class DaphneLoaded(DaphneSite):
+class Loaded(LoudSite):
     def start(self, *, wait: bool = True) -> Self:
         return self.run("tests.faults.loaded", "serve", "--port", str(self.port))
 
@@ -55,21 +51,12 @@ class DaphneLoaded(DaphneSite):
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1000
 
 
-class UvicornLoaded(DaphneLoaded):
-    def start(self, *, wait: bool = True) -> Self:
-        how = ["--port", str(self.port), "--log-level", "warning", *UVICORN]
-        return self.run("tests.faults.loaded", "uvicorn", *how, "chatsite.asgi:application")
-
-
 @pytest.mark.once
-@pytest.mark.parametrize(("kind", "unused"), [(DaphneLoaded, UNUSED | OF_UVICORN), (UvicornLoaded, UNUSED | OF_DAPHNE)])
-def test_a_server_that_served_its_first_page_has_loaded_nothing_that_is_for_later(
-    tmp_path: Path, kind: Callable[..., DaphneLoaded], unused: set[str]
-) -> None:
+def test_a_server_that_served_its_first_page_has_loaded_nothing_that_is_for_later(tmp_path: Path) -> None:
     furnish(tmp_path)
-    with kind(tmp_path, llm_url="http://127.0.0.1:9/v1") as site:
+    with Loaded(tmp_path, llm_url="http://127.0.0.1:9/v1") as site:
         urllib.request.urlopen(site.url + "/accounts/login/").read()
         loaded = site.modules()
         assert {"conversations.page.views.home", "chatsite.asgi"} <= loaded
-        assert not loaded & unused
+        assert not loaded & UNUSED
         assert site.megabytes < MOST_MB

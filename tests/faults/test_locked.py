@@ -18,7 +18,7 @@ from tests.faults.serving import Served, serving
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving("uvicorn", tmp_path_factory.mktemp("site")) as site:
+    with serving(tmp_path_factory.mktemp("site")) as site:
         yield site
 
 

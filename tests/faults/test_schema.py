@@ -42,7 +42,7 @@ def test_the_api_is_what_its_schema_says(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     limits = {"API_REQUESTS_PER_MINUTE": "1000000", "MAX_COMPACTIONS_PER_USER": "100"}
-    with serving("uvicorn", data, **limits) as served:
+    with serving(data, **limits) as served:
         (tmp_path / "openapi.json").write_text(json.dumps(_exact(served.ask("GET", "/api/openapi.json"))))
         (tmp_path / "schemathesis.toml").write_text(_known(served))
         for way in PHASES if CASES > SHORT else ("key",):

@@ -6,17 +6,16 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.faults.serving import SERVERS, Served, serving
+from tests.faults.serving import Served, serving
 
 
-@pytest.fixture(scope="module", params=SERVERS)
-def served(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(request.param, tmp_path_factory.mktemp(request.param)) as served:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("site")) as served:
         yield served
 
 

@@ -10,18 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
-
-from tests.faults.serving import SERVERS, serving
+from tests.faults.serving import serving
 from tests.journeys.site import Site
 
 PEOPLE, ROUNDS = 8, 4
 STOPS_IN = 15
 
 
-@pytest.mark.parametrize("server", SERVERS)
-def test_a_server_stops_while_pages_are_asked_for(server: str, tmp_path: Path) -> None:
-    with serving(server, tmp_path, STOP_GRACE_SECONDS="0") as served:
+def test_a_server_stops_while_pages_are_asked_for(tmp_path: Path) -> None:
+    with serving(tmp_path, STOP_GRACE_SECONDS="0") as served:
         for number in range(ROUNDS):
             if number:
                 served.site.start()

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
-from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.faults.serving import SERVERS, Served, serving
+from tests.faults.serving import Served, serving
 from tests.furnishing import TOKEN
 
 WITHIN = 5
@@ -25,9 +24,9 @@ GIVEN_BACK = ("auth_user", "django_session", "conversations_apikey")
 """The tables that hold what may be withdrawn."""
 
 
-@pytest.fixture(scope="module", params=SERVERS)
-def site(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(request.param, tmp_path_factory.mktemp(request.param)) as served:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("site")) as served:
         yield served
 
 

@@ -23,7 +23,7 @@ SETTINGS = {
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One site for all tests of the folder: a window of 4,000 tokens, of which a local model has 3,400."""
     folder: Path = tmp_path_factory.mktemp("site")
-    with serving("uvicorn", folder, **SETTINGS) as site:
+    with serving(folder, **SETTINGS) as site:
         yield site
 
 

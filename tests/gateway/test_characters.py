@@ -20,8 +20,9 @@ REPLACED = "a \ufffdb \ufffd c"
 
 
 @pytest.fixture(scope="module")
-def by_daphne(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
-    with serving("daphne", tmp_path_factory.mktemp("daphne"), MAX_CALLS_PER_USER="3") as site:
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    """A site that lets a person have three calls at a time."""
+    with serving(tmp_path_factory.mktemp("site"), MAX_CALLS_PER_USER="3") as site:
         yield Caller(site)
 
 
@@ -62,9 +63,9 @@ def _text(value: Any) -> str:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(("pieces", "whole"), [(HALVES, SAID), (LONE, REPLACED)], ids=["pair", "lone halves"])
 def test_a_character_over_two_events_arrives_whole(
-    caller: Caller, by_daphne: Caller, path: str, pieces: list[str], whole: str
+    caller: Caller, narrow: Caller, path: str, pieces: list[str], whole: str
 ) -> None:
-    for one in (caller, by_daphne):
+    for one in (caller, narrow):
         for _ in range(4):  # more than the places of a person
             one.served.llm.enqueue(events=streamed(*pieces))
             answer = one.post(body(path, stream=True), path=path)
@@ -80,14 +81,14 @@ def test_half_of_a_character_in_a_whole_answer_is_replaced(caller: Caller, path:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 def test_half_of_a_character_in_any_field_of_a_request_costs_no_place(
-    caller: Caller, by_daphne: Caller, path: str, is_stream: bool
+    caller: Caller, narrow: Caller, path: str, is_stream: bool
 ) -> None:
     fields: list[dict[str, Any]] = [
         {"user": "\ud800"}, {"metadata": {"\ud800": "\udfff"}}, {"model": "\ud800"}, {"stop": ["\ud800"]},
         {"tools": [{"type": "function", "name": "\ud800", "function": {"name": "\ud800"}}]}, {"\ud800": 1},
         {"system": "\ud800", "instructions": "\ud800"}, {"text": "\ud800 and a NUL \0"},
     ]  # fmt: skip
-    for one in (caller, by_daphne):
+    for one in (caller, narrow):
         for more in fields:
             answer = one.post(body(path, **({"stream": is_stream} | more)), path=path)
             assert answer.status_code in (200, 400, 404), (more, answer.text)
@@ -105,13 +106,13 @@ ODD: dict[str, Callable[[], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("odd", ODD)
-def test_whatever_a_provider_sends_gives_the_place_back(by_daphne: Caller, path: str, odd: str) -> None:
+def test_whatever_a_provider_sends_gives_the_place_back(narrow: Caller, path: str, odd: str) -> None:
     for _ in range(1 if "MB" in odd else 4):
-        by_daphne.served.llm.enqueue(**ODD[odd]())
-        answer = by_daphne.post(body(path, stream=True), path=path)
+        narrow.served.llm.enqueue(**ODD[odd]())
+        answer = narrow.post(body(path, stream=True), path=path)
         assert answer.status_code in (200, 502), answer.text
         answer.content.decode()
-    assert by_daphne.post(body(path, stream=True), path=path).status_code == 200
+    assert narrow.post(body(path, stream=True), path=path).status_code == 200
 
 
 def test_scripted_answers_hold_half_of_a_character() -> None:

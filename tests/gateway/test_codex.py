@@ -42,7 +42,7 @@ enabled = false
 def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A site whose model has 32,000 tokens: what Codex says first takes 8,450."""
     settings = SETTINGS | {"OPENAI_CONTEXT_WINDOW": str(WINDOW)}
-    with serving("uvicorn", tmp_path_factory.mktemp("site"), **settings) as site:
+    with serving(tmp_path_factory.mktemp("site"), **settings) as site:
         yield site
 
 

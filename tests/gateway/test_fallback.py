@@ -67,7 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, provider: Provider) -> Iterat
         "GATEWAY_PASS_THROUGH": "embed-*=down, speech=down, whisper=down",
         "GATEWAY_CORS_ORIGINS": PAGE,
     }
-    with serving("uvicorn", tmp_path_factory.mktemp("site"), **settings) as served:
+    with serving(tmp_path_factory.mktemp("site"), **settings) as served:
         caller = Caller(served)
         caller.run(
             "from conversations.models import ModelProfile\n"

@@ -164,7 +164,7 @@ def test_options_of_sampling_and_thinking_pass_untouched(caller: Caller) -> None
 def test_an_administrator_allows_more(tmp_path: Path) -> None:
     allowed = {"GATEWAY_OPTIONS": "store, service_tier", "GATEWAY_UNKNOWN_OPTIONS": "refuse"}
     allowed |= {"GATEWAY_IMAGE_URLS": "public"}
-    with serving("uvicorn", tmp_path, **SETTINGS | allowed) as served:
+    with serving(tmp_path, **SETTINGS | allowed) as served:
         caller = Caller(served)
         picture = image("https://example.com/cat.png")
         assert asked(caller, picture, store=True, service_tier="flex").status_code == 200
@@ -180,7 +180,7 @@ def test_an_administrator_allows_more(tmp_path: Path) -> None:
 
 def test_other_names_lead_to_models_of_this_site(tmp_path: Path) -> None:
     names = {"GATEWAY_MODELS": "gpt-9=nowhere, claude-*=scripted, gpt-9=scripted"}
-    with serving("uvicorn", tmp_path, **SETTINGS | names) as served:
+    with serving(tmp_path, **SETTINGS | names) as served:
         caller = Caller(served)
         for name, status in (("claude-haiku-4-5", 200), ("gpt-9", 200), ("gpt-8", 404), ("scripted", 200)):
             answer = caller.post(json.dumps({"model": name, "messages": [{"role": "user", "content": "Hi."}]}))

@@ -26,7 +26,7 @@ SECONDS = 0.6
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     """A site that pings in each silence of SECONDS, with a window of 4,000 tokens."""
     more = {"GATEWAY_PING_SECONDS": str(SECONDS), "OPENAI_CONTEXT_WINDOW": "4000", "MAX_CALLS_PER_USER": "2"}
-    with serving("uvicorn", tmp_path_factory.mktemp("site"), COMPRESSION_COOLDOWN_SECONDS="0", **more) as served:
+    with serving(tmp_path_factory.mktemp("site"), COMPRESSION_COOLDOWN_SECONDS="0", **more) as served:
         yield Caller(served)
 
 

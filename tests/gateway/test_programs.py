@@ -26,7 +26,7 @@ COUNTED = "echo code-{number}; seq 1000 3400"
 def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A site whose model has room for what these programs say first, some 20,000 tokens of tools."""
     settings = SETTINGS | {"OPENAI_CONTEXT_WINDOW": str(WINDOW)}
-    with serving("uvicorn", tmp_path_factory.mktemp("site"), **settings) as site:
+    with serving(tmp_path_factory.mktemp("site"), **settings) as site:
         yield site
 
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, ViewportSize, expect
 
 from tests.journeys.site import Person
+from tests.journeys.test_settings import context_of
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
@@ -19,8 +20,7 @@ BEYOND_THE_EDGE = """() => [...document.querySelectorAll("#rules-section *")]
 
 
 def rules_of(alice: Person) -> Locator:
-    alice.page.get_by_role("link", name="Context", exact=True).click()
-    rules = alice.page.get_by_role("dialog", name="Context").locator("#rules-section")
+    rules = context_of(alice, "Rules").locator("#rules-section")
     expect(rules).to_be_visible()
     return rules
 

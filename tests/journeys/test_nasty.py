@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.journeys import nasty
 from tests.journeys.site import Person
+from tests.journeys.test_settings import context_of
 from tests.llm_server import LlmServer
 
 pytestmark = pytest.mark.browser
@@ -63,9 +64,10 @@ def test_nasty_summaries_goals_rules_and_files_are_shown_and_do_nothing(alice: P
     expect(page.locator("#panel")).to_contain_text("edited by hand")
     watch.nothing_happened()
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="Context", exact=True).click()
+    context_of(alice)
     page.get_by_label("What this conversation is to reach").fill(nasty.MARKUP[4] + nasty.NAME)
     page.get_by_role("button", name="Set goal").click()
+    context_of(alice, "Rules")
     page.get_by_label("A further rule").fill(f"Never {nasty.MARKUP[2]}")
     page.get_by_label("A further rule").press("Enter")
     expect(page.locator("#rules-section li[data-state=in_force]")).not_to_have_count(0)

@@ -367,8 +367,8 @@ def test_everything_is_downloaded_as_a_zip_that_comes_in_again(alice: Person) ->
     with ZipFile(file) as archive:
         assert archive.testzip() is None
         assert len(json.loads(archive.read("conversations.json"))) == 2
-    alice.page.goto(alice.site.url)
-    alice.page.locator("#side input[name=file]").set_input_files(
+    alice.page.goto(f"{alice.site.url}/import")
+    alice.page.locator("#import-files").set_input_files(
         {"name": "all.zip", "mimeType": "application/zip", "buffer": file.read_bytes()}
     )
     expect(alice.page.locator("#conversations .entry")).to_have_count(4)

@@ -139,10 +139,10 @@ def run(ground: Ground, one: Attack) -> Outcome:
 
 
 @contextmanager
-def ground(server: str = "daphne") -> Iterator[Ground]:
+def ground() -> Iterator[Ground]:
     with (
         tempfile.TemporaryDirectory(prefix="chatsite-attacks-") as folder,
-        serving(server, Path(folder), may_fail=True) as served,
+        serving(Path(folder), may_fail=True) as served,
     ):
         yield Ground(served)
 
@@ -150,7 +150,6 @@ def ground(server: str = "daphne") -> Iterator[Ground]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", help="attacks whose names have this in them")
-    parser.add_argument("--server", choices=("daphne", "uvicorn"), default="daphne")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     chosen = [one for one in registry().values() if (options.only or "") in one.name]
@@ -158,7 +157,7 @@ def main() -> None:
         print(*(one.name for one in chosen), sep="\n")
         return
     outcomes = []
-    with ground(options.server) as site:
+    with ground() as site:
         print(
             "| attack | seconds | worst /healthz, ms | of a bare server, ms | usual, ms | MB of the server | answers |"
         )

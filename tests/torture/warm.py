@@ -106,8 +106,6 @@ def main() -> None:
     from compression.core.tokens import count_tokens
 
     count_tokens("the first count loads the vocabulary")
-    for name in [name for name in sys.modules if name.startswith("OpenSSL")]:
-        del sys.modules[name]  # `serve` has its way with it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     print(0, flush=True)
     while line := sys.stdin.readline():

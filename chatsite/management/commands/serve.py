@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
 from typing import Any
 
+import uvicorn
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from chatsite.servers.spared import spared
 from chatsite.single_server import CannotStart, only_server
 from chatsite.startup_checks import is_migrated, require_database, require_settings
 
 BACKLOG = 1_024
 """Connections that may wait to be accepted: all pages come back at once where the server was away."""
+GRACEFUL_SECONDS = 5
+"""Seconds that requests have to end when the server stops."""
+STARTUP_FAILURE = 3
+"""The exit code of a start that failed, as uvicorn's own."""
 
 
 class Command(BaseCommand):
@@ -33,17 +40,17 @@ class Command(BaseCommand):
             require_database()
             require_settings()
             require_free(host, port)
-            with only_server() as alone:
+            with only_server():
                 if not is_migrated():
                     call_command("migrate", interactive=False, verbosity=0)
-                from conversations.ops import first_account, maintenance
+            from conversations.ops import first_account
 
-                maintenance.begin(alone=alone)
-                settings.LISTENS_ON_LOOPBACK = host in first_account.LOOPBACK
-                if host not in settings.ALLOWED_HOSTS and host not in ("0.0.0.0", "::"):
-                    settings.ALLOWED_HOSTS.append(host)
-                self._invitation = first_account.invitation(_url(host, port))
-                run(host, port, ready=lambda: self.stdout.write(self._greeting(host, port)))
+            settings.LISTENS_AT = _url(host, port)
+            settings.LISTENS_ON_LOOPBACK = host in first_account.LOOPBACK
+            if host not in settings.ALLOWED_HOSTS and host not in ("0.0.0.0", "::"):
+                settings.ALLOWED_HOSTS.append(host)
+            self._invitation = first_account.invitation(settings.LISTENS_AT)
+            run(host, port, ready=lambda: self.stdout.write(self._greeting(host, port)))
         except CannotStart as other:
             raise CommandError(str(other)) from None
 
@@ -77,34 +84,41 @@ def require_free(host: str, port: int) -> None:
         raise CannotStart(f"Port {port} of {host} cannot be used ({error.strerror}). Try PORT=8001.") from None
 
 
-def run(host: str, port: int, *, ready: Any) -> None:
-    with spared():
-        # It takes the reactor of whoever imports it first: daphne comes before everything else that serves.
-        from daphne.server import twisted_loop
-    from twisted.internet import defer, reactor
-
-    from chatsite.asgi import application
-    from chatsite.servers.daphne import Server
-    from conversations.ops.process import Process
-
-    process: list[Process] = []
-    twisted_loop.call_soon(lambda: process.append(Process(twisted_loop)))
-
-    async def stop() -> None:
-        try:
-            await process[0].stop()
-        finally:
-            await server.close()
-
-    def stopped() -> Any:
-        return defer.Deferred.fromFuture(twisted_loop.create_task(stop()))
-
-    reactor.addSystemEventTrigger("before", "shutdown", stopped)  # type: ignore[arg-type]
-    interface = host.replace(":", "\\:")
-    server = Server(
-        application,
-        endpoints=[f"tcp:port={port}:interface={interface}:backlog={BACKLOG}"],
-        ready_callable=ready,
-        server_name="chatsite",
-    )
+def run(host: str, port: int, *, ready: Callable[[], object]) -> None:
+    """Serve until SIGINT or SIGTERM; `ready` is called once the site answers. Exits with 3 if it cannot start."""
+    server = Server(ready, host, port)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: None)  # uvicorn handles both, and sends them on to this once it has ended
     server.run()
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+class Server(uvicorn.Server):
+    """A server of the site as `compose.yaml` starts it, which says when it answers."""
+
+    def __init__(self, ready: Callable[[], object], host: str, port: int) -> None:
+        from chatsite.servers.uvicorn import Http, Socket
+
+        super().__init__(
+            uvicorn.Config(
+                "chatsite.asgi:application",
+                host=host,
+                port=port,
+                http=Http,
+                ws=Socket,
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                backlog=BACKLOG,
+                timeout_graceful_shutdown=GRACEFUL_SECONDS,
+            )
+        )
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
