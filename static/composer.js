@@ -150,11 +150,16 @@ const attach = (files) => {
 const waitingFiles = () => Array.from(tray.querySelectorAll("input"), ({ value }) => value).join();
 // Files that fit one by one may be too long together: that is said before the message is sent.
 const weighFiles = () => {
+  const room = Number(find("#context-meter")?.dataset.room) || Infinity, names = [];
   let tokens = 0;
-  for (const { dataset } of tray.querySelectorAll("[data-tokens]")) tokens += Number(dataset.tokens);
-  const room = Number(find("#context-meter")?.dataset.room), over = room ? tokens - room : 0;
+  for (const chip of tray.querySelectorAll("[data-tokens]")) {
+    const own = Number(chip.dataset.tokens);
+    if (own > room) names.push(find("b", chip).textContent); else tokens += own;
+  }
+  const over = tokens - room;
   find("#too-long").textContent = over > 0
-    ? `These files are too long for this model by about ${over.toLocaleString("en")} tokens: remove one, or choose a model with a larger window.` : "";
+    ? `These files are too long for this model by about ${over.toLocaleString("en")} tokens: remove one, or choose a model with a larger window.`
+    : names.length ? `${names.join(", ")}: longer than this model's window. It is sent in parts, which are summarised once, and each question finds its passages.` : "";
 };
 let carried = waitingFiles();
 new MutationObserver(() => {

@@ -91,7 +91,9 @@ def chosen(conversation: Conversation, ids: Sequence[UUID], *, of: Message | Non
         raise Invalid(f"attachments: at most {MAX_PENDING} files a message.", field="attachments", limit=MAX_PENDING)
     if not ids:
         return ()
-    free = Q(message=None) | Q(message=of) if of else Q(message=None)
+    free = Q(message=None)
+    if of:  # its files, or those that were sent in parts before it
+        free |= Q(message=of) | Q(message__created_at__lt=of.created_at)
     rows = {row.pk: row for row in Attachment.objects.filter(free, conversation=conversation, pk__in=ids)}
     if missing := next((id for id in ids if id not in rows), None):
         raise Invalid(f"attachments: no file {missing} waits to be sent.", field="attachments", id=str(missing))
@@ -125,7 +127,9 @@ def attach(message: Message, attached: Sequence[Attached], places: Iterable[Plac
     waiting = [one.row.pk for one in attached if not one.row._state.adding]
     if Attachment.objects.filter(pk__in=waiting, message=None).update(message=message) < len(waiting):
         raise Invalid("attachments: one of the files was sent or removed meanwhile.", field="attachments")
-    Attachment.objects.bulk_update([row for row in files if row not in copies], ["start", "length", "data"])
+    Attachment.objects.bulk_update(
+        [row for row in files if row not in copies], ["start", "length", "data", "name", "tokens", "size", "pages"]
+    )
     Attachment.objects.bulk_create(copies)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from html import unescape
 from typing import NamedTuple
 from uuid import UUID
 
@@ -24,6 +26,7 @@ HEAD = 4
 """Lines of a group that are shown before its button."""
 PREVIEW = 240
 """Characters of a line's preview."""
+_FILE = re.compile(r'\A<file name="([^"]{0,1000})">\n')
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +179,15 @@ def _rows(messages: QuerySet[Message]) -> list[Row]:
     wordless = [message for message in light if not message.opening]
     prefetch_related_objects(wordless, Prefetch("tool_calls", ToolCall.objects.defer("result", "error")))
     return [
-        Row(message, in_a_line(message.opening) or _image_names(message) or _call_lines(message)) for message in light
+        Row(message, in_a_line(_without_mark(message)) or _image_names(message) or _call_lines(message))
+        for message in light
     ]
+
+
+def _without_mark(message: Message) -> str:
+    """The opening of a message, with the name of the file that it begins with in place of the file's mark."""
+    opening: str = getattr(message, "opening", "")
+    return _FILE.sub(lambda found: f"{unescape(found[1])}: ", opening, count=1)
 
 
 def _image_names(message: Message) -> str:

@@ -19,7 +19,7 @@ from conversations.errors import Conflict, Invalid, TooLarge, TooMany
 from conversations.llm.errors import NotConfigured
 from conversations.llm.profiles import profile_for
 from conversations.messages import images as image_files
-from conversations.messages import replies
+from conversations.messages import long_files, replies
 from conversations.messages.attachments import Attached, attach, chosen, noted
 from conversations.messages.pastes import Pasted
 from conversations.messages.text_files import Place, inlined
@@ -32,15 +32,35 @@ from conversations.turns import titles
 from conversations.validation import clean_text
 
 Role = Message.Role
+MOMENT = timedelta(microseconds=1)
+"""The time between the messages of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A stored user message and its pending reply. `replayed`: an earlier call with the same client_id stored them."""
+    """A stored user message and its pending reply. `replayed`: an earlier call with the same client_id stored them.
+
+    `parts` are the messages before the question, each with a part of a file that is longer than the window.
+    """
 
     question: Message
     reply: Message
     replayed: bool = False
+    parts: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A message with a part of a file that is longer than the window: its content, and the place of the part in it."""
+
+    attached: Attached
+    content: str
+    place: Place
+    tokens: int
+
+    @property
+    def origin(self) -> dict[str, Any] | None:
+        return origin_of(self.content, words="", pastes=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +68,7 @@ class Question:
     """A person's message that was checked and fits a request to the model, before it is stored.
 
     `words` is the text of the composer. `content` is the words followed by the attached text files; `places` are the
-    positions of these files in `content`, in order.
+    positions of these files in `content`, in order. `parts` become messages before it.
     """
 
     words: str
@@ -59,6 +79,7 @@ class Question:
     places: tuple[Place, ...] = ()
     pastes: tuple[Pasted, ...] = ()
     origin: dict[str, Any] | None = None
+    parts: tuple[Part, ...] = ()
 
     @property
     def typed(self) -> str:
@@ -73,7 +94,9 @@ class Question:
     @property
     def subject(self) -> str:
         """The text for the conversation's title: the words, or the first file's name if there are none."""
-        return self.words.strip() or self.attached[0].row.name
+        return self.words.strip() or next(
+            one.row.name for one in (*self.attached, *(part.attached for part in self.parts))
+        )
 
 
 def begin(
@@ -131,14 +154,35 @@ def checked(
             code="model_sees_no_images",
             model=profile.name,
         )
-    whole, places = inlined(words, [(one.row.name, one.text) for one in attached if not one.is_image])
-    require_storage_for(conversation.owner_id, [whole])
-    tokens = transcript.message_tokens(whole) + images * image_files.TOKENS
+    require_storage_for(conversation.owner_id, [words, *(one.text for one in attached)])
     quoted = [(one.start, one.length) for one in pastes]
-    origin = origin_of(whole, words=words, pastes=quoted, pasted=pasted, earlier=earlier)
-    asked = Question(words, whole, tokens, profile, tuple(attached), tuple(places), tuple(pastes), origin)
-    _require_fit(conversation, asked)
+
+    def asked_with(files: Sequence[Attached], parts: Sequence[Part]) -> Question:
+        whole, places = inlined(words, [(one.row.name, one.text) for one in files if not one.is_image])
+        tokens = transcript.message_tokens(whole) + images * image_files.TOKENS
+        origin = origin_of(whole, words=words, pastes=quoted, pasted=pasted, earlier=earlier)
+        return Question(words, whole, tokens, profile, tuple(files), tuple(places), tuple(pastes), origin, tuple(parts))
+
+    asked = asked_with(attached, ())
+    whole = asked
+    parts: list[Part] = []
+    system, window = _system(conversation, asked), profile.usable_window
+    for file in long_files.longest_first(attached):
+        if _over(conversation, asked) <= 0 or system + window.corrected(file.row.tokens) <= window.budget:
+            break  # what fits by itself is never divided: its owner may remove another file
+        rest = [one for one in asked.attached if one.row.pk != file.row.pk]
+        cut = long_files.parts_of(file, tokens=long_files.part_tokens(window))
+        kept = [] if words.strip() or rest else [cut.pop()]  # a message is never empty
+        parts += [_part(one) for one in cut]
+        asked = asked_with([*rest, *kept], parts)
+    if _over(conversation, asked) > 0:
+        raise _too_long(conversation, whole)
     return asked
+
+
+def _part(attached: Attached) -> Part:
+    content, (place,) = inlined("", [(attached.row.name, attached.text)])
+    return Part(attached, content, place, transcript.message_tokens(content))
 
 
 def store_question(conversation: Conversation, asked: Question, **fields: Any) -> Begun:
@@ -147,6 +191,18 @@ def store_question(conversation: Conversation, asked: Question, **fields: Any) -
     The caller holds the conversation's lock. Raises Conflict while a reply is being written.
     """
     asked_at = replies.next_moment(conversation.pk)
+    parts = [
+        Message(
+            conversation=conversation,
+            role=Role.USER,
+            content=part.content,
+            origin=part.origin,
+            token_count=part.tokens,
+            created_at=asked_at + number * MOMENT,
+        )
+        for number, part in enumerate(asked.parts)
+    ]
+    asked_at += len(parts) * MOMENT
     question = Message(
         conversation=conversation,
         role=Role.USER,
@@ -157,8 +213,10 @@ def store_question(conversation: Conversation, asked: Question, **fields: Any) -
         created_at=asked_at,
         **fields,
     )
-    reply = replies.pending(conversation, asked_at + timedelta(microseconds=1))
-    Message.objects.bulk_create([question, reply])
+    reply = replies.pending(conversation, asked_at + MOMENT)
+    Message.objects.bulk_create([*parts, question, reply])
+    for message, part in zip(parts, asked.parts, strict=True):
+        attach(message, [part.attached], [part.place])
     if asked.attached:
         attach(question, asked.attached, asked.places)
     if asked.pastes:
@@ -166,7 +224,7 @@ def store_question(conversation: Conversation, asked: Question, **fields: Any) -
             Paste(message=question, number=one.number, start=one.start, length=one.length) for one in asked.pastes
         )
     ledger.add_entries(question, asked.typed, asked.profile.usable_window)
-    return Begun(question, reply)
+    return Begun(question, reply, parts=tuple(parts))
 
 
 def _profile_of(conversation: Conversation) -> ModelProfile:
@@ -176,28 +234,36 @@ def _profile_of(conversation: Conversation) -> ModelProfile:
         raise Conflict(missing.reason, code="no_model") from None
 
 
-def _require_fit(conversation: Conversation, asked: Question) -> None:
-    """Raises TooLarge if the message and the system prompt alone exceed the window's budget."""
+def _over(conversation: Conversation, asked: Question) -> int:
+    """The tokens by which the message and the system prompt alone exceed the window's budget."""
+    window = asked.profile.usable_window
+    return _system(conversation, asked) + window.corrected(asked.tokens) - window.budget
+
+
+def _system(conversation: Conversation, asked: Question) -> int:
+    """The tokens of the system prompt with the rules of the message, as the model counts them."""
     profile, window = asked.profile, asked.profile.usable_window
     in_force = ledger.with_detected(conversation.rules, asked.typed, window)
     opening = prompt.opening_tokens(conversation, window=window, rules=in_force, calls=profile.can_call)
-    system = window.corrected(opening)
-    message = window.corrected(asked.tokens)
-    if system + message > window.budget:
-        over, files = system + message - window.budget, _files_of(asked, window)
-        removable = " or ".join(f"{file['name']} ({file['tokens']:,} tokens)" for file in files)
-        advice = f"remove {removable}" if files else "shorten it"
-        raise TooLarge(
-            f"Too long for {profile.name} by about {over:,} tokens: {advice}, or choose a model with a window of more "
-            f"than {profile.window:,} tokens.",
-            message_tokens=message,
-            files=files,
-            over=over,
-            system=system,
-            budget=window.budget,
-            window=window.size,
-            reserve=window.reserve,
-        )
+    return window.corrected(opening)
+
+
+def _too_long(conversation: Conversation, asked: Question) -> TooLarge:
+    profile, window = asked.profile, asked.profile.usable_window
+    over, files = _over(conversation, asked), _files_of(asked, window)
+    removable = " or ".join(f"{file['name']} ({file['tokens']:,} tokens)" for file in files)
+    advice = f"remove {removable}" if files else "shorten it"
+    return TooLarge(
+        f"Too long for {profile.name} by about {over:,} tokens: {advice}, or choose a model with a window of more "
+        f"than {profile.window:,} tokens.",
+        message_tokens=window.corrected(asked.tokens),
+        files=files,
+        over=over,
+        system=_system(conversation, asked),
+        budget=window.budget,
+        window=window.size,
+        reserve=window.reserve,
+    )
 
 
 def _files_of(asked: Question, window: Window) -> list[dict[str, Any]]:
@@ -216,8 +282,8 @@ def _store(conversation: Conversation, asked: Question, client_id: str | None) -
         transaction.on_commit(partial(publish, conversation.pk, EventType.TITLE_UPDATED, title=changed["title"]))
     replies.lock_conversation(conversation, **changed)
     begun = store_question(conversation, asked, client_id=client_id)
-    for message in (begun.question, begun.reply):
-        payload = message_json(message, is_bare=not (asked.attached or asked.pastes))
+    for message in (*begun.parts, begun.question, begun.reply):
+        payload = message_json(message, is_bare=not (asked.attached or asked.pastes or asked.parts))
         transaction.on_commit(partial(publish, conversation.pk, EventType.MESSAGE_CREATED, message=payload))
     replies.answer_later(begun.reply)
     return begun
@@ -234,7 +300,8 @@ def _replayed(
     question = rows.filter(client_id=client_id).first() if client_id is not None else None
     if question is None:
         return None
-    attached = chosen(conversation, attachments, of=question)
+    sent = chosen(conversation, attachments, of=question)
+    attached = [one for one in sent if one.row.message_id in (None, question.pk)]  # not those that were sent in parts
     whole, _ = inlined(content, [(one.row.name, one.text) for one in attached if not one.is_image])
     images = [one.row.digest for one in attached if one.is_image]
     if question.content != whole or [image["hash"] for image in question.images or ()] != images:

@@ -261,9 +261,9 @@ def test_files_that_do_not_wait_here_are_refused(conversation: Conversation, use
 
 
 def test_what_fits_no_request_waits_on(conversation: Conversation) -> None:
-    row = put(conversation, "word " * 20_000)
+    row = put(conversation, "a word or two")
     with pytest.raises(TooLarge) as refusal:
-        begin.begin(conversation, content="sum it up", attachments=[row.pk])
+        begin.begin(conversation, content="word " * 20_000, attachments=[row.pk])
     assert refusal.value.detail["message_tokens"] > 20_000
     images = [put(conversation, picture(size=(8, number))) for number in range(1, 10)]
     ModelProfile.objects.update(window=10_000)

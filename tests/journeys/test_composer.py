@@ -236,3 +236,23 @@ def test_a_paste_too_long_for_a_message_becomes_a_file(at_site: Callable[..., Pe
     alice.says("Which error comes first?")
     alice.is_answered("None.")
     assert str(llm.chats[-1].text).count("INFO all is well") == 11_600
+
+
+def test_a_document_that_is_longer_than_the_window_goes_in_parts(alice: Person, llm: LlmServer) -> None:
+    alice.begins()
+    pages = [
+        f"[Page {n}]\nHarbour {n} has {1_000 + n} moorings. " + "The tide comes twice a day. " * 40
+        for n in range(1, 90)
+    ]
+    file = {"name": "harbours.md", "mimeType": "text/plain", "buffer": "\n".join(pages).encode()}
+    alice.page.locator("#files").set_input_files(file)  # type: ignore[arg-type]
+    expect(alice.page.locator("#too-long")).to_contain_text("harbours.md: longer than this model's window")
+    llm.enqueue("It has 1,041.")
+    alice.says("How many moorings has harbour 41?")
+    alice.is_answered("It has 1,041.", seconds=60)
+    expect(alice.page.locator("#attachments .chip")).to_have_count(0)
+    assert "Harbour 41 has 1041 moorings." in llm.chats[-1].text
+    expect(alice.page.locator(".compaction-divider")).to_have_count(1)
+    alice.page.reload()
+    expect(alice.replies.last).to_contain_text("It has 1,041.")
+    assert alice.complaints == []

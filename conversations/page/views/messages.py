@@ -69,7 +69,7 @@ def send_message(request: Request, pk: UUID) -> HttpResponse:
     if not begun.replayed:
         history.set_parts(begun.reply, **NO_PARTS)
         history.set_parts(begun.question, **({"tool_calls": []} if chosen or written.pastes else NO_PARTS))
-    sent = [fragments.message(conversation, row) for row in (begun.question, begun.reply)]
+    sent = [fragments.message(conversation, row) for row in (*begun.parts, begun.question, begun.reply)]
     return HttpResponse(sent + [fragments.gone_from_composer(id) for id in chosen])
 
 

@@ -1,0 +1,82 @@
+"""Splits text files that are longer than a model's window into parts. Each part becomes a message of its own.
+
+The parts are summarised like any other messages, and their passages are recalled for each question, with their pages.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator, Sequence
+
+from compression.core.tokens import count_tokens
+from compression.core.values import Window
+from compression.ids import uuid7
+from conversations.messages.attachments import Attached, clean_name
+from conversations.models import Attachment
+
+PART_SHARE = 1 / 6
+MAX_PART_TOKENS, MIN_PART_TOKENS = 4_000, 300
+CHARS_A_TOKEN = 3
+"""A line that is longer than a part is cut after so many characters for each of the part's tokens."""
+PAGE = re.compile(r"^\[(?:Page|Slide|Sheet) (.{1,40})\]$", re.MULTILINE)
+"""A line that begins a page of a document: see `document_reading`."""
+
+
+def part_tokens(window: Window) -> int:
+    """The most tokens of a part, by our own count."""
+    return max(MIN_PART_TOKENS, min(MAX_PART_TOKENS, int(PART_SHARE * window.budget / window.correction)))
+
+
+def parts_of(attached: Attached, *, tokens: int) -> list[Attached]:
+    """The parts of a file, in order: its own row with the first part, and unsaved copies of it with the others."""
+    texts, name, page, parts = list(split(attached.text, tokens=tokens)), attached.row.name, "", []
+    for number, text in enumerate(texts, start=1):
+        row = attached.row if number == 1 else _copy(attached.row)
+        where, page = _pages(text, page)
+        row.name = clean_name(f"{name}, part {number} of {len(texts)}{where}")
+        row.tokens, row.size, row.pages = count_tokens(text), len(text.encode()), None
+        parts.append(Attached(row, text))
+    return parts
+
+
+def _copy(row: Attachment) -> Attachment:
+    copied = copy.copy(row)
+    copied.pk, copied.message, copied._state = uuid7(), None, copy.copy(row._state)
+    copied._state.adding = True
+    return copied
+
+
+def _pages(text: str, page: str) -> tuple[str, str]:
+    """(the pages of a part, for its name; its last page). `page` is the one that the part before it ended in."""
+    found = PAGE.findall(text)
+    first = found[0] if found and (PAGE.match(text) or not page) else page
+    last = found[-1] if found else page
+    if not last:
+        return "", ""
+    return (f", page {last}" if first == last else f", pages {first} to {last}"), last
+
+
+def split(text: str, *, tokens: int) -> Iterator[str]:
+    """Pieces of at most `tokens` tokens, which end with a line where they can. Together they are the text."""
+    held: list[str] = []
+    size = 0
+    for line in _lines(text, CHARS_A_TOKEN * tokens):
+        more = count_tokens(line) + 1
+        if held and size + more > tokens:
+            yield "".join(held)
+            held, size = [], 0
+        held.append(line)
+        size += more
+    if held:
+        yield "".join(held)
+
+
+def _lines(text: str, most: int) -> Iterator[str]:
+    for line in text.splitlines(keepends=True):
+        yield from (line[start : start + most] for start in range(0, len(line), most))
+
+
+def longest_first(attached: Sequence[Attached]) -> list[Attached]:
+    """The text files, the longest first."""
+    return sorted((one for one in attached if not one.is_image), key=lambda one: one.row.tokens, reverse=True)
