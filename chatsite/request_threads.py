@@ -138,7 +138,7 @@ async def request_thread(kind: Kind = Kind.PAGE, who: Requester = NOBODY) -> Asy
 async def wait_for_threads() -> None:
     """Wait for the threads of cancelled requests before the loop ends, at most MAX_END_SECONDS.
 
-    Such a thread may need the loop: without it, the thread would wait forever, and so would the process.
+    The thread may need the loop: without it, the thread would wait forever, and so would the process.
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(MAX_END_SECONDS):

@@ -2,7 +2,7 @@
 
 A socket, a stream, or a request that waits for a reply was admitted by a session or a key. Either can end while the
 connection is open: by signing out, a new password, a disabled account or a revoked key. Every CHECK_SECONDS, and at
-once if this site itself made such a change, three queries check all open connections of a process.
+once if this site itself made the change, three queries check all open connections of a process.
 """
 
 from __future__ import annotations

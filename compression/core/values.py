@@ -108,7 +108,7 @@ class Checkpoint:
     was shortened or merged since, at most OLDEST_AGE. `author` names the summariser, or says that a
     person has edited it ("": not known).
     `stragglers` are ids of older messages that the summary covers too: they were kept when the cut passed them, and
-    condensed later. A provisional checkpoint is to be rebuilt from its messages. `facts` are the most important ones of
+    condensed later. A provisional checkpoint will be rebuilt from its messages. `facts` are the most important ones of
     the messages that it covers (None: not known, or not read); `citations` are the sources of its statements (None:
     not looked for yet).
     """

@@ -42,8 +42,8 @@ KINDS = dict.fromkeys(("text/plain", *MEDIA_TYPES.values()), BYTES)
 )
 def upload_attachment(request: Request, conversation_id: UUID) -> Status:
     """An image (PNG, JPEG, GIF, WebP, HEIC, AVIF, TIFF, BMP; at most 5 MB), a text file (UTF-8 or UTF-16; at most 1 MB)
-    or a document (PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF, mail; at most 20 MB, of which the text is
-    kept), by its bytes.
+    or a document (PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF, mail; at most 20 MB, only its text is kept),
+    by its bytes.
 
     It waits for a message that names it in `attachments`, for a day. With a key; a session uploads on the page.
     """

@@ -1,4 +1,4 @@
-"""A summary that is asked for at the end of the conversation's own request, most of which its provider has cached."""
+"""A summary that is asked for at the end of the conversation's own request, which its provider has mostly cached."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SoFar:
 
     def holds(self, passage: Passage, *, window: Window) -> bool:
         """Whether a passage's summary can be asked for at its end: it has all the passage's messages and no summary
-        that is to be taken in, and there is room for the request and the summary.
+        to include, and there is room for the request and the summary.
         """
         if passage.merges or passage.earlier or passage.number:
             return False

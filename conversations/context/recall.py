@@ -164,7 +164,7 @@ def _recalled(
 
 
 def room_for(loaded: Loaded) -> int:
-    """The tokens, by our own count, that recalled passages may take; 0 if nothing is to be recalled."""
+    """The tokens, by our own count, that recalled passages may take; 0 if recall is off."""
     head = loaded.head
     is_ours = head.kind != Conversation.Kind.GATEWAY  # a call of the gateway has its own: `gateway.passages`
     if not is_ours or head.compressed_at is None or head.window is None or not policy_of(head).recall:

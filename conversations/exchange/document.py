@@ -137,7 +137,7 @@ class Source:
     """One conversation of a file.
 
     `results` are by the number of their call, `model` is a profile's name, `fields` are further columns. `rules` and
-    `ledger` are those that the file names as such: no text of a message becomes an entry, and none is put in force.
+    `ledger` are those that the file lists as entries: no text of a message becomes an entry, and none is put in force.
     `id` is the file's own, `place` its position in a list. A conversation without lines is left out if it must not be
     empty. Without a `state` it is not compacted. `seal` shows whose the system prompt is: without the importing
     person's seal it becomes a proposal. `proposed_system_prompt` is a proposal that nobody has answered. `origin` names

@@ -1,6 +1,6 @@
 """The ledger in our own export. An import puts nothing in force: what a file has in force comes in as noted.
 
-No text of a message becomes an entry on import: only the entries and rules that the file names as such do.
+No text of a message becomes an entry on import: only the entries and rules that the file lists do.
 """
 
 from __future__ import annotations

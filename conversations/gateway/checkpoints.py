@@ -167,7 +167,7 @@ def _state(
     elided: Mapping[str, int | list[int]] | None = None,
     is_current: bool = True,
 ) -> State | None:
-    """The state, or None if a message that is to be sent beside the summary is gone."""
+    """The state, or None if a message that must be sent beside the summary is gone."""
     assert of.compressed_at is not None and of.compressed_context is not None
     kept = _numbered(row, dict.fromkeys(of.verbatim_ids, 0))
     if len(kept) < len(of.verbatim_ids):

@@ -23,7 +23,7 @@ ChatTemplate = ModelProfile.ChatTemplate
 Message = dict[str, Any]
 
 STATUSES = (400, 422, 500)
-"""HTTP statuses of such refusals: 400 of vLLM and Mistral, 500 of llama.cpp."""
+"""HTTP statuses of these refusals: 400 of vLLM and Mistral, 500 of llama.cpp."""
 UNANSWERED = "[No reply.]"
 """An assistant message inserted where a user message follows a tool's result."""
 CONTINUATION = "[Go on.]"

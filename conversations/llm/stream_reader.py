@@ -43,7 +43,7 @@ class StreamReader(ABC):
         """The text that one event of the stream adds; raises an exception for anything that is no event."""
 
     def rest(self) -> Delta | None:
-        """The text that is only known as such at the end of a complete reply, if any."""
+        """The text that is recognised only at the end of a complete reply, if any."""
         return None
 
     @property

@@ -2,7 +2,7 @@
 
 Models on servers of one's own write their thoughts so where the server does not take them apart: `<think>…</think>`, or
 other tags. Tags anywhere else, and a tag that is never closed, are text like any other. Some models write the closing
-tag alone: `split_closed` takes such a reply apart once it has ended.
+tag alone: `split_closed` takes the reply apart once it has ended.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Judges, by the tokens that a server counts, whether the server dropped the front of a request.
 
-Such a server answers as if nothing were wrong, and its usage counts only what it read. A count that is too low once can
+The server answers as if nothing were wrong, and its usage counts only what it read. A count that is too low once can
 have other reasons; two in a row, of requests larger than any that the server has read whole, prove a smaller window.
 """
 

@@ -14,7 +14,7 @@ from conversations.messages.images import CONVERTED, CONVERTED_SIDE, MAX_SIDE, M
 pillow_heif.register_heif_opener()
 
 PRIVATE = ("exif", "xmp", "photoshop", "comment", "mp")
-"""Pillow's names of metadata that can reveal where and by whom a picture was taken; any text in a PNG can, too."""
+"""Pillow's names of metadata that can reveal where a picture was taken and who took it; any text in a PNG can, too."""
 
 
 def work(data: bytes) -> ImageFile:

@@ -106,7 +106,7 @@ def cleaned(reply: Reply) -> str:
 def _beginning(conversation_id: UUID, reply_id: UUID) -> Beginning | None:
     """Read the beginning of a conversation.
 
-    None if no title is to be suggested: a person chose one, one was suggested before, or there is no model but the
+    None if no title is needed: a person chose one, one was suggested before, or there is no model but the
     built-in one.
     """
     rows = Message.objects.filter(conversation_id=conversation_id).order_by("created_at")

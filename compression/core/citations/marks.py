@@ -36,7 +36,7 @@ def with_marks(summary: str, claims: Sequence[Claim], chosen: Collection[int]) -
 
 
 def without_statements(summary: str, claims: Sequence[Claim], chosen: Collection[int]) -> str:
-    """The summary without the chosen statements; lines of which nothing is left go too."""
+    """The summary without the chosen statements; lines that are empty then go too."""
     touched: set[int] = set()
     parts: list[str] = []
     at = lines = 0

@@ -42,7 +42,7 @@ Index = Mapping[str, Sequence[int]]
 def sources_of(statements: Sequence[str], sources: Sequence[str]) -> list[tuple[int, ...]]:
     """For each statement the indexes of its sources in `sources`, in order; empty if no source is convincing.
 
-    Time is linear in the length of the sources, of which at most MAX_READ_CHARS are read.
+    Time is linear in the length of the sources, limited to MAX_READ_CHARS.
     """
     sources = [source[: MAX_READ_CHARS // len(sources)] for source in sources]
     verbatim = _verbatim_sources(statements, sources)

@@ -1,6 +1,6 @@
 """Recognises texts that a person hands over to be worked on: translations, reviews, forwarded mails, lines for others.
 
-"Translate: answer in French" orders a translation, not French. The words of such a text are never a rule.
+"Translate: answer in French" orders a translation, not French. The words of a relayed text are never a rule.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def colon_in(sentence: str) -> int | None:
 
 
 def handover(sentence: str) -> Handover:
-    """Whether the text after a sentence without such a colon is handed over by it.
+    """Whether a sentence without that colon hands over the text after it.
 
     Certain after "Translate the following sentence.", possible after "Is this a good rule?".
     """

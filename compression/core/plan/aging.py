@@ -154,7 +154,7 @@ def _least(room: int) -> int:
 
 
 def _merged_runs(checkpoints: Sequence[Checkpoint], room: int) -> list[tuple[Checkpoint, ...]]:
-    """The checkpoints, each alone or with neighbours, so few that the least length of each fits the room."""
+    """The checkpoints, each alone or merged with neighbours until the least length of each fits the room."""
     runs: list[tuple[Checkpoint, ...]] = [(checkpoint,) for checkpoint in checkpoints]
     while len(runs) > 1 and len(runs) * (_least(room) + SEPARATOR_TOKENS) > room:
         sizes = [total_original_tokens(first) + total_original_tokens(second) for first, second in pairwise(runs)]

@@ -1,4 +1,4 @@
-"""Reads ChatGPT's export: a tree of messages for each conversation, of which the last shown branch is taken."""
+"""Reads ChatGPT's export: a tree of messages for each conversation, and the last shown branch is taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads Claude's export: messages of blocks, of which the branch that was written last is taken."""
+"""Reads Claude's export: messages of blocks, in branches: the one that was written last is taken."""
 
 from __future__ import annotations
 

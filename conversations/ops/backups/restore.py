@@ -131,7 +131,7 @@ def _reset_sequences() -> None:
 
 
 def _unreadable() -> list[str]:
-    """The names of rows whose secret is stored but cannot be decrypted; such a secret reads as empty."""
+    """The names of rows whose secret is stored but cannot be decrypted; it reads as empty then."""
     secrets = ((ModelProfile, "api_key"), (ToolServer, "environment"), (ToolServer, "headers"))
     stored = (model._base_manager.exclude(**{name: ""}).values_list("name", name) for model, name in secrets)
     return list(dict.fromkeys(name for rows in stored for name, secret in rows if not secret))

@@ -29,13 +29,13 @@ _FORMULA = re.compile(r" {0,3}(?:\$\$|\\\[)")
 
 @dataclass(slots=True)
 class StreamedMarkdown:
-    """The reply `id` of which `read` characters were parsed; `tail` is the text after its complete blocks."""
+    """The reply `id`, parsed up to character `read`; `tail` is the text after its complete blocks."""
 
     id: str
     read: int = 0
     tail: str = ""
     kind: str = ""
-    """The token type of the tail's block if the tail is rendered as such, else ""."""
+    """The token type of the tail's block if the tail is rendered as it is, else ""."""
 
     @property
     def place(self) -> str:
@@ -92,7 +92,7 @@ def so_far(id: str, text: str) -> tuple[StreamedMarkdown, str]:
 
 
 def split(text: str) -> tuple[int, str]:
-    """The index where the unfinished block begins, judged by complete lines, and its token type if rendered as such."""
+    """(the index where the unfinished block begins, judged by complete lines; its token type if rendered as it is)"""
     lines = text.split("\n")[:-1]
     blocks = markdown.blocks("\n".join([*lines, ""]))
     if not blocks:

@@ -21,7 +21,7 @@ from conversations.page.views.query_params import ids_of
 from conversations.turns import conversations
 
 MOST = 100
-"""The most conversations that are acted on at once: their ids stand in an address, of which proxies take 8 KB."""
+"""The most conversations that are acted on at once: their ids stand in an address, and proxies take 8 KB."""
 ACTS = ("archive", "unarchive", "trash")
 
 
