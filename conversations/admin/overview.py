@@ -20,6 +20,7 @@ from compression.days import Days
 from compression.models import Compaction
 from conversations.analytics import site
 from conversations.analytics.totals import Tally, grouped, total
+from conversations.llm.profiles import enabled
 from conversations.models import Conversation, ModelProfile, ToolServer
 from conversations.templatetags.sections import may_view
 
@@ -102,7 +103,7 @@ def _people() -> Tile:
 
 
 def _models() -> Tile:
-    rows = list(ModelProfile.objects.filter(enabled=True).values_list("is_local", "role"))
+    rows = list(enabled().values_list("is_local", "role"))
     local, chats = sum(is_local for is_local, _ in rows), sum(role == ModelProfile.Role.CHAT for _, role in rows)
     address = reverse("admin:conversations_modelprofile_changelist")
     return Tile("Models", "models", address, len(rows), f"{chats:,} for chats, {local:,} of all local")

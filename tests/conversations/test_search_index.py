@@ -163,7 +163,7 @@ def test_other_rules_for_terms_have_it_filled_anew(user: User, monkeypatch: pyte
     talk(user, "needle", title="-")
     message_index.keep_up()
     assert message_index.health().filled
-    monkeypatch.setattr("compression.core.index_terms.VERSION", 99)
+    monkeypatch.setattr("compression.core.text.index_terms.VERSION", 99)
     assert not message_index.health().filled
     message_index.keep_up()
     assert message_index.health().filled and entries() == 1
