@@ -72,6 +72,7 @@ const send = async (body, { address, signal, onWait }) => {
     const form = new FormData();
     form.append("file", body, "conversations.json");
     const answer = await fetch(address, { method: "POST", body: form, headers, signal }).catch((fault) => { if (signal.aborted) throw fault; });
+    if (answer?.redirected || answer?.headers.has("HX-Redirect")) throw new Error("You are signed out. Sign in, then choose the same file again.");
     if (answer?.ok) return answer.json();
     if (answer && !BUSY.includes(answer.status)) {
       if (!answer.headers.has("HX-Retarget")) throw new Error(`The server answered with an error (${answer.status}).`);

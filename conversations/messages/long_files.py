@@ -19,6 +19,8 @@ PART_SHARE = 1 / 6
 MAX_PART_TOKENS, MIN_PART_TOKENS = 4_000, 300
 CHARS_A_TOKEN = 3
 """A line that is longer than a part is cut after so many characters for each of the part's tokens."""
+COUNTED_CHARS = 200
+"""Shorter lines are counted together: a text of 1 MB may have half a million of them."""
 PAGE = re.compile(r"^\[(?:Page|Slide|Sheet) (.{1,40})\]$", re.MULTILINE)
 """A line that begins a page of a document: see `document_reading`."""
 
@@ -73,8 +75,15 @@ def split(text: str, *, tokens: int) -> Iterator[str]:
 
 
 def _lines(text: str, most: int) -> Iterator[str]:
+    """The lines of a text, short ones together, and pieces of those with more than `most` characters."""
+    held = ""
     for line in text.splitlines(keepends=True):
-        yield from (line[start : start + most] for start in range(0, len(line), most))
+        held += line
+        if len(held) >= COUNTED_CHARS:
+            yield from (held[start : start + most] for start in range(0, len(held), most))
+            held = ""
+    if held:
+        yield held
 
 
 def longest_first(attached: Sequence[Attached]) -> list[Attached]:

@@ -163,10 +163,11 @@ def checked(
         origin = origin_of(whole, words=words, pastes=quoted, pasted=pasted, earlier=earlier)
         return Question(words, whole, tokens, profile, tuple(files), tuple(places), tuple(pastes), origin, tuple(parts))
 
-    asked = asked_with(attached, ())
-    whole = asked
+    asked = whole = asked_with(attached, ())
+    if _over(conversation, whole) <= 0:
+        return whole
     parts: list[Part] = []
-    system, window = _system(conversation, asked), profile.usable_window
+    system, window = _system(conversation, whole), profile.usable_window
     for file in long_files.longest_first(attached):
         if _over(conversation, asked) <= 0 or system + window.corrected(file.row.tokens) <= window.budget:
             break  # what fits by itself is never divided: its owner may remove another file

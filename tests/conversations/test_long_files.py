@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -65,6 +66,14 @@ def test_a_piece_ends_with_a_line_and_has_at_most_so_many_tokens() -> None:
     assert all(piece.endswith("\n") for piece in pieces)
     (word,) = list(long_files.split("x" * 100, tokens=400))
     assert word == "x" * 100
+
+
+def test_a_megabyte_of_the_shortest_lines_is_split_within_seconds() -> None:
+    text = "a\n" * 500_000
+    began = time.process_time()
+    pieces = list(long_files.split(text, tokens=4_000))
+    assert "".join(pieces) == text and len(pieces) > 50
+    assert time.process_time() - began < 4
 
 
 async def test_a_document_of_five_windows_is_read_and_its_pages_are_recalled(chat: Chat) -> None:

@@ -95,6 +95,15 @@ def test_a_large_file_without_conversations_is_refused_with_its_reason(alice: Pe
     expect(unread).to_contain_text("notes.zip: This zip file cannot be read.")
 
 
+def test_who_is_signed_out_is_told_so(alice: Person, tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps(talks(0, 3)))
+    alice.page.goto(f"{alice.site.url}/import")
+    alice.page.context.clear_cookies(name="sessionid")
+    alice.page.locator("#import-files").set_input_files(path)
+    expect(alice.page.locator("#import-unread")).to_contain_text("You are signed out.")
+
+
 SPLIT = """async ([address, texts, size]) => {
     const { values } = await import(address);
     const found = [];
