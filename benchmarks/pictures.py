@@ -90,6 +90,8 @@ def main() -> None:
         sees(page)
         writes(person)
         page.get_by_role("link", name="Context", exact=True).click()
+        page.get_by_role("tab", name="Memory").click()
+        page.locator(".budgets").wait_for()
         taken(page, "context")
         page.get_by_role("button", name="Close").click()
         again(person, llm)
@@ -112,6 +114,7 @@ def aim(page: Page) -> None:
         page.get_by_label("A further checkpoint").fill(step)
         page.get_by_role("button", name="Add", exact=True).click()
         page.get_by_label(f"Status of {step}").wait_for()
+    page.get_by_role("tab", name="Rules").click()
     for rule in RULES:
         page.get_by_label("A further rule").fill(rule)
         page.get_by_role("button", name="Add rule").click()
@@ -202,6 +205,8 @@ def figures(page: Page, place: Site) -> None:
     """Forty days of an invented site's life, and the pages that add it up."""
     command = [sys.executable, "-m", "benchmarks.history", "alice", "40", "6000", "500"]
     subprocess.run(command, env=place.environment, check=True)
+    page.goto(f"{place.url}/admin/")
+    taken(page, "admin")
     page.goto(f"{place.url}/admin/analytics/")
     taken(page, "analytics", whole=True)
     page.goto(f"{place.url}/usage/")

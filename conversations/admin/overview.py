@@ -106,7 +106,7 @@ def _models() -> Tile:
     rows = list(enabled().values_list("is_local", "role"))
     local, chats = sum(is_local for is_local, _ in rows), sum(role == ModelProfile.Role.CHAT for _, role in rows)
     address = reverse("admin:conversations_modelprofile_changelist")
-    return Tile("Models", "models", address, len(rows), f"{chats:,} for chats, {local:,} of all local")
+    return Tile("Models", "models", address, len(rows), f"{chats:,} for chats, {local:,} local")
 
 
 def _tools() -> Tile:
