@@ -21,11 +21,12 @@ from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
 from compression.core.text import index_terms
+from compression.history import BEGINNING
 from conversations.access import CHATS
 from conversations.context import index_schema
 from conversations.context.index_schema import INDEXED, STATE, TERMS, UNINDEXED
 from conversations.context.tools import READ, SEARCH
-from conversations.context.transcript import BEGINNING, HISTORY
+from conversations.context.transcript import HISTORY
 from conversations.models import Message, ToolCall
 from conversations.runtime.database import is_sqlite
 

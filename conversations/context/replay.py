@@ -20,13 +20,14 @@ from django.template.defaultfilters import pluralize
 from compression.core.context import render_context
 from compression.core.recall.recall import Recalled
 from compression.core.values import Role, ToolUse, Turn, Window
+from compression.history import BEGINNING
 from compression.models import Checkpoint
 from compression.records import value_of
 from conversations.context import recall, request_log
 from conversations.context.elisions import elision
 from conversations.context.provenance import quoted_places, source_of
 from conversations.context.request_parts import Part, as_counted, messages_of, parts_of, tools_part
-from conversations.context.transcript import BEGINNING, FINISHED, images_of, message_tokens, truncated
+from conversations.context.transcript import FINISHED, images_of, message_tokens, truncated
 from conversations.errors import NotFound
 from conversations.llm import chat_templates
 from conversations.llm import tools as llm_tools

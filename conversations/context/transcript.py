@@ -22,6 +22,7 @@ from compression.core.recall.recall import Recalled
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, Image, ToolUse, Transcript, Turn, Usage, Window
 from compression.core.window import groups
+from compression.history import BEGINNING
 from compression.records import active_checkpoints
 from conversations.context.elisions import UNKNOWN_NUMBER, elision, of_callers, placeholder
 from conversations.context.head import Head, head_of
@@ -34,8 +35,6 @@ FINISHED = Q(status=Message.Status.COMPLETE) | (
 )
 HISTORY = Q(replaced_by=None) & FINISHED
 """The messages that can be part of a request."""
-BEGINNING = datetime.min.replace(tzinfo=UTC)
-"""A moment before every message."""
 CONTINUE = "Continue exactly where you stopped."
 """The user message that asks for the rest of a reply that ended early."""
 TRUNCATED = "… [truncated]"
@@ -91,7 +90,7 @@ def load(conversation_id: UUID) -> Loaded:
     """The conversation loaded for its next request. Raises Conversation.DoesNotExist."""
     head = head_of(conversation_id)
     rows = LIVE.rows(conversation=conversation_id, after=head.compressed_at or BEGINNING)
-    kept = _turns(_columns(Message.objects.filter(pk__in=head.verbatim_ids))) if head.verbatim_ids else ()
+    kept = _turns(_columns(Message.objects.kept(head.verbatim_ids))) if head.verbatim_ids else ()
     loaded = Loaded(head, kept, _turns(rows))
     if loaded.is_at_tools:
         loaded = _with_protected_question(loaded)
@@ -158,14 +157,13 @@ def _from(loaded: Loaded, begin: rebuilding.StartingPoint) -> tuple[Turn, ...]:
     end = loaded.turns[-1].created_at if loaded.turns else loaded.head.compressed_at
     assert end is not None
     apart = {*loaded.head.verbatim_ids, *begin.stragglers} if begin.cut else ()
-    earlier = Message.objects.filter(pk__in=apart, created_at__lte=begin.cut) if apart else None
+    earlier = Message.objects.kept(apart, cut=begin.cut) if apart else None
     return (_turns(_columns(earlier)) if earlier is not None else ()) + between(loaded.head.id, begin.cut, end)
 
 
 def between(conversation_id: UUID, after: datetime | None, up_to: datetime) -> tuple[Turn, ...]:
     """All turns of the history in (after, up_to], whether summarised, kept or protected."""
-    span = Message.objects.filter(conversation_id=conversation_id, created_at__gt=after or BEGINNING)
-    return _turns(_columns(span.filter(created_at__lte=up_to)))
+    return _turns(_columns(Message.objects.filter(conversation_id=conversation_id).within(after, up_to)))
 
 
 def message_numbers(conversation_id: UUID, moments: Sequence[datetime]) -> list[int]:
@@ -179,9 +177,7 @@ def originals(
     conversation_id: UUID, after: datetime | None, up_to: datetime, earlier: Sequence[str]
 ) -> tuple[Turn, ...]:
     """All turns of the history in (after, up_to], with those of the ids in `earlier` from before, in order."""
-    before = (
-        _turns(_columns(Message.objects.filter(pk__in=earlier, created_at__lte=after))) if earlier and after else ()
-    )
+    before = _turns(_columns(Message.objects.kept(earlier, cut=after))) if earlier and after else ()
     return before + between(conversation_id, after, up_to)
 
 
@@ -261,7 +257,7 @@ def _columns(messages: QuerySet[Message]) -> QuerySet[Message, Any]:
 
 
 def _live(conversation: UUID, after: datetime) -> QuerySet[Message, Any]:
-    return _columns(Message.objects.filter(conversation_id=conversation, created_at__gt=after))
+    return _columns(Message.objects.filter(conversation_id=conversation).after_cut(after))
 
 
 def _turns(rows: Iterable[Sequence[Any]]) -> tuple[Turn, ...]:

@@ -14,8 +14,9 @@ from typing import Any
 from compression.core.digest import extend_digest
 from compression.core.plan.policy import STRATEGIES
 from compression.core.values import ToolUse, Turn
+from compression.history import BEGINNING
 from compression.models import Checkpoint
-from conversations.context.transcript import BEGINNING, images_of
+from conversations.context.transcript import images_of
 from conversations.exchange.citations import read_citations
 from conversations.exchange.document import Line, Source, State, Summary
 from conversations.exchange.fields import (

@@ -12,7 +12,8 @@ from itertools import takewhile
 from compression.core.digest import digest_after
 from compression.core.tokens import count_tokens
 from compression.core.values import MESSAGE_OVERHEAD, ToolUse, Turn, total_tokens
-from conversations.context.transcript import BEGINNING, as_sent, truncated
+from compression.history import BEGINNING
+from conversations.context.transcript import as_sent, truncated
 from conversations.errors import Invalid
 from conversations.gateway.boilerplate import places_in
 from conversations.gateway.mending import storable

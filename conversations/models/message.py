@@ -5,11 +5,12 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+from compression.history import HistoryQuerySet
 from compression.ids import uuid7
 
 
-class MessageManager(models.Manager["Message"]):
-    """Queries of messages that need SQL of their own."""
+class MessageQuerySet(HistoryQuerySet["Message"]):
+    """Messages by their place in the history, and by a query that needs SQL of its own."""
 
     def streaming(self) -> models.QuerySet[Message]:
         """Replies that are being written. The status is a literal, so that SQLite uses their partial index."""
@@ -107,7 +108,7 @@ class Message(models.Model):
     # How often another worker took the reply over after tools had been called for it.
     takeovers = models.PositiveSmallIntegerField(null=True, blank=True, editable=False)
 
-    objects = MessageManager()
+    objects = MessageQuerySet.as_manager()
 
     class Meta:
         ordering = ["created_at"]

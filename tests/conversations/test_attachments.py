@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from compression.core.digest import extend_digest
+from compression.history import BEGINNING
 from conversations.context import next_request, prompt, transcript
 from conversations.errors import Conflict, Invalid, NotFound, TooLarge
 from conversations.exchange.markdown import as_markdown
@@ -365,9 +366,7 @@ def test_a_fork_has_files_and_pastes_of_its_own(conversation: Conversation) -> N
 @pytest.mark.once
 def test_as_many_images_are_sent_as_a_request_takes_the_latest_first() -> None:
     turns = [
-        transcript.Turn(
-            str(number), "user", "look", transcript.BEGINNING, 9, images=(transcript.Image("ab", "a", size),)
-        )
+        transcript.Turn(str(number), "user", "look", BEGINNING, 9, images=(transcript.Image("ab", "a", size),))
         for number, size in enumerate((5_000_000, 9_000_000, 8_000_000, 3_000_000))
     ]
     assert set(prompt.turns_with_images(turns)) == {"1", "2", "3"}
