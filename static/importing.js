@@ -9,7 +9,8 @@ const MOST = 24_000_000; // bytes of one conversation, as much as a request may 
 const BUSY = [429, 502, 503, 504];
 const PAUSE = 2; // seconds before a part is sent again
 const SPACE = new Set([9, 10, 13, 32, 44, 0xef, 0xbb, 0xbf]); // blanks, commas, and the mark of UTF-8
-const [QUOTE, BACKSLASH, OPENING, CLOSING, COMMA] = ['"', "\\", "[{", "]}", ","].map((letters) => [...letters].map((one) => one.charCodeAt(0)));
+const code = (letter) => letter.charCodeAt(0);
+const QUOTE = code('"'), BACKSLASH = code("\\"), COMMA = code(","), LIST = code("["), OPENING = [LIST, code("{")], END = code("]"), CLOSING = [END, code("}")];
 
 const pause = (seconds, signal) => new Promise((resolve) => {
   setTimeout(resolve, 1000 * seconds);
@@ -38,25 +39,25 @@ export async function* values(stream, onBytes = () => {}) {
       const byte = chunk[at];
       if (isText) {
         if (isEscaped) isEscaped = false;
-        else if (byte === BACKSLASH[0]) isEscaped = true;
-        else if (byte === QUOTE[0]) isText = false;
+        else if (byte === BACKSLASH) isEscaped = true;
+        else if (byte === QUOTE) isText = false;
         continue;
       }
       if (isList === null) {
         if (SPACE.has(byte)) continue;
-        isList = byte === OPENING[0];
+        isList = byte === LIST;
         from = isList ? at + 1 : 0;
         continue;
       }
-      if (depth === 0 && (byte === COMMA[0] || byte === CLOSING[0])) {
+      if (depth === 0 && (byte === COMMA || byte === END)) {
         hold(chunk.subarray(from, at));
         from = at + 1;
         if (!isBlank) yield take(); else { held = []; size = 0; }
-        isOver = byte === CLOSING[0];
+        isOver = byte === END;
         continue;
       }
       if (!SPACE.has(byte)) isBlank = false;
-      if (byte === QUOTE[0]) isText = true;
+      if (byte === QUOTE) isText = true;
       else if (OPENING.includes(byte)) depth += 1;
       else if (CLOSING.includes(byte)) depth -= 1;
     }
@@ -123,7 +124,7 @@ const importOne = async (file, result, to) => {
   const sources = await partsOf(file), total = sources.reduce((sum, { size }) => sum + size, 0) || 1;
   let read = 0;
   for (const source of sources) {
-    const isList = await firstLetter(source) === OPENING[0];
+    const isList = await firstLetter(source) === LIST;
     let number = 1, blobs = [], size = 0;
     const flush = async () => {
       await sendPart({ file: file.name, number, isList, blobs }, result, to);
@@ -136,7 +137,7 @@ const importOne = async (file, result, to) => {
       if (value === null) {
         result.unread.push({ file: file.name, number: isList ? number : 0, title: "", reason: "It has more than 24 MB." });
         number += 1;
-      } else { blobs.push(value); ({ size } = { size: size + value.size }); }
+      } else { blobs.push(value); size += value.size; }
     }
     await flush();
   }

@@ -71,6 +71,13 @@ def test_the_ledger_holds_whatever_is_done(user: User, profile: ModelProfile, sa
         holds(conversation)
 
 
+def test_a_withdrawal_that_is_chosen_is_noted(user: User, profile: ModelProfile) -> None:
+    conversation = Conversation.objects.create(owner=user, model=profile, policy=EXTRACTIVE)
+    for act in (("say", SAID[3]), ("say", SAID[4]), ("choose", 2, "in_force"), ("choose", 2, "dismissed")):
+        conversation = done(conversation, *act)
+        holds(conversation)
+
+
 def test_random_acts_include_compactions_that_succeed_and_are_undone(user: User, profile: ModelProfile) -> None:
     conversation = Conversation.objects.create(owner=user, model=profile, policy=EXTRACTIVE)
     for text in SAID[:6]:
@@ -107,8 +114,11 @@ def done(conversation: Conversation, act: str, *how: Any) -> Conversation:
         entries = list(ledger_entries.current(conversation.pk).order_by("said_at", "pk"))
         if entries:
             chosen_entry = ledger.choose(conversation, entries[how[0] % len(entries)].pk, state=how[1])
-            assert chosen_entry.chosen_state == how[1] and chosen_entry.is_chosen
-            assert how[1] != State.IN_FORCE or chosen_entry.state == State.IN_FORCE
+            is_withdrawal = chosen_entry.kind == LedgerEntry.Kind.WITHDRAWAL
+            # A withdrawal is no order itself: what is chosen takes its rule back, and is noted.
+            state = State.NOTED if is_withdrawal and how[1] != State.DISMISSED else how[1]
+            assert chosen_entry.chosen_state == state and chosen_entry.is_chosen
+            assert state != State.IN_FORCE or chosen_entry.state == State.IN_FORCE
     elif questions:
         chosen = questions[how[0] % len(questions)]
         if act == "edit":
