@@ -40,6 +40,7 @@ def call(name: str, **arguments: str) -> tuple[str, str]:
 def begins_agent(person: Person) -> None:
     person.page.locator("#side").get_by_role("button", name="Agent").click()
     expect(person.page.locator("#flow-planner")).to_be_visible()
+    person.page.wait_for_load_state("domcontentloaded")  # before that, no module hears of a key
 
 
 def test_a_run_is_followed_step_by_step_and_is_the_same_when_it_is_read_again(alice: Person, llm: LlmServer) -> None:

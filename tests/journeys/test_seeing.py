@@ -38,6 +38,7 @@ def test_open_all_shows_the_request_that_the_model_then_receives(alice: Person, 
     expect(sees).to_contain_text("Summary, 1 checkpoint")
     expect(sees).to_contain_text("Live, 4 messages")
     expect(sees).to_contain_text(re.compile(r"Summarises at \d\d\s+%, in about \d+\s+turns"))
+    expect(sees.get_by_text("The next request has")).to_be_visible()  # htmx has seen what the last event brought
     sees.get_by_role("link", name="Open all").click()
     reader = alice.page.get_by_role("dialog")
     # What is recalled is looked for anew when a message is sent.
