@@ -40,9 +40,8 @@ async def check(profile_id: int, tokens: int) -> None:
     try:
         await (_check_mark(profile, mark, tokens) if mark else _check_counts(profile, tokens))
     except ContextTooLong:
-        ended, _ = profile.window_evidence.get("ended", [0, 0])
-        if ended:
-            await sync_to_async(windows.lower)(profile, ended, source=windows.Source.COUNTED)
+        if full := profile.window_evidence.get("full"):
+            await sync_to_async(windows.lower)(profile, full, source=windows.Source.COUNTED)
     except ModelError:
         await sync_to_async(windows.note)(profile, missed=None)
 

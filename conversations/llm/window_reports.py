@@ -5,9 +5,9 @@ What people send never lowers a window by itself: it only has the site check the
 `ModelProfile.window_evidence` keeps the following, and is written only when it changes. `low`: counts in a row that
 were too low. `usage`: the server counts tokens. `read`: the largest request, in tokens, that a check of the site has
 seen read whole. `ended`: the tokens of the last request and reply together whose reply ended at a limit, and those of
-the request. `missed`: for each person, replies in a row without the mark. `deaf`: the model never repeats the mark.
-`by_hand`: the window that an administrator set, in tokens, before it was lowered. `found`: what the server was found to
-read, in tokens, if that is less than the half of `by_hand`.
+the request. `full`: a sum that two different requests ended at, in tokens. `missed`: for each person, replies in a row
+without the mark. `deaf`: the model never repeats the mark. `by_hand`: the window that an administrator set, in tokens,
+before it was lowered. `found`: what the server was found to read, in tokens, if that is less than half of `by_hand`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def learn_end(profile: ModelProfile, *, prompt: int, completion: int) -> None:
     total, last = prompt + completion, profile.window_evidence.get("ended", [0, 0])
     if not is_own_server(profile) or total < MIN_REPORTED or total > END_SHARE * profile.window:
         return
-    if last[0] == total and last[1] != prompt and GROWTH * total > profile.window_evidence.get("read", 0):
+    is_new = last[0] == total and last[1] != prompt and windows.FOUND_SMALLER not in profile.window_evidence
+    if is_new and GROWTH * total > profile.window_evidence.get("read", 0):
+        windows.note(profile, full=total)
         queue.enqueue("check_window", str(profile.pk), str(round(GROWTH * total)))
     windows.note(profile, ended=[total, prompt])
 

@@ -17,8 +17,8 @@ from conversations.models import Attachment
 
 PART_SHARE = 1 / 6
 MAX_PART_TOKENS, MIN_PART_TOKENS = 4_000, 300
-CHARS_A_TOKEN = 3
-"""A line that is longer than a part is cut after so many characters for each of the part's tokens."""
+MAX_TOKENS_A_CHAR = 4
+"""A character has at most four bytes, and a token at least one: a longer line is cut by that."""
 COUNTED_CHARS = 200
 """Shorter lines are counted together: a text of 1 MB may have half a million of them."""
 PAGE = re.compile(r"^\[(?:Page|Slide|Sheet) (.{1,40})\]$", re.MULTILINE)
@@ -31,10 +31,10 @@ def part_tokens(window: Window) -> int:
 
 
 def parts_of(attached: Attached, *, tokens: int) -> list[Attached]:
-    """The parts of a file, in order: its own row with the first part, and unsaved copies of it with the others."""
+    """The unsaved parts of a file, in order: the first one for the file's own row, the others for new rows."""
     texts, name, page, parts = list(split(attached.text, tokens=tokens)), attached.row.name, "", []
     for number, text in enumerate(texts, start=1):
-        row = attached.row if number == 1 else _copy(attached.row)
+        row = _copy(attached.row, is_new=number > 1)
         where, page = _pages(text, page)
         row.name = clean_name(f"{name}, part {number} of {len(texts)}{where}")
         row.tokens, row.size, row.pages = count_tokens(text), len(text.encode()), None
@@ -42,10 +42,11 @@ def parts_of(attached: Attached, *, tokens: int) -> list[Attached]:
     return parts
 
 
-def _copy(row: Attachment) -> Attachment:
+def _copy(row: Attachment, *, is_new: bool) -> Attachment:
     copied = copy.copy(row)
-    copied.pk, copied.message, copied._state = uuid7(), None, copy.copy(row._state)
-    copied._state.adding = True
+    if is_new:
+        copied.pk, copied.message, copied._state = uuid7(), None, copy.copy(row._state)
+        copied._state.adding = True
     return copied
 
 
@@ -63,8 +64,7 @@ def split(text: str, *, tokens: int) -> Iterator[str]:
     """Pieces of at most `tokens` tokens, which end with a line where they can. Together they are the text."""
     held: list[str] = []
     size = 0
-    for line in _lines(text, CHARS_A_TOKEN * tokens):
-        more = count_tokens(line) + 1
+    for line, more in _lines(text, tokens):
         if held and size + more > tokens:
             yield "".join(held)
             held, size = [], 0
@@ -74,16 +74,18 @@ def split(text: str, *, tokens: int) -> Iterator[str]:
         yield "".join(held)
 
 
-def _lines(text: str, most: int) -> Iterator[str]:
-    """The lines of a text, short ones together, and pieces of those with more than `most` characters."""
-    held = ""
+def _lines(text: str, tokens: int) -> Iterator[tuple[str, int]]:
+    """(lines of a text, short ones together; their tokens). A line of more than `tokens` tokens comes in pieces."""
+    held, most = "", max(1, tokens // MAX_TOKENS_A_CHAR)
     for line in text.splitlines(keepends=True):
         held += line
         if len(held) >= COUNTED_CHARS:
-            yield from (held[start : start + most] for start in range(0, len(held), most))
+            size = count_tokens(held)
+            pieces = [held] if size < tokens else [held[at : at + most] for at in range(0, len(held), most)]
+            yield from ((piece, size if piece is held else count_tokens(piece)) for piece in pieces)
             held = ""
     if held:
-        yield held
+        yield held, count_tokens(held)
 
 
 def longest_first(attached: Sequence[Attached]) -> list[Attached]:

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compression.core.tokens import count_tokens
+from conversations.errors import TooLarge
 from conversations.messages import attachments, long_files
 from conversations.models import Attachment, Conversation, Message, ModelProfile
-from conversations.turns import branches
+from conversations.turns import begin, branches
 from tests.conversations.chat import Chat
 from tests.conversations.pages import Pages
 
@@ -66,6 +67,21 @@ def test_a_piece_ends_with_a_line_and_has_at_most_so_many_tokens() -> None:
     assert all(piece.endswith("\n") for piece in pieces)
     (word,) = list(long_files.split("x" * 100, tokens=400))
     assert word == "x" * 100
+
+
+@pytest.mark.parametrize("text", ["漢字仮名交じり文" * 2_000, "👩🏽‍🚀🧿" * 2_000, "no-blank-and-no-line" * 2_000])
+def test_a_text_without_lines_has_no_piece_above_the_limit_in_any_script(text: str) -> None:
+    pieces = list(long_files.split(text, tokens=400))
+    assert "".join(pieces) == text and all(count_tokens(piece) <= 400 for piece in pieces)
+
+
+@pytest.mark.once
+def test_a_refusal_names_the_file_as_it_was_attached(conversation: Conversation, profile: ModelProfile) -> None:
+    row = attachments.upload(conversation, name="harbours.txt", data=book(120).encode())
+    with pytest.raises(TooLarge) as refusal:
+        begin.begin(conversation, content="word " * 20_000, attachments=[row.pk])
+    assert [file["name"] for file in refusal.value.detail["files"]] == ["harbours.txt"]
+    assert not Message.objects.exists() and attachments.pending(conversation).get().name == "harbours.txt"
 
 
 def test_a_megabyte_of_the_shortest_lines_is_split_within_seconds() -> None:

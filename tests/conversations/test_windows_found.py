@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.llm import canary, window_reports, window_words
+from conversations.llm import canary, window_probe, window_reports, window_words
 from conversations.llm.port import Delta
 from conversations.llm.request import Prompt
 from conversations.llm.window_evidence import Evidence, Report, judged
@@ -184,6 +184,25 @@ async def test_replies_that_end_at_the_same_sum_for_another_reason_lower_nothing
         await own.idle()
     now = await profile_of(own)
     assert now.window == 16_000 and now.window_evidence["read"] >= 3_000, "the site saw longer requests read whole"
+
+
+async def test_a_window_that_was_found_below_the_half_of_one_set_by_hand_is_not_checked_again(own: Chat) -> None:
+    await ModelProfile.objects.aupdate(window_source=Source.HAND)
+    own.llm.ends_at = 3_000
+    for prompt in (1_000, 1_500, 1_200, 1_700):
+        profile = await profile_of(own)
+        await sync_to_async(window_reports.learn_end)(profile, prompt=prompt, completion=3_000 - prompt)
+        await own.idle()
+    assert (await profile_of(own)).window == 8_000
+    assert len(own.llm.chats) == 2, "one check is two requests"
+
+
+async def test_one_reply_that_ended_early_names_no_window_when_another_check_is_refused(own: Chat) -> None:
+    own.llm.ends_at = 12_000
+    profile = await profile_of(own)
+    await sync_to_async(window_reports.learn_end)(profile, prompt=2_000, completion=1_000)
+    await window_probe.check(profile.pk, 14_000)
+    assert (await profile_of(own)).window == 16_000, "the reply ended for a reason of its own"
 
 
 async def test_a_mark_that_a_person_has_the_model_write_hides_nothing_from_others(own: Chat) -> None:
