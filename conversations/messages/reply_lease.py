@@ -25,8 +25,8 @@ class Held(Enum):
 
 
 def claim(reply_id: UUID, token: UUID) -> Held:
-    """Claim the reply with `token`; LOST if another worker holds it or it has ended."""
-    rows = Message.objects.filter(pk=reply_id, lease_token=None, status=Message.Status.STREAMING)
+    """Claim the reply with `token`; LOST if another worker holds it, a person stops it or it has ended."""
+    rows = Message.objects.streaming().filter(pk=reply_id, lease_token=None, stopping_at=None)
     taken = rows.update(lease_token=token, lease_expires_at=expiry())
     return Held.OURS if taken else Held.LOST
 
@@ -40,6 +40,11 @@ def check(reply_id: UUID, token: UUID) -> Held:
 def held(reply_id: UUID, token: UUID) -> QuerySet[Message]:
     """The reply's row, if it is running and `token` holds it."""
     return Message.objects.filter(pk=reply_id, lease_token=token, status=Message.Status.STREAMING)
+
+
+def ask_to_stop(conversation_id: UUID) -> None:
+    """Have the worker that holds the conversation's reply stop it, at its next beat or before it begins."""
+    Message.objects.streaming().filter(conversation_id=conversation_id).update(stopping_at=timezone.now())
 
 
 def in_order(reply_id: UUID) -> None:

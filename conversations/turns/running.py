@@ -66,9 +66,15 @@ def heard(conversation_id: UUID, reply_id: str) -> str:
     return running.text if running and str(running.reply_id) == reply_id else hub.draft(reply_id)
 
 
-def forget(running: Running) -> None:
+def leave(running: Running) -> None:
+    """Forget a reply that this process does not write in the end."""
     if running_replies.get(running.conversation_id) is running:
         del running_replies[running.conversation_id]
+
+
+def forget(running: Running) -> None:
+    """Forget a reply that has ended."""
+    leave(running)
     hub.ended(running.conversation_id, str(running.reply_id))
 
 

@@ -18,8 +18,11 @@ from conversations.turns.running import running_replies, stop_here
 def stop(conversation: Conversation) -> bool:
     """End the running reply and any compaction it waits for, and keep its text; False if no reply is running."""
     running = running_replies.get(conversation.pk)
+    # First of all: a reply must not begin when the compaction that it waits for is cancelled.
     if running is not None:
-        running.stopping = True  # first: a reply must not begin when the compaction that it waits for is cancelled
+        running.stopping = True
+    else:
+        reply_lease.ask_to_stop(conversation.pk)
     if running is None or running.makes_room or running.answer.sent is None:
         # The model is not asked yet: the reply waits for a compaction, or is about to.
         cancel.cancel_waited_for(conversation.pk)

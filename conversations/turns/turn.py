@@ -39,7 +39,7 @@ from conversations.runtime.payloads import message_json
 from conversations.runtime.retry import retry_on_database_error
 from conversations.turns import queued, titles
 from conversations.turns.begin import begin
-from conversations.turns.running import Running, forget, running_replies
+from conversations.turns.running import Running, forget, leave, running_replies
 
 __all__ = ["begin", "retry", "run"]
 
@@ -123,18 +123,36 @@ async def _taken_up(conversation_id: UUID, reply_id: UUID, token: UUID | None) -
     assert task is not None
     running = Running(conversation_id, Answer(reply_id), token or uuid7(), task)
     take = reply_lease.check if token else reply_lease.claim
+    # Before the look into the database: a Stop until then is read there, and a later one finds this reply here.
+    other = running_replies.setdefault(conversation_id, running)
+    if other is not running and other.reply_id == reply_id:
+        return None
     try:
         held = await retry_on_database_error(partial(take, reply_id, running.token))
     except asyncio.CancelledError:
-        await asyncio.shield(replies.hand_back(conversation_id, reply_id, running.token))
+        await asyncio.shield(_not_taken_up(running))
         raise
-    if held is Held.LOST or ((other := running_replies.get(conversation_id)) and other.reply_id == reply_id):
+    except Exception:
+        leave(running)
+        raise
+    if held is Held.LOST:
+        leave(running)
         return None
     running_replies[conversation_id] = running
     if held is Held.STOPPING:
         await _end(running, Status.STOPPED, "")
         return None
     return running
+
+
+async def _not_taken_up(running: Running) -> None:
+    """End a reply that a person stopped before its first statement, or hand it back as this worker stops."""
+    if running.stopping:
+        await sync_to_async(reply_lease.ask_to_stop)(running.conversation_id)  # another worker may hold the reply
+        await _end(running, Status.STOPPED, "")
+    else:
+        leave(running)
+        await replies.hand_back(running.conversation_id, running.reply_id, running.token)
 
 
 async def _answer(running: Running, work: Work) -> None:

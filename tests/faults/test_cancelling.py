@@ -262,6 +262,27 @@ async def test_stop_ends_the_compaction_that_a_reply_is_about_to_wait_for(filled
     await assert_nothing_has_changed(chat)
 
 
+async def test_stop_right_behind_the_check_of_a_reply_that_is_taken_up(filled: Conversation, chat: Chat) -> None:
+    """The worker has read that nobody stops the reply, and has done nothing with it yet."""
+    await thinking(chat)
+    stopped: list[bool] = []
+
+    def press(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        result = execute(sql, params, many, context)
+        if sql.startswith('SELECT "conversations_message"."stopping_at"') and not stopped:
+            stopped.append(False)  # the statements of the stop itself come here too
+            stopped[0] = stop.stop(filled)
+        return result
+
+    async with through(press):
+        begun = await chat.send("what was port 3?")
+        reply = await chat.ended(begun.reply.pk)
+    assert (stopped, reply.status) == ([True], "stopped")
+    await closed(chat.llm)
+    assert not chat.llm.chats
+    await assert_nothing_has_changed(chat)
+
+
 async def test_stop_leaves_a_compaction_alone_that_no_reply_waits_for(filled: Conversation, chat: Chat) -> None:
     row = await thinking(chat)
     assert not await sync_to_async(stop.stop)(chat.conversation)
