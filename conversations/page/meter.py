@@ -38,6 +38,7 @@ LIMIT_LABELS: dict[str, str] = {
     "threshold": "the threshold",
     "live": "the threshold of the tokens that a request may use here",
     "reply": "so that there is room for the reply",
+    "recall": "so that there is room for recalled passages",
     "local": "a local model's text has filled three quarters of its room; a threshold of your own goes before that",
     "flow": "the agent's own budget of history",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from compression.core.plan.policy import AHEAD_BY, Policy
@@ -34,6 +36,19 @@ def test_a_threshold_that_is_named_holds_for_local_models_as_for_any(threshold: 
         below, beyond = int(threshold * size) - 310, int(threshold * size) - 290
         assert not policy.is_due(used(below, size, reserve), local=local)
         assert policy.is_due(used(beyond, size, reserve), local=local)
+
+
+def test_recalled_passages_keep_a_third_of_their_room_in_a_window_that_is_full_before_its_threshold() -> None:
+    """A request of 4,096 tokens less 1,000 for the reply never reaches the threshold of .8."""
+    window = Window(4_096, 1_000)
+    compacted = Usage(system=0, summary=700, protected=0, live=2_200, window=window)
+    due = Policy().due_at(compacted)
+    assert (int(due.tokens), due.reason) == (2_910, "recall")  # a third of 557 is free
+    assert not Policy().is_due(replace(compacted, live=int(due.tokens) - 701))
+    assert Policy().is_due(replace(compacted, live=int(due.tokens) - 699))
+    assert not Policy().is_due(replace(compacted, live=int(due.tokens) - 701, recalled=150)), "passages are no messages"
+    for other in (Policy(recall=False).due_at(compacted), Policy().due_at(replace(compacted, summary=0))):
+        assert (other.tokens, other.reason) == (3_096, "reply")
 
 
 def test_the_room_for_the_reply_is_kept_whatever_the_threshold() -> None:

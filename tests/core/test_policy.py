@@ -47,7 +47,7 @@ def test_a_chat_is_due_at_its_threshold_and_not_a_token_before(threshold: float)
 
 def test_a_chat_is_due_once_a_request_does_not_fit_and_not_where_it_just_does() -> None:
     policy, narrow = Policy(threshold=0.95), Window(10_000, 2_500)
-    full = Usage(system=500, summary=200, protected=0, live=narrow.budget - 700, window=narrow)
+    full = Usage(system=700, summary=0, protected=0, live=narrow.budget - 700, window=narrow)
     assert full.total == narrow.budget
     assert not full.over_budget and not policy.is_due(full)
     over = replace(full, live=full.live + 1)

@@ -41,6 +41,9 @@ MAX_SUMMARIES_SHARE = 0.25
 """In a window so small that MIN_SUMMARIES would be more, all summaries together may take this share."""
 RECALL_SHARE, MAX_RECALL = 0.18, 6_000
 """Recalled passages may take this share of what a request may use, and at most MAX_RECALL of the model's tokens."""
+LEAST_RECALL = 1 / 3
+"""A compaction is due once recalled passages have less than this share of their room. Small windows need this: they are
+full before their threshold."""
 COMPACTED_SHARE = 1 / 3
 """Compacted messages take at most this share of their tokens in every later request, summaries and recall together."""
 COVERED_SHARE, LEAST_NEW_SUMMARY = 1 / 5, 120
@@ -55,9 +58,9 @@ MIN_SUMMARY_ROOM = 100
 SummaryRequest = Literal["own", "conversation"]
 """How a summary is asked for: in a request of its `own`, which quotes the messages, or, where that is cheaper, at the
 end of the `conversation`'s own request, which the provider's cache has."""
-Reason = Literal["threshold", "live", "reply", "local", "flow"]
-"""The limit that a growing request reaches first: the threshold (`live`: of `max_live_tokens`), the room for the reply,
-a local model's room for verbatim text, or a flow's own budget of history."""
+Reason = Literal["threshold", "live", "reply", "recall", "local", "flow"]
+"""The limit that a growing request reaches first: the threshold (`live`: of `max_live_tokens`), the room for the reply
+or for recalled passages, a local model's room for verbatim text, or a flow's own budget of history."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "chat": {},
@@ -242,6 +245,7 @@ class Policy:
         if not self.enabled:
             return usage.over_budget or self._exceeds_history_limits(usage, messages)
         full = usage.total >= self.full_at * self.bounded(usage.window).size or usage.over_budget
+        full = full or usage.total >= self._due_for_recall(usage)
         outgrown = self.history(usage) > self._max_history(messages)
         return full or outgrown or usage.live + usage.protected > self._max_verbatim(usage.window, local)
 
@@ -263,9 +267,20 @@ class Policy:
         limits = (
             Due(self.full_at * bounded.size, "threshold" if bounded is window else "live"),
             Due(window.budget, "reply"),
+            Due(self._due_for_recall(usage), "recall"),
             Due(usage.total - verbatim + self._max_verbatim(window, local), "local"),
         )
         return min(limits, key=lambda due: due.tokens)
+
+    def _due_for_recall(self, usage: Usage) -> float:
+        """The size of a request from which less than a third of the room for passages is left to them.
+
+        inf if nothing is compacted yet, or the policy forbids recall.
+        """
+        if not usage.summary or not self.recall:
+            return inf
+        least = LEAST_RECALL * self.recall_budget(usage.window) * usage.window.correction
+        return usage.window.budget - least + usage.recalled
 
     def context_budget(self, window: Window, *, verbatim: int = 0) -> int:
         """The most tokens, by our own count, that all summaries together may take, their frame included.

@@ -22,8 +22,12 @@ from compression.core.values import MESSAGE_OVERHEAD, Turn, split_quotations
 
 MIN_BUDGET_TOKENS = 80
 """Tokens below which nothing is recalled: the frame would take most of them."""
-PASSAGE_CHARS = 900
-"""The length of a passage in characters, about 200 tokens."""
+MIN_PASSAGE_CHARS, MAX_PASSAGE_CHARS = 300, 900
+"""The length of a passage in characters: 900 are about 200 tokens."""
+MANY_PASSAGES = 12
+"""The passages that a small budget has room for: they are shorter there, so that they come from several places."""
+CHARS_PER_TOKEN = 4
+"""The usual number of characters of a token, by which the length of passages follows the budget."""
 NEIGHBOUR_SHARE = 0.3
 """The share of a passage's score that its neighbours get."""
 MAX_QUERY_TERMS = 20
@@ -166,14 +170,15 @@ def chosen(
     """
     ordered = sorted(messages, key=lambda one: (one.created_at, one.id))
     room = MAX_READ_CHARS // max(len(ordered), 1)
-    found = [piece for one in ordered for piece in passages(one, weights, room)]
+    length = passage_chars(budget)
+    found = [piece for one in ordered for piece in passages(one, weights, room, length)]
     pieces = [quote for quote, _ in found]
     importance = {
         term: weight * rarity(counts.get(term, 0), among)
         for term, weight in weights.items()
         if counts.get(term, 0) <= max(COMMON_SHARE * among, 1)
     }
-    scores = _scores(found, importance)
+    scores = _scores(found, importance, length)
     best = max(scores, default=0.0)
     ranked = sorted(range(len(pieces)), key=lambda at: scores[at], reverse=True)
     taken: list[int] = []
@@ -210,8 +215,13 @@ def recalled(before: str, quotes: Sequence[Quote], count: TokenCounter) -> Recal
     return Recalled(before, tuple(quotes), text, count(text) + MESSAGE_OVERHEAD) if text else None
 
 
-def passages(source: PastMessage, terms: Iterable[str], room: int) -> list[tuple[Quote, Counts]]:
-    """The passages of a message with the occurrences of the terms in each.
+def passage_chars(budget: int) -> int:
+    """The usual length of a passage in characters, if all of them together may take `budget` tokens."""
+    return min(max(budget * CHARS_PER_TOKEN // MANY_PASSAGES, MIN_PASSAGE_CHARS), MAX_PASSAGE_CHARS)
+
+
+def passages(source: PastMessage, terms: Iterable[str], room: int, length: int) -> list[tuple[Quote, Counts]]:
+    """The passages of a message, about `length` characters each, with the occurrences of the terms in each.
 
     The message is cut at paragraphs, lines, sentences or blanks. If it is longer than MAX_WHOLE_CHARS, only the
     surroundings of the terms in its first `room` characters are passages.
@@ -219,16 +229,16 @@ def passages(source: PastMessage, terms: Iterable[str], room: int) -> list[tuple
     text = folded(source.content[: max(room, MAX_WHOLE_CHARS)])
     places = {term: at for term in terms if (at := occurrences(text, term, most=MAX_OCCURRENCES))}
     whole = len(source.content) <= MAX_WHOLE_CHARS
-    quotes = _cut(source, 0, len(source.content)) if whole else _around(source, places, len(text))
+    quotes = _cut(source, 0, len(source.content), length) if whole else _around(source, places, len(text), length)
     return [(quote, _counts(quote, places)) for quote in quotes]
 
 
-def _around(source: PastMessage, places: Mapping[str, Sequence[int]], end: int) -> list[Quote]:
+def _around(source: PastMessage, places: Mapping[str, Sequence[int]], end: int, length: int) -> list[Quote]:
     found: list[Quote] = []
     for at in sorted(at for found_at in places.values() for at in found_at[:MAX_AROUND]):
-        start = max(at - PASSAGE_CHARS // 2, found[-1].end if found else 0)
+        start = max(at - length // 2, found[-1].end if found else 0)
         if at >= start:
-            found += _cut(source, start, min(start + PASSAGE_CHARS, end))
+            found += _cut(source, start, min(start + length, end), length)
     return found
 
 
@@ -237,14 +247,14 @@ def _counts(quote: Quote, places: Mapping[str, Sequence[int]]) -> Counts:
     return {term: count for term, count in counts.items() if count}
 
 
-def _cut(source: PastMessage, start: int, end: int) -> list[Quote]:
-    """Passages of about PASSAGE_CHARS, the last one up to half longer."""
+def _cut(source: PastMessage, start: int, end: int, length: int) -> list[Quote]:
+    """Passages of about `length` characters, the last one up to half longer."""
     found: list[Quote] = []
     while start < end:
         stop = end
-        if end - start > PASSAGE_CHARS * 1.5:
-            stop = start + PASSAGE_CHARS // 2
-            stop += _break(source.content[stop : start + PASSAGE_CHARS])
+        if end - start > length * 1.5:
+            stop = start + length // 2
+            stop += _break(source.content[stop : start + length])
         if source.content[start:stop].strip():
             found.append(Quote(source, start, stop))
         start = stop
@@ -260,9 +270,9 @@ def _break(window: str) -> int:
     return len(window)
 
 
-def _scores(found: Sequence[tuple[Quote, Counts]], importance: dict[str, float]) -> list[float]:
+def _scores(found: Sequence[tuple[Quote, Counts]], importance: dict[str, float], passage_length: int) -> list[float]:
     pieces = [quote for quote, _ in found]
-    lengths = [max(quote.end - quote.start, PASSAGE_CHARS / 3) for quote in pieces]
+    lengths = [max(quote.end - quote.start, passage_length / 3) for quote in pieces]
     usual = sum(lengths) / max(len(lengths), 1)
     own = [
         bm25({term: n for term, n in counts.items() if term in importance}, importance, length=length, usual=usual)

@@ -31,9 +31,10 @@ class Usage(BaseModel):
 class CompactsAt(BaseModel):
     tokens: Tokens = about("Tokens of a request from which on it is preceded by a compaction.", 6_553)
     percent: float = about("The same in percent of the usable window.", 80.0, ge=0)
-    reason: Literal["threshold", "live", "reply", "local", "flow"] = about(
+    reason: Literal["threshold", "live", "reply", "recall", "local", "flow"] = about(
         "`threshold`: the one that a setting or the policy names, else 0.8; `live`: the same "
         "of the policy's `max_live_tokens`; `reply`: the reply needs the rest; "
+        "`recall`: recalled passages need the rest; "
         "`local`: verbatim text fills three quarters of what a local model has beside its instructions, where nobody "
         "names a threshold; `flow`: an agent's own budget of history.",
         "threshold",
